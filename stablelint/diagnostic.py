@@ -1,0 +1,174 @@
+"""What every layer speaks of: positions, findings, rewrites and fixes.
+
+Rows and columns count from 1; columns count characters, and the end of a span is exclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Applicability(StrEnum):
+    """How far a fix may be trusted without a reader."""
+
+    SAFE = "safe"  # same value on the whole domain, only better computed
+    UNSAFE = "unsafe"  # values or gradients change for some operands; the page says which
+    DISPLAY = "display"  # a choice the user must make; shown, never applied
+
+
+class Status(StrEnum):
+    """What the analysis knows about an obligation."""
+
+    VIOLATED = "violated"  # known operations lead to a bad operand
+    UNGUARDED = "unguarded"  # nothing guards an operand that may be bad
+    DISCHARGED = "discharged"  # proved safe
+
+
+class Level(StrEnum):
+    """How much the analysis knows of the way in which the operand goes bad.
+
+    ``LIKELY``: it can name the operation through which the bad operand arises.
+    ``POSSIBLE``: it knows nothing of the operand, and nothing guards it.
+    """
+
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class Severity(StrEnum):
+    """How a finding is presented; every severity fails the run."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a text file."""
+
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open range of text."""
+
+    start: Position
+    end: Position
+
+    def contains(self, other: Span) -> bool:
+        """Whether `other` lies within this span."""
+        return self.start <= other.start and other.end <= self.end
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether the two share at least one character."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One link of the chain that leads to a finding."""
+
+    text: str
+    span: Span
+    filename: str | None = None  # None: the file of the finding
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of `span` by `content`."""
+
+    span: Span
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that remove a finding, ready to be applied to the file it was found in."""
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a metavariable of a rule's pattern stands for at a site.
+
+    `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
+    exists any more (a name was rebound, the value came from another function). `span` is where that text
+    stands, when it stands within the finding itself. `dtype` is the element type where known ("float16").
+    """
+
+    text: str | None
+    span: Span | None = None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A fix as the rule states it: a template over the site's bindings, not yet text.
+
+    `span` is the expression (or statement) that the template replaces. `method` tells whether the original is
+    written as a method call, so that the rewrite can keep the form.
+    """
+
+    template: str
+    applicability: Applicability
+    span: Span
+    bindings: Mapping[str, Binding]
+    message: str
+    kind: str = "replace"  # "replace", "insert-before", "insert-after", "delete", "move-before", or a codemod's name
+    anchor: Span | None = None  # the statement relative to which an insertion is made
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding, or one discharged obligation."""
+
+    code: str
+    name: str
+    filename: str
+    span: Span
+    message: str
+    severity: Severity
+    status: Status
+    level: Level
+    expression: str
+    derivation: tuple[Step, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    fix: Fix | None = None
+    fix_withheld: str | None = None  # why there is no fix although the rule has one
+    discharged_by: str | None = None  # "clamp", "eps", "branch" ... when the status is DISCHARGED
+    url: str = ""
+
+    @property
+    def sort_key(self) -> tuple[str, Span, str]:
+        """Order of output: by file, place, code."""
+        return (self.filename, self.span, self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something the tool could not do, with its place; it makes the exit code 2."""
+
+    message: str
+    filename: str | None = None
+    position: Position | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """Everything that was learned about one file."""
+
+    filename: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    discharged: tuple[Diagnostic, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    lines: int = 0
+    discharge_counts: Mapping[str, int] = field(default_factory=dict)
+    consulted: Mapping[str, str] = field(default_factory=dict)  # other files read, and the digest of each
