@@ -1,0 +1,142 @@
+"""The closed list of conditions a page may set on what a pattern has bound.
+
+``where`` conditions restrict a rule's matches, ``when`` conditions the choice of a fix. A condition is a call
+of a name below, perhaps compared with a number or a name, perhaps preceded by ``not``::
+
+    dtype(y) == float16      literal(eps)      range(x) >= 0      not keyword(eps)
+
+The engine evaluates them. A condition whose metavariables the matched pattern does not bind is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stablelint.catalog.errors import RuleError, nearest
+
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+_OPERATORS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a predicate takes: metavariables, then numbers; and what it may be compared with."""
+
+    metavariables: int
+    numbers: int = 0
+    compared: str = ""  # "", "dtype" or "number"
+    meaning: str = ""
+
+
+SIGNATURES: Mapping[str, Signature] = {
+    "dtype": Signature(
+        1, compared="dtype", meaning="the element type is known to be (or not to be) this one"
+    ),
+    "half": Signature(1, meaning="the element type is known to be float16 or bfloat16"),
+    "maybe_half": Signature(1, meaning="something in the program shows that it can be float16 or bfloat16"),
+    "range": Signature(
+        1, compared="number", meaning="every value it can take compares so, by range analysis"
+    ),
+    "nonnegative": Signature(1, meaning="proved to be at least 0"),
+    "reaches": Signature(1, 1, meaning="proved operations lead to exactly this value"),
+    "vanishes": Signature(
+        2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"
+    ),
+    "literal": Signature(1, meaning="a number written in the code, or a name bound to one"),
+    "fractional": Signature(1, meaning="a number known not to be an integer"),
+    "same": Signature(2, meaning="both are one value by data flow"),
+    "last_dim": Signature(1, meaning="the dimension -1, or known to be the last"),
+    "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
+    "python": Signature(1, meaning="known to be a Python number"),
+    "integral": Signature(1, meaning="holds integers, whatever its type: a count, a size, an index"),
+    "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One parsed condition."""
+
+    name: str
+    args: tuple[str | float, ...]
+    op: str | None = None
+    value: float | str | None = None
+    negated: bool = False
+
+    @property
+    def metavariables(self) -> frozenset[str]:
+        """The metavariables the condition speaks of."""
+        count = SIGNATURES[self.name].metavariables
+        return frozenset(arg for arg in self.args[:count] if isinstance(arg, str))
+
+
+@lru_cache(maxsize=1024)
+def parse_predicate(text: str) -> Predicate:
+    """Parse one condition; raises RuleError for what is not on the list."""
+    try:
+        node = ast.parse(text.strip().replace("$", ""), mode="eval").body
+    except SyntaxError as error:
+        raise RuleError(f"not a condition: {error.msg}: `{text}`") from None
+    negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    if isinstance(node, ast.UnaryOp) and negated:
+        node = node.operand
+    op: str | None = None
+    value: float | str | None = None
+    if isinstance(node, ast.Compare):
+        if len(node.ops) != 1 or type(node.ops[0]) not in _OPERATORS:
+            raise RuleError(f"a condition is compared once, by == != < <= > >=: `{text}`")
+        op, value = _OPERATORS[type(node.ops[0])], _value(node.comparators[0], text)
+        node = node.left
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+        raise RuleError(f"a condition is written `name(x)`: `{text}`")
+    args = tuple(_value(arg, text) for arg in node.args)
+    predicate = Predicate(node.func.id, args, op, value, negated)
+    _check(predicate, text)
+    return predicate
+
+
+def _value(node: ast.expr, text: str) -> float | str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _value(node.operand, text)
+        if isinstance(value, float):
+            return -value
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    raise RuleError(f"a condition takes names and numbers only: `{text}`")
+
+
+def _check(predicate: Predicate, text: str) -> None:
+    name = predicate.name
+    signature = SIGNATURES.get(name)
+    if signature is None:
+        raise RuleError(f"unknown condition `{name}`", hint=nearest(name, SIGNATURES))
+    expected = [str] * max(signature.metavariables, int(name == "keyword")) + [float] * signature.numbers
+    if [type(arg) for arg in predicate.args] != expected:
+        raise RuleError(f"`{name}` takes {_describe(signature, name)}: `{text}`")
+    if signature.compared == "" and predicate.op is not None:
+        raise RuleError(f"`{name}` is not compared with anything: `{text}`")
+    if signature.compared == "number" and not isinstance(predicate.value, float):
+        raise RuleError(f"`{name}` is compared with a number: `{text}`")
+    if signature.compared == "dtype" and (predicate.op not in ("==", "!=") or predicate.value not in DTYPES):
+        raise RuleError(f"`{name}` is compared by == or != with one of {', '.join(DTYPES)}: `{text}`")
+
+
+def _describe(signature: Signature, name: str) -> str:
+    if name == "keyword":
+        return "the name of an argument"
+    parts = [f"{signature.metavariables} metavariable{'s' * (signature.metavariables > 1)}"]
+    if signature.numbers:
+        parts.append(f"{signature.numbers} number")
+    return " and ".join(parts)

@@ -1,0 +1,81 @@
+"""A rule, as its page states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stablelint.catalog import page
+from stablelint.catalog.pattern import parse_pattern
+from stablelint.diagnostic import Applicability, Severity
+
+DTYPES = ("float32", "float64", "float16", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True)
+class FixTemplate:
+    """One rewrite. It is open to a match that binds all its metavariables and satisfies `when`.
+
+    `target` names the metavariable whose expression is replaced (None: the whole match); `dtypes` the
+    element types for which its constants are right. Among those open to a match the first is the best.
+    """
+
+    replace: str
+    applicability: Applicability
+    message: str
+    when: tuple[str, ...] = ()
+    kind: str = "replace"
+    target: str | None = None
+    dtypes: tuple[str, ...] = DTYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule page.
+
+    `patterns`, `absent`, `where`, `forward` and `backward` are texts of the languages in
+    `stablelint.catalog`: each module's parse function is cached, so parsing again costs nothing.
+
+    `expect` says what goes wrong at a bad operand: "non-finite" (value or gradient), "inaccurate" (most of
+    the digits are lost), "wrong" (another function than the one meant) or "order" (of statements).
+    `operands` lists operands at which that happens, for contracts that do not tell; `sample` the operands at
+    which all is well, as they are written in the page.
+    """
+
+    code: str
+    name: str
+    family: str
+    summary: str
+    path: str
+    text: str = field(repr=False)
+    severity: Severity = Severity.ERROR
+    enabled: bool = True
+    patterns: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    forward: str | None = None
+    backward: str | None = None
+    dtypes: tuple[str, ...] = DTYPES
+    message: str = ""
+    fixes: tuple[FixTemplate, ...] = ()
+    matcher: str | None = None
+    expect: str = "non-finite"
+    replaces: tuple[str, ...] = ()
+    operands: tuple[Mapping[str, object], ...] = ()
+    sample: Mapping[str, object] = field(default_factory=dict)
+    url: str = ""
+
+    @property
+    def metavariables(self) -> frozenset[str]:
+        """Every metavariable that one of the patterns binds."""
+        return frozenset().union(*(parse_pattern(text).metavariables for text in self.patterns))
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """The prose by title."""
+        return page.sections(self.text)
+
+    @property
+    def examples(self) -> tuple[page.Example, ...]:
+        """The Python examples, in order."""
+        return page.examples(self.text)

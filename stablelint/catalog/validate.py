@@ -1,0 +1,251 @@
+"""From a page's text to a rule, or to a named error with its line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from stablelint.catalog import contract, page, pattern, predicates, template
+from stablelint.catalog.errors import RuleError, nearest
+from stablelint.catalog.rule import DTYPES, FixTemplate, Rule
+from stablelint.diagnostic import Applicability, Severity
+
+T = TypeVar("T")
+
+KEYS = (
+    *("code", "severity", "enabled", "replaces", "message", "dtypes", "expect"),
+    *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
+)
+FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes")
+REQUIRES_KEYS = ("forward", "backward")
+EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "order")
+FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before")
+SECTIONS = ("Why is this bad?", "Fix safety", "Examples")
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_CODE = re.compile(r"[A-Z]{2,}\d{3,}")
+_MATCHER = re.compile(r"stablelint\.matchers\.[a-z_]\w*:[a-z_]\w*")
+_TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
+
+
+def parse_rule(text: str, path: str, family: str) -> Rule:
+    """Parse and validate a page; raises RuleError, whose line is a line of the page."""
+    head = page.split(text)
+    try:
+        table = tomllib.loads(head.table)
+    except tomllib.TOMLDecodeError as error:
+        raise _toml_error(error, head) from None
+    try:
+        if not _NAME.fullmatch(head.name):
+            raise RuleError(f"a rule's name is written in lower case with hyphens, not `{head.name}`", line=1)
+        _check_sections(text)
+        rule = _rule(table, head, text, path, family)
+        _check_metavariables(rule)
+    except RuleError as error:
+        error.line = error.line or _line_of(error.key, head)
+        raise
+    return rule
+
+
+def _toml_error(error: tomllib.TOMLDecodeError, head: page.Head) -> RuleError:
+    place = _TOML_PLACE.search(str(error))
+    line = head.table_line + (int(place[1]) - 1 if place else max(head.table.count("\n"), 0))
+    return RuleError(f"not TOML: {_TOML_PLACE.sub('', str(error)).lower()}", line=line)
+
+
+def _line_of(key: str | None, head: page.Head) -> int:
+    for index, line in enumerate(head.table.split("\n")):
+        if key and re.match(rf"\s*\[*\s*{re.escape(key)}\b", line):
+            return head.table_line + index
+    return head.table_line
+
+
+def _check_sections(text: str) -> None:
+    titles = page.headings(text)
+    for title in SECTIONS:
+        if title not in titles:
+            raise RuleError(
+                f"the section `## {title}` is missing", line=text.count("\n"), hint=nearest(title, titles)
+            )
+
+
+def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, family: str) -> Rule:
+    _check_keys(table, KEYS, "a rule page")
+    code = _string(table, "code", required=True)
+    if not _CODE.fullmatch(code):
+        raise RuleError(f"a code is upper-case letters and a number, such as SL101, not `{code}`", key="code")
+    requires = _table(table, "requires")
+    _check_keys(requires, REQUIRES_KEYS, "[requires]")
+    rule = Rule(
+        code=code,
+        name=head.name,
+        family=family,
+        summary=head.summary,
+        path=path,
+        text=text,
+        severity=Severity(_choice(table, "severity", "error", [s.value for s in Severity])),
+        enabled=_boolean(table, "enabled", True),
+        patterns=_parsed(table, "pattern", pattern.parse_pattern),
+        absent=_parsed(table, "absent", pattern.parse_pattern),
+        where=_parsed(table, "where", predicates.parse_predicate),
+        forward=_contract(requires, "forward"),
+        backward=_contract(requires, "backward"),
+        dtypes=_dtypes(table),
+        message=_string(table, "message"),
+        fixes=tuple(_fix(entry) for entry in _tables(table, "fix")),
+        matcher=_matcher(table),
+        expect=_choice(table, "expect", "non-finite", EXPECTATIONS),
+        replaces=_strings(table, "replaces"),
+        operands=tuple(_tables(table, "operands")),
+        sample=_table(table, "sample"),
+    )
+    if not rule.patterns and rule.matcher is None:
+        raise RuleError("a rule has a `pattern` or a `matcher`", key="code")
+    return rule if rule.message else _with_message(rule)
+
+
+def _with_message(rule: Rule) -> Rule:
+    from dataclasses import replace
+
+    need = rule.forward or rule.backward
+    return replace(rule, message=f"needs {need}" if need else rule.summary.rstrip("."))
+
+
+def _fix(table: Mapping[str, object]) -> FixTemplate:
+    _check_keys(table, FIX_KEYS, "[[fix]]")
+    kind = _choice(table, "kind", "replace", FIX_KINDS)
+    replace = _string(table, "replace", required=kind not in ("delete", "move-before"))
+    if replace:
+        _at("replace", template.parse_template, replace)
+    return FixTemplate(
+        replace=replace,
+        applicability=Applicability(_choice(table, "applicability", None, [a.value for a in Applicability])),
+        message=_string(table, "message"),
+        when=_parsed(table, "when", predicates.parse_predicate),
+        kind=kind,
+        target=_string(table, "target").removeprefix("$") or None,
+        dtypes=_dtypes(table),
+    )
+
+
+def _check_metavariables(rule: Rule) -> None:
+    """Everything that is put in, required or asked about must be bound by some pattern."""
+    if not rule.patterns:
+        return  # a matcher states its bindings when it runs
+    bound = rule.metavariables
+    for text in rule.where:
+        _defined(predicates.parse_predicate(text).metavariables, bound, "where", text)
+    for side in (rule.forward, rule.backward):
+        if side:
+            _defined(contract.parse(side).variables, bound, "requires", side)
+    for fix in rule.fixes:
+        for text in fix.when:
+            _defined(predicates.parse_predicate(text).metavariables, bound, "when", text)
+        if fix.target:
+            _defined({fix.target}, bound, "target", fix.target)
+        if fix.replace:
+            _defined(template.parse_template(fix.replace).metavariables, bound, "replace", fix.replace)
+    used = {match[1] for match in pattern.METAVARIABLE.finditer(rule.message)}
+    _defined(used, bound, "message", rule.message)
+
+
+def _defined(used: Iterable[str], bound: frozenset[str], key: str, text: str) -> None:
+    for name in sorted(set(used) - bound):
+        message = f"undefined metavariable `${name}` in `{text}`: no pattern binds it"
+        raise RuleError(message, key=key, hint=nearest(name, bound))
+
+
+def _check_keys(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
+    known = tuple(known)
+    for key in table:
+        if key not in known:
+            raise RuleError(f"unknown key `{key}` in {where}", key=key, hint=nearest(key, known))
+
+
+def _at(key: str, parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except RuleError as error:
+        error.key = error.key or key
+        raise
+
+
+def _parsed(table: Mapping[str, object], key: str, parse: Callable[[str], object]) -> tuple[str, ...]:
+    texts = _strings(table, key)
+    for text in texts:
+        _at(key, parse, text)
+    return texts
+
+
+def _contract(table: Mapping[str, object], key: str) -> str | None:
+    text = _string(table, key)
+    if text:
+        _at(key, contract.parse, text)
+    return text or None
+
+
+def _matcher(table: Mapping[str, object]) -> str | None:
+    text = _string(table, "matcher")
+    if text and not _MATCHER.fullmatch(text):
+        message = f"a matcher is `stablelint.matchers.module:function`, not `{text}`"
+        raise RuleError(message, key="matcher")
+    return text or None
+
+
+def _dtypes(table: Mapping[str, object]) -> tuple[str, ...]:
+    names = _strings(table, "dtypes")
+    for name in names:
+        if name not in DTYPES:
+            raise RuleError(f"unknown dtype `{name}`", key="dtypes", hint=nearest(name, DTYPES))
+    return names or DTYPES
+
+
+def _string(table: Mapping[str, object], key: str, *, required: bool = False) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise RuleError(f"`{key}` is a string", key=key)
+    if required and not value.strip():
+        raise RuleError(f"`{key}` is missing", key=key)
+    return value
+
+
+def _strings(table: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+        raise RuleError(f"`{key}` is a string or a list of strings", key=key)
+    return tuple(values)
+
+
+def _boolean(table: Mapping[str, object], key: str, default: bool) -> bool:
+    value = table.get(key, default)
+    if not isinstance(value, bool):
+        raise RuleError(f"`{key}` is true or false", key=key)
+    return value
+
+
+def _choice(table: Mapping[str, object], key: str, default: str | None, known: Iterable[str]) -> str:
+    known = tuple(known)
+    value = table.get(key, default)
+    if value is None:
+        raise RuleError(f"`{key}` is missing: one of {', '.join(known)}", key="fix")
+    if not isinstance(value, str) or value not in known:
+        message = f"`{key}` is one of {', '.join(known)}, not `{value}`"
+        raise RuleError(message, key=key, hint=nearest(str(value), known))
+    return value
+
+
+def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise RuleError(f"`{key}` is a table, `[{key}]`", key=key)
+    return value
+
+
+def _tables(table: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise RuleError(f"`{key}` is an array of tables, `[[{key}]]`", key=key)
+    return value
