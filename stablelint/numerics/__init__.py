@@ -1,0 +1,1 @@
+"""Floating-point formats, the interval lattice, and the range of each operation (standard library only)."""

@@ -1,0 +1,172 @@
+"""Arithmetic on intervals, rounded to a floating-point format.
+
+The law: for members a and b of the operands, the operation's result in `fmt` is a member of the result. Two
+claims are kept that arithmetic alone cannot prove, for a linter that speculates on them is never quiet: sums,
+products and quotients of numbers below an *open* infinity are taken to be finite, and products and quotients
+of numbers above an *open* zero to be nonzero. Closed ends overflow and underflow as they do in `fmt`.
+
+A zero carries the sign of the side it ends: +0 for `[0, 1]`, -0 for `[-1, 0]`, either one inside.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from stablelint.numerics.ends import End, from_ends, high_end, low_end
+from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.interval import Interval
+from stablelint.numerics.powers import power
+
+__all__ = ["absolute", "add", "div", "maximum", "minimum", "mul", "neg", "power", "sub"]
+
+
+def neg(x: Interval) -> Interval:
+    """`-x`; exact in every format."""
+    return Interval(-x.hi, -x.lo, x.hi_open, x.lo_open, x.nonzero, x.nan, x.integral)
+
+
+def absolute(x: Interval) -> Interval:
+    """`|x|`; exact in every format."""
+    if x.lo >= 0:
+        return x
+    if x.hi <= 0:
+        return neg(x)
+    hi, hi_shut = max((x.hi, not x.hi_open), (-x.lo, not x.lo_open))
+    return Interval(0.0, hi, not x.contains(0.0), not hi_shut, nan=x.nan, integral=x.integral)
+
+
+def add(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
+    """`a + b`. An open end whose sum is 0 stays open: by Sterbenz, x + y rounds to 0 only where x = -y."""
+    opposite = (a.contains(math.inf) and b.contains(-math.inf)) or (
+        a.contains(-math.inf) and b.contains(math.inf)
+    )
+    lo, lo_open = _sum_of_ends(low_end(a), low_end(b), -math.inf)
+    hi, hi_open = _sum_of_ends(high_end(a), high_end(b), math.inf)
+    if lo == hi:
+        lo_open = hi_open = False
+    total = Interval(
+        lo, hi, lo_open, hi_open, nan=a.nan or b.nan or opposite, integral=a.integral and b.integral
+    )
+    return total.rounded(fmt)
+
+
+def _sum_of_ends(x: End, y: End, outward: float) -> End:
+    total = x[0] + y[0]
+    if math.isnan(total):
+        attained = [value for value, is_open in (x, y) if not is_open]
+        return (attained[0] if len(attained) == 1 else outward), False
+    if math.isinf(total):
+        summands = [is_open for value, is_open in (x, y) if math.isinf(value)]
+        return total, bool(summands) and all(summands)
+    return total, x[1] or y[1]
+
+
+def sub(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
+    """`a - b` of operands that vary independently."""
+    return add(a, neg(b), fmt)
+
+
+def mul(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
+    """`a * b` of operands that vary independently; 0 times an attainable infinity is NaN."""
+    nan = a.nan or b.nan or _zero_meets_infinity(a, b) or _zero_meets_infinity(b, a)
+    corners = [_product(x, y) for x in (low_end(a), high_end(a)) for y in (low_end(b), high_end(b))]
+    nonzero = not a.contains(0.0) and not b.contains(0.0)
+    product = from_ends((end for end in corners if end is not None), fmt, nonzero, nan)
+    return replace(product, integral=a.integral and b.integral)
+
+
+def _zero_meets_infinity(a: Interval, b: Interval) -> bool:
+    return a.contains(0.0) and (b.contains(math.inf) or b.contains(-math.inf))
+
+
+def _product(x: End, y: End) -> End | None:
+    if math.isinf(x[0]) and y[0] == 0:
+        x, y = y, x
+    if x[0] == 0 and math.isinf(y[0]):
+        return _zero_times_infinity(x[1], y)
+    value = x[0] * y[0]
+    if value == 0 and x[0] != 0 and y[0] != 0:
+        return 0.0, False
+    if math.isinf(value):
+        infinite = [is_open for end, is_open in (x, y) if math.isinf(end)]
+        return value, bool(infinite) and all(infinite)
+    if value == 0:
+        return 0.0, not any(end == 0 and not is_open for end, is_open in (x, y))
+    return value, x[1] or y[1]
+
+
+def _zero_times_infinity(zero_open: bool, infinity: End) -> End | None:
+    """What 0 times an infinity spans: nothing where both are attained, for that is NaN."""
+    if not zero_open:
+        return (0.0, False) if infinity[1] else None
+    return (0.0, True) if infinity[1] else (infinity[0], False)
+
+
+def div(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
+    """`a / b` of operands that vary independently; x / 0 attains an infinity, 0 / 0 and inf / inf are NaN."""
+    infinities = (math.inf, -math.inf)
+    both_infinite = any(a.contains(x) for x in infinities) and any(b.contains(y) for y in infinities)
+    nan = a.nan or b.nan or both_infinite or (a.contains(0.0) and b.contains(0.0))
+    ends: list[End] = []
+    for part in _signed_parts(b):
+        for x in (low_end(a), high_end(a)):
+            for y in (low_end(part), high_end(part)):
+                ends.extend(_quotient(x, y, math.copysign(1.0, part.lo + part.hi)))
+    if b.contains(0.0):
+        ends.extend(_over_zero(a, b))
+    nonzero = not a.contains(0.0) and not any(b.contains(y) for y in infinities)
+    return from_ends(ends, fmt, nonzero, nan)
+
+
+def _signed_parts(b: Interval) -> list[Interval]:
+    """The negative and the positive members of `b`, each where there are any."""
+    below = Interval(-math.inf, 0.0, hi_open=True)
+    above = Interval(0.0, math.inf, lo_open=True)
+    return [part for part in (b.meet(below), b.meet(above)) if part is not None]
+
+
+def _quotient(x: End, y: End, side: float) -> list[End]:
+    """The limit of x / y where y has the sign `side` and may be an open 0; nothing where none is."""
+    (top, top_open), (bottom, bottom_open) = x, y
+    if math.isinf(top):
+        if math.isinf(bottom):
+            if top_open == bottom_open:
+                return []
+            return [(0.0, False)] if top_open else [(top * side, False)]
+        return [(top * side, top_open)]
+    if top == 0:
+        return [] if top_open and bottom == 0 else [(0.0, top_open)]
+    if math.isinf(bottom):
+        return [(0.0, bottom_open)]
+    if bottom == 0:
+        return [(math.copysign(math.inf, top) * side, True)]
+    value = top / bottom
+    return [(value, (top_open or bottom_open) and value != 0 and math.isfinite(value))]
+
+
+def _over_zero(a: Interval, b: Interval) -> list[End]:
+    """The infinities attained by the nonzero members of `a` over a zero that `b` contains."""
+    signs = [1.0] if b.lo == 0 < b.hi else [-1.0] if b.lo < 0 == b.hi else [1.0, -1.0]
+    tops = [sign for sign, present in ((1.0, a.hi > 0), (-1.0, a.lo < 0)) if present]
+    return [(top * sign * math.inf, False) for top in tops for sign in signs]
+
+
+def minimum(a: Interval, b: Interval) -> Interval:
+    """The smaller of `a` and `b`, NaN where either is; exact in every format."""
+    lo, lo_open = min(low_end(a), low_end(b))
+    hi, hi_shut = min((a.hi, not a.hi_open), (b.hi, not b.hi_open))
+    return Interval(
+        lo,
+        hi,
+        lo_open,
+        not hi_shut,
+        nonzero=not a.contains(0.0) and not b.contains(0.0),
+        nan=a.nan or b.nan,
+        integral=a.integral and b.integral,
+    )
+
+
+def maximum(a: Interval, b: Interval) -> Interval:
+    """The larger of `a` and `b`, NaN where either is; exact in every format."""
+    return neg(minimum(neg(a), neg(b)))
