@@ -1,0 +1,1 @@
+"""Verification: run the flagged expression and its fix, and compare what comes out."""

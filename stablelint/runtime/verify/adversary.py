@@ -1,0 +1,273 @@
+"""Operands nobody captured: boundary, extreme and ordinary ones, shaped like those that were."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+
+import torch
+
+from stablelint.catalog import contract as contracts
+from stablelint.numerics.formats import FORMATS, FloatFormat
+from stablelint.runtime.verify.compare import Case, Replayer, Role, poisoned
+from stablelint.runtime.verify.hazard import Hazards
+from stablelint.runtime.verify.replay import evaluate
+from stablelint.runtime.verify.values import Call, Context, Value, dtype_name, dtype_of
+
+_SHAPES = 2  # distinct captured shapes that boundary operands are made for
+_FILLS = 4  # boundary values of one operand that get a case of their own
+_GUESSES = 64  # combinations of kinds of operands tried where nothing was captured
+_GENERIC = (0.0, 1.0, -1.0, 100.0, -100.0)
+_HALVES = ("float16", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Boundary values of one operand for one format."""
+
+    near: tuple[float, ...]  # break the contract at its very edge
+    beyond: tuple[float, ...]  # break it further out
+    inside: tuple[float, ...]  # the last ones that keep it
+
+
+def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) -> list[Case]:
+    """Cases shaped like the captured `calls`, or like the page's own operands where there are none."""
+    found: list[Case] = list(hazards.cases(replayer))
+    shapes = _distinct(calls)[:_SHAPES] or _invented(replayer, hazards)
+    for index, base in enumerate(shapes):
+        for dtype, decisive in _dtypes(replayer, base, hazards):
+            cast = _cast(base, dtype)
+            label = dtype_name(dtype)
+            cases = _contract_cases(replayer, cast, label, decisive)
+            found += cases
+            if decisive and index == 0:
+                found += _structure_cases(cast, label)
+                if not cases and not hazards.given:
+                    found += _generic_cases(cast, label)
+            if decisive:
+                found += _healthy_cases(replayer, cast, label, hazards)
+    return found
+
+
+def _distinct(calls: Sequence[Call]) -> list[Call]:
+    seen: dict[tuple[object, ...], Call] = {}
+    for call in calls:
+        if poisoned(call):
+            continue
+        key = tuple(
+            (tuple(v.shape), v.dtype) if isinstance(v, torch.Tensor) else type(v) for v in call.operands.values()
+        )
+        seen.setdefault(key, call)
+    return list(seen.values())
+
+
+def _dtypes(replayer: Replayer, base: Call, hazards: Hazards) -> Iterator[tuple[torch.dtype, bool]]:
+    own = next((v.dtype for v in base.operands.values() if _floating(v)), None)
+    if own is None:
+        return
+    known = {own, *(dtype_of(name) for name in replayer.site.dtypes if name in FORMATS)}
+    for dtype in sorted(known, key=str):
+        yield dtype, True
+    if own is torch.float32:
+        for name in _HALVES:
+            if dtype_of(name) not in known and (not hazards.dtypes or name in hazards.dtypes):
+                yield dtype_of(name), False
+
+
+def _floating(value: Value) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _cast(call: Call, dtype: torch.dtype) -> Call:
+    operands = {
+        name: value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+        for name, value in call.operands.items()
+    }
+    return replace(call, operands=operands)
+
+
+def _with(call: Call, source: str, value: Value) -> Call:
+    return replace(call, operands={**call.operands, source: value}, inputs={})
+
+
+def _bound(replayer: Replayer, metavariable: str, fmt: FloatFormat) -> _Bound | None:
+    texts = [text for text in (replayer.site.forward, replayer.site.backward) if text]
+    parsed = [contracts.parse(text) for text in texts]
+    about = [part for part in parsed if metavariable in part.variables]
+    if not about:
+        return None
+    values = sorted({value for part in about for value in part.boundaries(metavariable, fmt)})
+    edges = [comparison.value(fmt) for comparison in about[0].about(metavariable)]
+    near, beyond, inside = [], [], []
+    for value in values:
+        if all(part.holds({metavariable: value}, fmt) for part in about):
+            inside.append(value)
+        elif _at_edge(value, about[0], metavariable, edges, fmt):
+            near.append(value)
+        else:
+            beyond.append(value)
+    return _Bound(tuple(near), tuple(beyond), tuple(inside))
+
+
+def _at_edge(
+    value: float, part: contracts.Contract, metavariable: str, edges: Iterable[float], fmt: FloatFormat
+) -> bool:
+    """Whether a violating value is one that rounding alone can produce from allowed ones."""
+    if part.holds({metavariable: value}, fmt) or value in edges:
+        return True
+    return any(
+        edge != 0 and abs(value) != fmt.max and math.isclose(abs(value), abs(edge), rel_tol=4 * fmt.eps)
+        for edge in edges
+    )
+
+
+def _contract_cases(replayer: Replayer, base: Call, label: str, decisive: bool) -> list[Case]:
+    cases: list[Case] = []
+    for metavariable, source in replayer.metavariables.items():
+        value = base.operands.get(source)
+        fmt = FORMATS.get(dtype_name(value.dtype)) if isinstance(value, torch.Tensor) else None
+        if not isinstance(value, torch.Tensor) or fmt is None:
+            continue
+        bound = _bound(replayer, metavariable, fmt)
+        if bound is None:
+            continue
+        calm = _calm(replayer, base, metavariable)
+        for number in _spread(bound.near, _FILLS if decisive else 1):
+            call = _with(calm, source, torch.full_like(value, number))
+            cases.append(Case(call, Role.BOUNDARY, f"{label} {metavariable} = {number:.3g}", decisive))
+        if not decisive:
+            continue
+        if bound.near and value.numel() > 1:
+            mixed = _mixed(calm.operands[source], bound.near)
+            cases.append(Case(_with(calm, source, mixed), Role.BOUNDARY, f"{label} {metavariable} mixed"))
+        for number in _spread(bound.beyond, 2):
+            call = _with(calm, source, torch.full_like(value, number))
+            cases.append(Case(call, Role.STRESS, f"{label} {metavariable} = {number:.3g}"))
+    return cases
+
+
+def _spread(values: Sequence[float], most: int) -> list[float]:
+    if len(values) <= most:
+        return list(values)
+    ordered = sorted(values, key=abs)
+    picks = {round(index * (len(ordered) - 1) / max(most - 1, 1)) for index in range(most)}
+    return [ordered[index] for index in sorted(picks)]
+
+
+def _calm(replayer: Replayer, base: Call, changed: str) -> Call:
+    """The call with every other operand moved well inside its own contract."""
+    operands = dict(base.operands)
+    for metavariable, source in replayer.metavariables.items():
+        value = operands.get(source)
+        if metavariable == changed or not isinstance(value, torch.Tensor):
+            continue
+        fmt = FORMATS.get(dtype_name(value.dtype))
+        bound = _bound(replayer, metavariable, fmt) if fmt else None
+        if bound and bound.inside:
+            operands[source] = torch.where(torch.isfinite(value), value, torch.ones_like(value))
+    return replace(base, operands=operands, inputs={})
+
+
+def _mixed(value: Value, numbers: Sequence[float]) -> torch.Tensor:
+    assert isinstance(value, torch.Tensor)
+    mixed = torch.where(torch.isfinite(value), value, torch.ones_like(value)).clone()
+    flat = mixed.reshape(-1)
+    step = max(flat.numel() // 3, 1)
+    places = torch.arange(0, flat.numel(), step)
+    chosen = torch.tensor([numbers[i % len(numbers)] for i in range(len(places))], dtype=torch.float64)
+    flat[places] = chosen.to(flat)
+    return flat.reshape(mixed.shape)
+
+
+def _structure_cases(base: Call, label: str) -> list[Case]:
+    """Ties, rows of a constant, all-masked rows and empty tensors."""
+    cases = []
+    for source, value in base.operands.items():
+        if not isinstance(value, torch.Tensor):
+            continue
+        if value.dtype is torch.bool:
+            for flag in (True, False):
+                call = _with(base, source, torch.full_like(value, flag))
+                cases.append(Case(call, Role.STRUCTURE, f"{label} {source} all {flag}"))
+        elif value.is_floating_point() and value.ndim:
+            masked = value.clone()
+            masked[0] = -math.inf
+            cases.append(Case(_with(base, source, masked), Role.STRUCTURE, f"{label} {source} masked row"))
+            tied = torch.ones_like(value)
+            cases.append(Case(_with(base, source, tied), Role.STRUCTURE, f"{label} {source} tied"))
+    sizes = {v.shape[0] for v in base.operands.values() if isinstance(v, torch.Tensor) and v.ndim}
+    if len(sizes) == 1:
+        operands = {n: v[:0] if isinstance(v, torch.Tensor) and v.ndim else v for n, v in base.operands.items()}
+        cases.append(Case(replace(base, operands=operands, inputs={}), Role.STRUCTURE, f"{label} empty"))
+    return cases
+
+
+def _generic_cases(base: Call, label: str) -> list[Case]:
+    cases = []
+    for source, value in base.operands.items():
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            info = torch.finfo(value.dtype)
+            for number in (*_GENERIC, info.tiny, math.sqrt(info.max)):
+                call = _with(base, source, torch.full_like(value, number))
+                cases.append(Case(call, Role.STRESS, f"{label} {source} = {number:.3g}"))
+            if value.ndim and value.shape[-1] > 1:
+                steep = torch.zeros_like(value)
+                steep[..., 0] = 200.0
+                cases.append(Case(_with(base, source, steep), Role.STRESS, f"{label} {source} peaked"))
+    return cases
+
+
+def _healthy_cases(replayer: Replayer, base: Call, label: str, hazards: Hazards) -> list[Case]:
+    operands = dict(base.operands)
+    generator = torch.Generator().manual_seed(7)
+    touched = False
+    for metavariable, source in replayer.metavariables.items():
+        value = operands.get(source)
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            continue
+        span = hazards.range_of(metavariable)
+        if span is None:
+            return []
+        drawn = torch.rand(value.shape, generator=generator, dtype=torch.float64)
+        operands[source] = (span[0] + (span[1] - span[0]) * drawn).to(value)
+        touched = True
+    if not touched:
+        return []
+    return [Case(replace(base, operands=operands, inputs={}), Role.HEALTHY, f"{label} ordinary")]
+
+
+def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
+    """Operands for a site that nothing was captured of: the first kind of values that it accepts."""
+    dtype = next((dtype_of(name) for name in replayer.site.dtypes if name in FORMATS), torch.float32)
+    generator = torch.Generator().manual_seed(3)
+    sources = list(replayer.operands.values())
+    meant = {source: name for name, source in replayer.metavariables.items()}
+
+    def kinds(source: str) -> list[Value]:
+        described = hazards.draw(meant.get(source, ""), dtype)
+        if described is not None:
+            return [described]
+        drawn = (0.1 + 0.8 * torch.rand(4, 5, generator=generator, dtype=torch.float64)).to(dtype)
+        return [drawn, -1, torch.rand(4, 5, generator=generator) < 0.5, torch.arange(4), 1e-8]
+
+    for choice in islice(product(*(kinds(source) for source in sources)), _GUESSES):
+        call = Call(dict(zip(sources, choice, strict=True)), Context(), "invented")
+        outcome = evaluate(replayer.original, call, replayer.names, backward=False)
+        if outcome.error is None and outcome.values:
+            return [call]
+    return []
+
+
+def captured_cases(calls: Sequence[Call]) -> list[Case]:
+    """Cases for captured and searched calls; calls with NaN among their operands are left out."""
+    cases = []
+    for index, call in enumerate(calls):
+        if poisoned(call):
+            continue
+        role = Role.SEARCH if call.origin == "search" else Role.CAPTURED
+        cases.append(Case(call, role, f"{call.origin} {index}"))
+    return cases
+
+

@@ -1,0 +1,226 @@
+"""Replay one set of operands with the original, the fixed and the float64 expression, and compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import torch
+
+from stablelint.runtime.verify.expression import (
+    Expression,
+    NotReplayable,
+    compile_expression,
+    key_of,
+    needed,
+    parse_expression,
+)
+from stablelint.runtime.verify.measure import element_bits, mantissa_bits, tolerance
+from stablelint.runtime.verify.namespace import namespace_of
+from stablelint.runtime.verify.replay import Outcome, evaluate, widened
+from stablelint.runtime.verify.site import Kind, Site
+from stablelint.runtime.verify.values import Call, Opaque
+
+
+class Role(StrEnum):
+    """What a set of operands is evidence of."""
+
+    CAPTURED = "captured"  # seen in the running command
+    SEARCH = "search"  # reached from inputs that a search found
+    BOUNDARY = "boundary"  # breaks the contract: the fix must cure it
+    STRESS = "stress"  # extreme, yet the fix need not cure what the original cannot do either
+    STRUCTURE = "structure"  # empty, tied or masked; a fix of another fault need not care
+    HEALTHY = "healthy"  # ordinary operands: nothing may change
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Operands to replay, and what they are called in a report."""
+
+    call: Call
+    role: Role
+    label: str
+    decisive: bool = True  # False: an element type that the site was never seen with
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a case showed."""
+
+    case: Case
+    original: Outcome
+    fixed: Outcome | None
+    original_bits: float | None = None
+    fixed_bits: float | None = None
+    original_failed: str | None = None  # "forward", "backward", "accuracy"
+    fixed_failed: str | None = None
+    changed: float | None = None  # largest healthy change, in units of the tolerance
+
+    @property
+    def role(self) -> Role:
+        """The role of the operands."""
+        return self.case.role
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """A site made ready for replay."""
+
+    site: Site
+    original: Expression
+    fixed: Expression | None
+    operands: Mapping[str, str]  # variable -> source text
+    metavariables: Mapping[str, str]  # metavariable -> source text, literals included
+    names: Mapping[str, object] = field(repr=False)
+
+    def result(self, case: Case) -> Result | None:
+        """Replay a case; None when the original cannot be evaluated on it."""
+        original = evaluate(self.original, case.call, self.names)
+        if original.error is not None:
+            return None
+        return _judge(self, case, original, evaluate(self.fixed, case.call, self.names) if self.fixed else None)
+
+
+def prepare(site: Site, source: bytes) -> Replayer:
+    """Compile the site's expressions; `source` is the text of its file. Raises `NotReplayable`."""
+    names = namespace_of(source)
+    texts = [site.original, *([site.fixed] if site.fixed else [])]
+    operands = needed(texts, site.operands, frozenset(names))
+    original = compile_expression(site.original, operands)
+    fixed = compile_expression(site.fixed, operands) if site.fixed else None
+    metavariables: dict[str, str] = {}
+    for name, text in site.operands.items():
+        try:
+            metavariables[name] = key_of(parse_expression(text))
+        except NotReplayable:
+            continue
+    return Replayer(site, original, fixed, operands, metavariables, names)
+
+
+def _has_infinite(call: Call) -> bool:
+    return any(isinstance(v, torch.Tensor) and bool(torch.isinf(v).any()) for v in call.operands.values())
+
+
+def poisoned(call: Call) -> bool:
+    """Whether an operand was NaN already, so that nothing here is the site's doing."""
+    return any(
+        isinstance(v, torch.Tensor) and v.is_floating_point() and bool(torch.isnan(v).any())
+        for v in call.operands.values()
+    ) or any(isinstance(v, float) and math.isnan(v) for v in call.operands.values())
+
+
+def unusable(call: Call) -> Opaque | None:
+    """An operand that could not be stored, if there is one."""
+    return next((value for value in call.operands.values() if isinstance(value, Opaque)), None)
+
+
+def _bad(outcome: Outcome, infinite_operands: bool) -> str | None:
+    if outcome.error is not None:
+        return "error"
+    # a mask of -inf makes infinite results legitimate; NaN never is
+    if outcome.forward.nan or (outcome.forward.inf and not infinite_operands):
+        return "forward"
+    if outcome.backward.nan or (outcome.backward.inf and not infinite_operands):
+        return "backward"
+    return None
+
+
+def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | None) -> Result:
+    site = replayer.site
+    infinite = _has_infinite(case.call)
+    failed = _bad(original, infinite)
+    still = _bad(fixed, infinite) if fixed is not None else None
+    asked = case.call.context.grad or case.role not in (Role.CAPTURED, Role.SEARCH)
+    edge = failed == "backward" and not asked  # no gradient was asked: no fault, yet no healthy operand either
+    if edge:
+        failed = None
+    if still == "backward" and not asked:
+        still = None
+    if fixed is not None and fixed.error:
+        return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
+    if site.kind is Kind.INTERFACE:
+        if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.HEALTHY):
+            failed = "wrong" if (_change(original, fixed, fixed) or 0.0) > 1 else None
+        return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
+    compared = case.role in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY) or site.expect == "inaccurate"
+    if not compared:
+        return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
+    wide = widened(case.call)
+    exact = evaluate(replayer.original, wide, replayer.names)
+    exact_fixed = evaluate(replayer.fixed, wide, replayer.names) if replayer.fixed and site.safe else None
+    truths = _truths(exact, exact_fixed)
+    original_bits, worst = _bits(original, truths)
+    fixed_bits, _ = _bits(fixed, truths) if fixed is not None else (None, None)
+    if failed is None and site.expect == "inaccurate" and worst is not None:
+        lost = worst < mantissa_bits(original.values[0].dtype) / 3
+        better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
+        failed = "accuracy" if lost and better else None
+    changed = _change(original, fixed, exact) if fixed is not None and not edge else None
+    return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
+
+
+def _truths(exact: Outcome, exact_fixed: Outcome | None) -> tuple[torch.Tensor, ...]:
+    """float64 results of the original; where those are not finite, of an equivalent fix."""
+    if exact_fixed is None or exact_fixed.error or len(exact_fixed.values) != len(exact.values):
+        return exact.values
+    pairs = zip(exact.values, exact_fixed.values, strict=True)
+    return tuple(
+        torch.where(torch.isfinite(first), first, second) if first.shape == second.shape else first
+        for first, second in pairs
+    )
+
+
+def _bits(outcome: Outcome, truths: tuple[torch.Tensor, ...]) -> tuple[float | None, float | None]:
+    """Mean and least bits of accuracy over all elements that have a finite reference."""
+    found = []
+    if outcome.error or len(outcome.values) != len(truths):
+        return None, None
+    for value, truth in zip(outcome.values, truths, strict=True):
+        if value.numel() and value.shape == truth.shape:
+            bits = element_bits(value, truth)
+            found.append(bits[~torch.isnan(bits)].flatten())
+    joined = torch.cat(found) if found else torch.empty(0)
+    if not joined.numel():
+        return None, None
+    return round(float(joined.mean()), 2), round(float(joined.min()), 2)
+
+
+def _change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
+    """By how many tolerances the fix moves a healthy value away from the original and from the truth."""
+    if len(original.values) != len(fixed.values):
+        return math.inf
+    worst = 0.0
+    for first, second, truth in zip(original.values, fixed.values, exact.values, strict=False):
+        worst = max(worst, _distance(first, second, truth))
+    for source, rows in original.gradients.items():
+        others, truths = fixed.gradients.get(source), exact.gradients.get(source)
+        if others is None or truths is None:
+            continue
+        for row, other, truth in zip(rows, others, truths, strict=True):
+            if row is not None and truth is not None:
+                worst = max(worst, _distance(row, torch.zeros_like(row) if other is None else other, truth))
+    return worst
+
+
+def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor) -> float:
+    if first.shape != second.shape or first.shape != truth.shape:
+        return 0.0 if first.numel() == second.numel() == 1 else math.inf
+    if not first.numel():
+        return 0.0
+    one, other, exact = first.double(), second.double(), truth.double()
+    healthy = torch.isfinite(one) & torch.isfinite(exact)
+    if not bool(healthy.any()):
+        return 0.0
+    coarser = min((first.dtype, second.dtype), key=mantissa_bits)
+    allowed = tolerance(coarser)
+    scale = float(exact[healthy].abs().max())
+    limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny
+    moved = (one - other).abs()
+    wrong = (other - exact).abs()
+    # rounding of the original is no reason to blame the fix: it must be off from the truth as well
+    wrong = torch.where((one - exact).abs() >= wrong, torch.zeros_like(wrong), wrong)
+    blame = torch.minimum(moved, wrong) / limit
+    blame = torch.where(torch.isfinite(other), blame, torch.full_like(blame, math.inf))
+    return float(blame[healthy].max())

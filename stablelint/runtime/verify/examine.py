@@ -1,0 +1,41 @@
+"""Verify one site: its cases, their results and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stablelint.runtime.verify.adversary import boundary_cases, captured_cases
+from stablelint.runtime.verify.compare import Replayer, Result, prepare, unusable
+from stablelint.runtime.verify.expression import NotReplayable
+from stablelint.runtime.verify.hazard import Hazards
+from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.values import Call
+from stablelint.runtime.verify.verdict import Decision, decide
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Everything that replaying a site has shown."""
+
+    site: Site
+    decision: Decision
+    results: tuple[Result, ...] = ()
+    replayer: Replayer | None = None
+
+
+def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reached: bool) -> Examination:
+    """Replay a site on captured and boundary operands; `source` is the text of its file.
+
+    A site whose expression cannot be evaluated outside its program gets `not-reproduced`, with the reason.
+    """
+    try:
+        replayer = prepare(site, source)
+    except NotReplayable as error:
+        verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
+        return Examination(site, Decision(verdict, notes=(f"cannot be replayed: {error}",)))
+    usable = [call for call in calls if unusable(call) is None]
+    cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
+    results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
+    decision = decide(site, results, ran=ran, reached=reached)
+    return Examination(site, decision, results, replayer)

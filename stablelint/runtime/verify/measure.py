@@ -1,0 +1,75 @@
+"""Counts and accuracy of results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many elements are finite, NaN and infinite."""
+
+    finite: int = 0
+    nan: int = 0
+    inf: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.finite + other.finite, self.nan + other.nan, self.inf + other.inf)
+
+    @property
+    def bad(self) -> bool:
+        """Whether anything is not finite."""
+        return bool(self.nan or self.inf)
+
+    def to_json(self) -> dict[str, int]:
+        """As in the `verify` output."""
+        return {"finite": self.finite, "nan": self.nan, "inf": self.inf}
+
+
+def count(tensors: Sequence[torch.Tensor | None]) -> Counts:
+    """Counts over all elements of all floating tensors; a missing gradient counts as nothing."""
+    finite = nan = inf = 0
+    for tensor in tensors:
+        if tensor is None or not (tensor.is_floating_point() or tensor.is_complex()):
+            continue
+        bad_nan = int(torch.isnan(tensor).sum())
+        good = int(torch.isfinite(tensor).sum())
+        finite, nan, inf = finite + good, nan + bad_nan, inf + tensor.numel() - good - bad_nan
+    return Counts(finite, nan, inf)
+
+
+def mantissa_bits(dtype: torch.dtype) -> int:
+    """Significant bits of an element type (24 for float32)."""
+    return 1 - round(math.log2(torch.finfo(dtype).eps))
+
+
+def element_bits(value: torch.Tensor, reference: torch.Tensor, floor: float = 0.0) -> torch.Tensor:
+    """Correct bits of each element of `value` against a float64 `reference`, in [0, mantissa bits], as float64.
+
+    Bits are -log2 of the relative error; `floor` is the smallest magnitude an error is related to. Elements
+    whose reference is not finite are NaN; a non-finite value where the reference is finite has no correct bit.
+    """
+    most = float(mantissa_bits(value.dtype))
+    exact = value.detach().double()
+    wanted = reference.detach().double()
+    if exact.shape != wanted.shape:
+        exact, wanted = torch.broadcast_tensors(exact, wanted)
+    error = (exact - wanted).abs()
+    scale = wanted.abs().clamp_min(max(floor, torch.finfo(value.dtype).smallest_normal))
+    bits = -torch.log2((error / scale).clamp_min(2.0**-60))
+    bits = bits.clamp(0.0, most)
+    bits = torch.where(torch.isfinite(exact), bits, torch.zeros_like(bits))
+    return torch.where(torch.isfinite(wanted), bits, torch.full_like(bits, math.nan))
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """Relative error up to which results of an element type count as equal.
+
+    The square root of eps is usual where rounding accumulates; half types are kept tighter than that would be.
+    """
+    eps = torch.finfo(dtype).eps
+    return max(min(math.sqrt(eps), 16 * eps), 64 * eps) if dtype.itemsize <= 2 else 2048 * eps

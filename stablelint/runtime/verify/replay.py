@@ -1,0 +1,140 @@
+"""Evaluate an expression on operands: forward, and backward with unit and random cotangents."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from stablelint.runtime.verify.expression import Expression
+from stablelint.runtime.verify.measure import Counts, count
+from stablelint.runtime.verify.values import Call, Context, Opaque, Value, dtype_of
+
+SEED = 20_011
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an expression gave: floating results, and the gradient for each operand and cotangent."""
+
+    values: tuple[torch.Tensor, ...] = ()
+    gradients: Mapping[str, tuple[torch.Tensor | None, ...]] = field(default_factory=dict)
+    forward: Counts = field(default_factory=Counts)
+    backward: Counts = field(default_factory=Counts)
+    error: str | None = None
+
+
+@contextlib.contextmanager
+def quiet_state(context: Context) -> Iterator[None]:
+    """Fixed random state, gradients on, and the autocast of `context`; all as before afterwards."""
+    devices = [context.device] if context.device.startswith("cuda") else []
+    kind = context.device.partition(":")[0]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.random.fork_rng(devices=devices))
+        torch.manual_seed(SEED)
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        dtype = dtype_of(context.autocast) if context.autocast else None
+        stack.enter_context(torch.autocast(kind, dtype=dtype, enabled=dtype is not None))
+        yield
+
+
+def flatten(value: object) -> Iterator[torch.Tensor]:
+    """The tensors in a result; Python floats count as float64 scalars."""
+    match value:
+        case torch.Tensor():
+            yield value
+        case bool() | str():
+            return
+        case int() | float():
+            yield torch.tensor(float(value), dtype=torch.float64)
+        case Mapping():
+            for item in value.values():
+                yield from flatten(item)
+        case Sequence():
+            for item in value:
+                yield from flatten(item)
+
+
+def _widened(value: Value) -> Value:
+    match value:
+        case torch.Tensor() if value.is_floating_point():
+            return value.double()
+        case torch.dtype() if value.is_floating_point:
+            return torch.float64
+        case torch.nn.Module():
+            import copy
+
+            return copy.deepcopy(value).double()
+        case tuple():
+            return tuple(_widened(item) for item in value)
+        case list():
+            return [_widened(item) for item in value]
+    return value
+
+
+def widened(call: Call) -> Call:
+    """The same call in float64, without autocast."""
+    operands = {name: _widened(value) for name, value in call.operands.items()}
+    return Call(operands, Context(None, call.context.device, call.context.grad), call.origin, call.sliced)
+
+
+def _cotangents(values: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
+    generator = torch.Generator().manual_seed(SEED)
+    unit = [torch.ones_like(value) for value in values]
+    drawn = [
+        (torch.rand(value.shape, generator=generator, dtype=torch.float64) + 0.5).to(value)
+        * torch.where(torch.rand(value.shape, generator=generator) < 0.5, -1.0, 1.0).to(value)
+        for value in values
+    ]
+    return [unit, drawn]
+
+
+def evaluate(expression: Expression, call: Call, names: Mapping[str, object], backward: bool = True) -> Outcome:
+    """Evaluate `expression` on `call.operands` (by source text); never raises for what the expression does."""
+    leaves: dict[str, torch.Tensor] = {}
+    scope: dict[str, object] = dict(names)
+    for name, source in expression.operands.items():
+        if source not in call.operands:
+            return Outcome(error=f"`{source}` was not captured")
+        value = call.operands[source]
+        if isinstance(value, Opaque):
+            return Outcome(error=f"`{source}` is a {value.type_name}, which cannot be stored")
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            leaf = value.detach().clone().requires_grad_()
+            leaves[source] = leaf
+            value = leaf.clone()  # a leaf must not be changed in place
+        elif isinstance(value, torch.Tensor):
+            value = value.detach().clone()
+        scope[name] = value
+    with quiet_state(call.context):
+        for source, leaf in leaves.items():
+            name = next(key for key, text in expression.operands.items() if text == source)
+            scope[name] = leaf.clone()
+        try:
+            result = eval(expression.code, scope)
+            values = tuple(item for item in flatten(result) if item.is_floating_point())
+            forward = count(values)
+            gradients = _gradients(values, leaves) if backward else {}
+        except Exception as error:  # the checked expression may raise anything
+            return Outcome(error=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    back = sum((count(items) for items in gradients.values()), Counts())
+    return Outcome(tuple(value.detach() for value in values), gradients, forward, back)
+
+
+def _gradients(
+    values: Sequence[torch.Tensor], leaves: Mapping[str, torch.Tensor]
+) -> dict[str, tuple[torch.Tensor | None, ...]]:
+    outputs = [value for value in values if value.requires_grad]
+    if not outputs or not leaves:
+        return {}
+    rows = [
+        torch.autograd.grad(outputs, list(leaves.values()), cotangent, retain_graph=True, allow_unused=True)
+        for cotangent in _cotangents(outputs)
+    ]
+    return {source: tuple(row[index] for row in rows) for index, source in enumerate(leaves)}

@@ -1,0 +1,95 @@
+"""A flagged expression, its fix and what they are made of: all that verification needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+
+from stablelint.diagnostic import Position, Span
+
+
+class Verdict(StrEnum):
+    """What running a site and its fix has shown."""
+
+    CONFIRMED = "confirmed"  # captured operands fail, the fix cures them
+    REACHABLE = "reachable"  # a search found inputs that fail, the fix cures them
+    LATENT = "latent"  # only boundary operands fail, the fix cures them
+    INEFFECTIVE = "ineffective"  # the fix still fails
+    DIVERGES = "diverges"  # the fix changes healthy values beyond tolerance
+    NOT_REPRODUCED = "not-reproduced"  # nothing that was tried fails
+    NOT_REACHED = "not-reached"  # the command never came here
+
+    @property
+    def passing(self) -> bool:
+        """Whether a fix with this verdict may be applied on its strength."""
+        return self in (Verdict.CONFIRMED, Verdict.REACHABLE, Verdict.LATENT)
+
+
+class Kind(StrEnum):
+    """In which way a fix is verified."""
+
+    EXPRESSION = "expression"  # by replaying both expressions
+    INTERFACE = "interface"  # the value is meant to change: replayed, and not compared with the original
+    SEQUENCE = "sequence"  # by the order of the calls, and by the rerun
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One finding to verify.
+
+    `original` and `fixed` are whole expressions over the texts in `operands` (metavariable name to text that
+    yields it at the site). `original` may differ from `expression`, the text standing at `span`: where an
+    operand was computed in an earlier statement, `original` spells that computation out. `forward` and
+    `backward` are contracts in the language of the rule pages. `dtypes` names element types known by analysis.
+    """
+
+    code: str
+    filename: str
+    span: Span
+    expression: str
+    original: str
+    fixed: str | None
+    operands: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    message: str = ""
+    forward: str | None = None
+    backward: str | None = None
+    dtypes: tuple[str, ...] = ()
+    safe: bool = False
+    bad_operands: tuple[Mapping[str, object], ...] = ()  # `[[operands]]` of the rule page
+    sample: Mapping[str, object] = field(default_factory=dict)  # `[sample]` of the rule page
+    page_dtypes: tuple[str, ...] = ()
+    kind: Kind = Kind.EXPRESSION
+    expect: str | None = None
+    fix_message: str = ""
+
+    @property
+    def id(self) -> str:
+        """Names the site within one verification."""
+        start, end = self.span.start, self.span.end
+        return f"{self.code}:{self.filename}:{start.row}:{start.column}-{end.row}:{end.column}"
+
+    def to_json(self) -> dict[str, object]:
+        """The site as plain JSON values."""
+        data = asdict(self)
+        for name in ("dtypes", "bad_operands", "page_dtypes"):
+            data[name] = list(data[name])
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> Site:
+        """The site that `to_json` wrote; raises KeyError or TypeError when `data` is something else."""
+        values = dict(data)
+        span = values["span"]
+        if not isinstance(span, dict):
+            raise TypeError("a site needs a span")
+        values["span"] = Span(Position(**span["start"]), Position(**span["end"]))
+        values["kind"] = Kind(str(values["kind"]))
+        for name in ("dtypes", "bad_operands", "page_dtypes"):
+            listed = values[name]
+            if not isinstance(listed, list):
+                raise TypeError(f"`{name}` of a site is a list")
+            values[name] = tuple(listed)
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})  # type: ignore[arg-type]

@@ -1,0 +1,172 @@
+"""Captured values: what is kept of them, and how they are written without pickling."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+Value = object
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Stands for a value that cannot be stored; `type_name` is the name of its type."""
+
+    type_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The modes under which a site was evaluated."""
+
+    autocast: str | None = None  # element type of the enabled autocast, "float16"
+    device: str = "cpu"
+    grad: bool = True  # a gradient was asked of at least one operand
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Operands of one evaluation of a site, by source text."""
+
+    operands: Mapping[str, Value]
+    context: Context = field(default_factory=Context)
+    origin: str = "captured"  # "captured", "search"; boundary operands carry their own names
+    sliced: bool = False
+    inputs: Mapping[str, Value] = field(default_factory=dict)  # of the enclosing function, for a search's witness
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """`float32` for `torch.float32`."""
+    return str(dtype).removeprefix("torch.")
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """The element type called `name`; raises ValueError when there is none."""
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"no element type is called {name!r}")
+    return found
+
+
+class Encoder:
+    """Turns values into JSON, and collects their tensors under short keys."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, torch.Tensor] = {}
+
+    def encode(self, value: Value) -> object:
+        """JSON for `value`; what cannot be stored becomes an opaque marker."""
+        match value:
+            case torch.Tensor():
+                return self._tensor(value)
+            case None | bool() | str():
+                return value
+            case int():
+                return value if abs(value) < 2**53 else {"int": str(value)}
+            case float():
+                return value if math.isfinite(value) else {"float": repr(value)}
+            case torch.dtype():
+                return {"dtype": dtype_name(value)}
+            case torch.device():
+                return {"device": str(value)}
+            case tuple() | list():
+                return {"tuple" if isinstance(value, tuple) else "list": [self.encode(item) for item in value]}
+            case Opaque():
+                return {"opaque": value.type_name}
+            case torch.nn.Module():
+                return self._module(value)
+        return {"opaque": type(value).__name__}
+
+    def _tensor(self, value: torch.Tensor) -> object:
+        plain = value.detach()
+        if plain.layout != torch.strided or plain.is_complex() or plain.is_quantized:
+            return {"opaque": f"{dtype_name(value.dtype)} tensor"}
+        key = f"t{len(self.tensors)}"
+        self.tensors[key] = plain.as_subclass(torch.Tensor).cpu().contiguous().clone()
+        return {"tensor": key, "device": str(value.device)}
+
+    def _module(self, value: torch.nn.Module) -> object:
+        kind = type(value)
+        if not kind.__module__.startswith("torch.nn.modules.") or any(True for _ in value.children()):
+            return {"opaque": kind.__name__}
+        state = {name: item for name, item in vars(value).items() if not name.startswith("_")}
+        buffers = dict(value.named_buffers(recurse=False)) | dict(value.named_parameters(recurse=False))
+        return {
+            "module": kind.__name__,
+            "state": {name: self.encode(item) for name, item in state.items()},
+            "buffers": {name: self.encode(item) for name, item in buffers.items()},
+        }
+
+
+def decode(data: object, tensors: Mapping[str, torch.Tensor]) -> Value:
+    """The value that `Encoder.encode` wrote."""
+    if not isinstance(data, dict):
+        return data
+    match data:
+        case {"tensor": str(key)}:
+            tensor = tensors[key]
+            device = str(data.get("device", "cpu"))
+            if device.startswith("cuda") and torch.cuda.is_available():
+                return tensor.to(device)
+            return tensor
+        case {"int": str(text)}:
+            return int(text)
+        case {"float": str(text)}:
+            return float(text)
+        case {"dtype": str(name)}:
+            return dtype_of(name)
+        case {"device": str(name)}:
+            return torch.device(name)
+        case {"tuple": list(items)}:
+            return tuple(decode(item, tensors) for item in items)
+        case {"list": list(items)}:
+            return [decode(item, tensors) for item in items]
+        case {"module": str(name), "state": dict(state), "buffers": dict(buffers)}:
+            return _module(name, state, buffers, tensors)
+    return Opaque(str(data.get("opaque", "value")))
+
+
+def _module(
+    name: str, state: Mapping[str, object], buffers: Mapping[str, object], tensors: Mapping[str, torch.Tensor]
+) -> Value:
+    kind = getattr(torch.nn, name, None)
+    if not isinstance(kind, type) or not issubclass(kind, torch.nn.Module):
+        return Opaque(name)
+    module = kind.__new__(kind)
+    torch.nn.Module.__init__(module)
+    for key, item in state.items():
+        setattr(module, key, decode(item, tensors))
+    for key, item in buffers.items():
+        tensor = decode(item, tensors)
+        if isinstance(tensor, torch.Tensor):
+            module.register_buffer(key, tensor)
+    return module
+
+
+def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], document: object) -> None:
+    """Write `document` as JSON to `path` and its tensors beside it; readers never see half of either."""
+    from safetensors.torch import save_file
+
+    weights = path.with_suffix(".safetensors")
+    partial = weights.with_suffix(".partial")
+    save_file(dict(tensors), partial)
+    text = path.with_suffix(".json.partial")
+    text.write_text(json.dumps(document), encoding="utf-8")
+    partial.replace(weights)
+    text.replace(path)
+
+
+def read_tensors(path: Path) -> tuple[object, dict[str, torch.Tensor]]:
+    """What `write_tensors` wrote; raises OSError or ValueError when it is missing or damaged."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8")), load_file(path.with_suffix(".safetensors"))
+    except SafetensorError as error:
+        raise ValueError(f"damaged capture: {error}") from error

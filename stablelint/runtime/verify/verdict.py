@@ -1,0 +1,98 @@
+"""From the results of all cases to one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stablelint.runtime.verify.compare import Result, Role
+from stablelint.runtime.verify.site import Kind, Site, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, the case that decided it, and what else a reader should know."""
+
+    verdict: Verdict
+    witness: Result | None = None
+    notes: tuple[str, ...] = ()
+    failing: tuple[Result, ...] = ()
+
+
+_PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
+_ORDER = {Role.CAPTURED: 0, Role.SEARCH: 1, Role.BOUNDARY: 2, Role.STRESS: 3, Role.STRUCTURE: 4, Role.HEALTHY: 5}
+
+
+def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -> Decision:
+    """The verdict on a site.
+
+    `ran`: a command was run; `reached`: it evaluated the site at least once. A fix is refused on the word of
+    captured, searched and contract-breaking operands; extreme operands speak against it only when the
+    original could handle them.
+    """
+    decisive = [result for result in results if result.case.decisive]
+    notes = _notes(site, results)
+    if ran and not reached:
+        return Decision(Verdict.NOT_REACHED, notes=notes)
+    failing = tuple(sorted((r for r in decisive if r.original_failed), key=lambda r: _ORDER[r.role]))
+    if site.fixed is not None:
+        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF]
+        if uncured:
+            return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
+        cured = [r for r in failing if not r.fixed_failed]
+        if not cured and any(r.role is not Role.STRUCTURE for r in failing):
+            return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
+        broken = [r for r in decisive if not r.original_failed and r.fixed_failed]
+        if broken:
+            return Decision(Verdict.INEFFECTIVE, broken[0], notes, failing)
+        moved = [r for r in decisive if _diverges(site, r)]
+        if moved:
+            return Decision(Verdict.DIVERGES, moved[0], notes, failing)
+        failing = tuple(cured)
+    for role, verdict in (
+        (Role.CAPTURED, Verdict.CONFIRMED),
+        (Role.SEARCH, Verdict.REACHABLE),
+        (Role.BOUNDARY, Verdict.LATENT),
+        (Role.STRESS, Verdict.LATENT),
+        (Role.STRUCTURE, Verdict.LATENT),
+        (Role.HEALTHY, Verdict.LATENT),
+    ):
+        found = next((r for r in failing if r.role is role), None)
+        if found is not None:
+            return Decision(verdict, found, notes, failing)
+    return Decision(Verdict.NOT_REPRODUCED, notes=notes)
+
+
+def _diverges(site: Site, result: Result) -> bool:
+    if result.changed is None or result.changed <= 1 or site.kind is not Kind.EXPRESSION:
+        return False
+    if result.role is Role.HEALTHY or result.role is Role.CAPTURED:
+        return result.original_failed is None
+    return site.safe and result.role is Role.SEARCH and result.original_failed is None
+
+
+def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
+    notes = []
+    if site.fixed is None:
+        notes.append("no fix to verify")
+    uncured = {
+        result.case.label for result in results if not result.case.decisive and result.fixed_failed
+    } - {result.case.label for result in results if not result.case.decisive and not result.original_failed}
+    if uncured and site.fixed is not None:
+        notes.append(f"the fix would not hold in {', '.join(sorted({label.split()[0] for label in uncured}))}")
+    worse = [
+        result
+        for result in results
+        if result.case.decisive
+        and result.role in (Role.CAPTURED, Role.HEALTHY)
+        and result.original_bits is not None
+        and result.fixed_bits is not None
+        and result.fixed_bits < result.original_bits - 1.0
+    ]
+    if worse:
+        first = worse[0]
+        notes.append(
+            f"the fix is less accurate on {first.case.label} operands: "
+            f"{first.fixed_bits:.1f} bits against {first.original_bits:.1f}"
+        )
+    return tuple(notes)

@@ -1,0 +1,147 @@
+"""What running an expression and its fix shows."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from stablelint.runtime.verify.site import Kind, Verdict
+from stablelint.runtime.verify.values import Call, Context
+from tests.runtime.verify.support import DIVISION, LOG, call, replay, site
+
+CLAMP = "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))"
+
+
+@pytest.mark.parametrize(
+    ("original", "fixed", "operands", "more"),
+    [
+        pytest.param("torch.log(x)", "torch.nan_to_num(torch.log(x))", {"x": "x"}, LOG, id="nan-to-num-after"),
+        pytest.param("torch.log(x)", "torch.log(x).clamp(min=-100)", {"x": "x"}, LOG, id="clamp-after"),
+        pytest.param("torch.log(x)", "torch.where(x > 0, torch.log(x), 0)", {"x": "x"}, LOG, id="single-where"),
+        pytest.param(
+            "torch.log(x)", "torch.log(x + 1e-8)", {"x": "x"}, LOG | {"dtypes": ("float16",)}, id="eps-in-half"
+        ),
+        pytest.param(
+            "x / y",
+            "x / (y + torch.finfo(y.dtype).tiny)",
+            {"x": "x", "y": "y"},
+            DIVISION | {"dtypes": ("float16",)},
+            id="tiny-in-half",
+        ),
+        pytest.param(
+            "p * torch.log(p)",
+            "torch.xlogy(p, p)",
+            {"p": "p"},
+            {"forward": "p > 0", "sample": {"p": [0.01, 1.0]}},
+            id="xlogy-gradient",
+        ),
+    ],
+)
+def test_false_fixes_are_refused(original: str, fixed: str, operands: dict[str, str], more: dict[str, object]) -> None:
+    found = replay(site(original, fixed, operands, **more))
+    assert found.decision.verdict is Verdict.INEFFECTIVE
+    witness = found.decision.witness
+    assert witness is not None
+    assert witness.fixed_failed in ("forward", "backward")
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        "torch.nan_to_num(torch.log(x))",
+        "torch.log(x).clamp(min=-100)",
+        "torch.where(x > 0, torch.log(x), 0)",
+    ],
+)
+def test_a_fix_that_is_only_finite_forward_fails_backward_on_captured_operands(fixed: str) -> None:
+    found = replay(site("torch.log(x)", fixed, {"x": "x"}, **LOG), [call(x=torch.tensor([0.0, 1.0]))])
+    assert found.decision.verdict is Verdict.INEFFECTIVE
+    assert found.decision.witness is not None
+    assert found.decision.witness.fixed_failed == "backward"
+
+
+def test_a_captured_zero_confirms() -> None:
+    found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), [call(x=torch.tensor([0.0, 1.0]))])
+    assert found.decision.verdict is Verdict.CONFIRMED
+    assert found.decision.witness is not None
+    assert found.decision.witness.original.forward.inf == 1
+    assert not found.decision.witness.fixed.forward.bad  # type: ignore[union-attr]
+
+
+def test_healthy_captured_operands_leave_a_latent_fault() -> None:
+    found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), [call(x=torch.tensor([0.5, 1.0]))])
+    assert found.decision.verdict is Verdict.LATENT
+
+
+def test_operands_found_by_a_search_are_reachable() -> None:
+    searched = Call({"x": torch.tensor([0.0, 1.0])}, Context(), "search")
+    found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), [call(x=torch.tensor([0.5, 1.0])), searched])
+    assert found.decision.verdict is Verdict.REACHABLE
+
+
+def test_an_exact_rewrite_of_a_saturated_softmax_is_confirmed() -> None:
+    fault = site("torch.log(torch.softmax(z, dim=-1))", "torch.log_softmax(z, dim=-1)", {"z": "z"}, safe=True)
+    found = replay(fault, [call(z=torch.tensor([[0.0, 200.0]]))])
+    assert found.decision.verdict is Verdict.CONFIRMED
+
+
+def test_a_fix_that_changes_healthy_values_diverges() -> None:
+    found = replay(site("x.log()", "(x + 0.1).log()", {"x": "x"}, **LOG), [call(x=torch.tensor([0.5, 1.0]))])
+    assert found.decision.verdict is Verdict.DIVERGES
+
+
+def test_a_site_never_evaluated_is_not_reached() -> None:
+    found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), ran=True)
+    assert found.decision.verdict is Verdict.NOT_REACHED
+
+
+def test_an_expression_that_cannot_fail_is_not_reproduced() -> None:
+    found = replay(site("torch.log(x)", CLAMP, {"x": "x.abs() + 1.0"}), [call(x=torch.ones(3))])
+    assert found.decision.verdict in (Verdict.NOT_REPRODUCED, Verdict.LATENT)
+    calm = replay(site("torch.sigmoid(x)", "torch.sigmoid(x * 1.0)", {"x": "x"}), [call(x=torch.ones(3))])
+    assert calm.decision.verdict is Verdict.NOT_REPRODUCED
+
+
+def test_operands_that_were_nan_before_prove_nothing() -> None:
+    poisoned = call(x=torch.tensor([float("nan"), 1.0]))
+    found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), [poisoned])
+    assert found.decision.verdict is Verdict.LATENT
+
+
+def test_a_backward_fault_does_not_confirm_where_no_gradient_was_asked() -> None:
+    root = site("x.sqrt()", "(x + 1e-12).sqrt()", {"x": "x"}, backward="x > 0")
+    quiet = Call({"x": torch.zeros(3)}, Context(grad=False))
+    assert replay(root, [quiet]).decision.verdict is Verdict.LATENT
+    assert replay(root, [call(x=torch.zeros(3))]).decision.verdict is Verdict.CONFIRMED
+
+
+def test_cancellation_counts_as_a_fault_where_the_rule_expects_it() -> None:
+    fault = site("torch.log(1 + x)", "torch.log1p(x)", {"x": "x"}, expect="inaccurate", safe=True)
+    found = replay(fault, [call(x=torch.tensor([1e-7, 3e-9]))])
+    assert found.decision.verdict is Verdict.CONFIRMED
+    witness = found.decision.witness
+    assert witness is not None
+    assert witness.fixed_bits is not None
+    assert witness.original_bits is not None
+    assert witness.fixed_bits > witness.original_bits + 10
+
+
+def test_the_random_state_is_left_alone() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    replay(site("x.log() * torch.rand(1)", None, {"x": "x"}, **LOG), [call(x=torch.ones(3))])
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_an_interface_fix_may_change_the_value() -> None:
+    loss = "torch.nn.functional.cross_entropy(torch.softmax(z, dim=-1), y)"
+    fault = site(
+        loss,
+        "torch.nn.functional.cross_entropy(z, y)",
+        {"z": "z", "y": "y"},
+        kind=Kind.INTERFACE,
+        expect="wrong",
+    )
+    found = replay(fault, [call(z=torch.randn(4, 3), y=torch.tensor([0, 1, 2, 0]))])
+    assert found.decision.verdict is Verdict.CONFIRMED
