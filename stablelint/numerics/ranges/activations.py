@@ -1,0 +1,181 @@
+"""Ranges of activations with parameters, and of the softmax family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from stablelint.numerics import arithmetic
+from stablelint.numerics.functions import BELOW, Monotone, total
+from stablelint.numerics.interval import TOP, UNIT, Interval
+from stablelint.numerics.ranges import scalars
+from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.ranges.elementary import SHAPES
+
+_ZERO = Interval.point(0.0)
+_SELU_SCALE = 1.0507009873554805
+_SELU_ALPHA = 1.6732632423543772
+
+
+def _relu(call: Call) -> Interval:
+    return arithmetic.maximum(call.x, _ZERO)
+
+
+def _between(call: Call, low: float, high: float) -> Interval:
+    return arithmetic.minimum(arithmetic.maximum(call.x, Interval.point(low)), Interval.point(high))
+
+
+def _hardtanh(call: Call) -> Interval:
+    low, high = call.number("min_val", -1.0), call.number("max_val", 1.0)
+    return _between(call, low, high)
+
+
+def _hardsigmoid(call: Call) -> Interval:
+    sixth = Monotone(lambda x: min(max(x / 6 + 0.5, 0.0), 1.0), strict=False, attains=BELOW)
+    return sixth.image(call.x, call.fmt)
+
+
+def _leaky(call: Call, slope: float) -> Interval:
+    if slope < 0:
+        return TOP.with_nan(call.x.nan)
+    return Monotone(lambda x: x if x >= 0 else (x * slope if slope else 0.0)).image(call.x, call.fmt)
+
+
+def _leaky_relu(call: Call) -> Interval:
+    return (
+        _relu(call)
+        if call.number("negative_slope", 0.01) == 0
+        else _leaky(call, call.number("negative_slope", 0.01))
+    )
+
+
+def _prelu(call: Call) -> Interval:
+    """x where it is positive, weight * x elsewhere; the weight is the second operand."""
+    below = call.x.meet(Interval(-math.inf, 0.0))
+    above = arithmetic.maximum(call.x, _ZERO)
+    if below is None:
+        return call.x
+    return above.join(arithmetic.mul(below, call.operand(1, "weight"), call.fmt))
+
+
+def _elu(call: Call, alpha: float, scale: float, stretch: float = 1.0) -> Interval:
+    if alpha < 0 or stretch <= 0:
+        return TOP.with_nan(call.x.nan)
+    return Monotone(
+        lambda x: scale * (x if x >= 0 else alpha * math.expm1(x / stretch)), strict=alpha > 0
+    ).image(call.x, call.fmt)
+
+
+def _celu(call: Call) -> Interval:
+    alpha = call.number("alpha", 1.0)
+    return _elu(call, alpha, 1.0, stretch=alpha)
+
+
+def _softplus(call: Call) -> Interval:
+    """log(1 + exp(beta x)) / beta; reaches 0 by underflow."""
+    beta, threshold = call.number("beta", 1.0), call.number("threshold", 20.0)
+    if beta <= 0:
+        return TOP.with_nan(call.x.nan)
+
+    def function(x: float) -> float:
+        return x if x * beta > threshold else scalars.softplus(beta * x) / beta
+
+    return Monotone(total(function), attains=BELOW).image(call.x, call.fmt)
+
+
+def _shrunk(call: Call) -> Interval:
+    """softshrink, hardshrink, dropout-like: x moved towards 0, or 0 itself."""
+    return call.x.join(_ZERO)
+
+
+def _threshold(call: Call) -> Interval:
+    """x above the threshold, `value` elsewhere."""
+    threshold, value = call.operand(1, "threshold"), call.operand(2, "value")
+    above = call.x.meet(Interval(threshold.lo, math.inf, lo_open=True)) if threshold.lo < math.inf else None
+    return value.with_nan(call.x.nan) if above is None else above.join(value)
+
+
+def _tanhshrink(call: Call) -> Interval:
+    return Monotone(lambda x: x - math.tanh(x)).image(call.x, call.fmt).join(_ZERO)
+
+
+def _glu(call: Call) -> Interval:
+    """The first half of the operand times the sigmoid of the second."""
+    gate = SHAPES["sigmoid"].image(call.x, call.fmt)
+    return arithmetic.mul(call.x, gate, call.fmt)
+
+
+def _dropout(call: Call) -> Interval:
+    """Each element 0, or x / (1 - p)."""
+    p = call.number("p", 0.5)
+    scale = Interval.point(1.0) if not 0 <= p < 1 else Interval.point(1 / (1 - p)).rounded(call.fmt)
+    kept = arithmetic.mul(call.x, scale, call.fmt)
+    return kept.join(call.x).join(_ZERO) if call.flag("training", True) else call.x
+
+
+def _softmax(call: Call) -> Interval:
+    """Attains 0 by underflow, and 1; NaN for a row that is all -inf or holds inf.
+
+    Above 0 only where the operands' spread is too small for any underflow.
+    """
+    x = call.x
+    spread = x.hi - x.lo if x.is_bounded else math.inf
+    # A row of 2**24 elements divides the smallest term by no more than that.
+    positive = math.exp(-min(spread, 700.0)) >= call.fmt.tiny * 2.0**24
+    return Interval(0.0, 1.0, lo_open=positive, nan=_breaks_softmax(x))
+
+
+def _breaks_softmax(x: Interval) -> bool:
+    return x.nan or x.contains(math.inf) or x.contains(-math.inf)
+
+
+def _log_softmax(call: Call) -> Interval:
+    x = call.x
+    return Interval(-math.inf, 0.0, lo_open=not x.contains(-math.inf), nan=_breaks_softmax(x))
+
+
+def _logsumexp(call: Call) -> Interval:
+    """At least the largest operand, with no upper bound known: the row's length adds its logarithm."""
+    x = call.x
+    low = Interval.point(-math.inf) if not call.flag("nonempty", True) else x
+    return Interval(
+        low.lo, math.inf, low.lo_open and math.isinf(low.lo), hi_open=not x.contains(math.inf), nan=x.nan
+    )
+
+
+def _logaddexp(call: Call, base: float) -> Interval:
+    a, b = call.x, call.operand(1, "other")
+    shift = Interval(0.0, math.log(2) / math.log(base))
+    larger = arithmetic.maximum(a, b)
+    return arithmetic.add(larger, shift, call.fmt)
+
+
+ACTIVATIONS: Mapping[str, Transfer] = {
+    "relu": _relu,
+    "relu6": lambda call: _between(call, 0.0, 6.0),
+    "hardtanh": _hardtanh,
+    "hardsigmoid": _hardsigmoid,
+    "leaky_relu": _leaky_relu,
+    "rrelu": lambda call: _relu(call).join(_leaky(call, 1 / 8)).join(_leaky(call, 1 / 3)),
+    "prelu": _prelu,
+    "elu": lambda call: _elu(call, call.number("alpha", 1.0), 1.0),
+    "selu": lambda call: _elu(call, _SELU_ALPHA, _SELU_SCALE),
+    "celu": _celu,
+    "softplus": _softplus,
+    "softshrink": _shrunk,
+    "hardshrink": _shrunk,
+    "tanhshrink": _tanhshrink,
+    "threshold": _threshold,
+    "glu": _glu,
+    "dropout": _dropout,
+    "feature_dropout": _dropout,
+    "alpha_dropout": lambda call: TOP.with_nan(call.x.nan),
+    "softmax": _softmax,
+    "softmin": lambda call: _softmax(Call((arithmetic.neg(call.x),), call.params, call.fmt)),
+    "gumbel_softmax": lambda call: UNIT.with_nan(_breaks_softmax(call.x)),
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+    "logcumsumexp": _logsumexp,
+    "logaddexp": lambda call: _logaddexp(call, math.e),
+    "logaddexp2": lambda call: _logaddexp(call, 2.0),
+}

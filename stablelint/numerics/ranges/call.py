@@ -1,0 +1,68 @@
+"""One application of an operation, as a transfer function sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.interval import TOP, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The operands of an operation, its other arguments by name, and the format of its result.
+
+    An operand that is missing is unknown: `TOP`. A parameter is a Python number or an `Interval`; any other
+    value is taken as unknown.
+    """
+
+    operands: tuple[Interval, ...]
+    params: Mapping[str, object]
+    fmt: FloatFormat
+
+    @property
+    def x(self) -> Interval:
+        """The first operand."""
+        return self.operand(0, "input")
+
+    def operand(self, index: int, name: str = "") -> Interval:
+        """The operand at `index`, else the parameter `name`, else `TOP`."""
+        found = self.optional(index, name)
+        return TOP if found is None else found
+
+    def optional(self, index: int, name: str) -> Interval | None:
+        """The operand at `index`, else the parameter `name`, else None."""
+        if index < len(self.operands):
+            return self.operands[index]
+        return self.named(name)
+
+    def named(self, name: str) -> Interval | None:
+        """The parameter `name` rounded to the format; None where absent or None, `TOP` if unreadable."""
+        value = self.params.get(name)
+        if value is None or isinstance(value, Interval):
+            return value
+        if isinstance(value, int | float):
+            return Interval.point(_as_float(value)).rounded(self.fmt)
+        return TOP
+
+    def number(self, name: str, default: float) -> float:
+        """The parameter `name` where it is one known number, else `default`."""
+        known = self.named(name)
+        return known.lo if known is not None and known.is_point else default
+
+    def flag(self, name: str, default: bool) -> bool:
+        """The parameter `name` where it is a bool, else `default`."""
+        value = self.params.get(name)
+        return value if isinstance(value, bool) else default
+
+
+Transfer = Callable[[Call], Interval]
+"""The range of an operation's result for the ranges of its operands."""
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

@@ -1,0 +1,159 @@
+"""Ranges of the elementary functions: a table of monotone and one-minimum functions, and the few others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from stablelint.numerics import arithmetic, functions
+from stablelint.numerics.functions import ABOVE, BELOW, BOTH, Monotone, Valley, total
+from stablelint.numerics.interval import SIGNED_UNIT, TOP, UNIT, Interval
+from stablelint.numerics.ranges import scalars
+from stablelint.numerics.ranges.call import Call, Transfer
+
+_POSITIVE_AXIS = (0.0, math.inf)
+_SIGNED = (-1.0, 1.0)
+
+SHAPES: Mapping[str, Monotone | Valley] = {
+    "exp": Monotone(total(math.exp), attains=BOTH),
+    "exp2": Monotone(total(lambda x: 2.0**x), attains=BOTH),
+    "expm1": Monotone(total(math.expm1), attains=BOTH),
+    "log": Monotone(total(math.log, at_0=-math.inf), domain=_POSITIVE_AXIS),
+    "log2": Monotone(total(math.log2, at_0=-math.inf), domain=_POSITIVE_AXIS),
+    "log10": Monotone(total(math.log10, at_0=-math.inf), domain=_POSITIVE_AXIS),
+    "log1p": Monotone(total(math.log1p, at_minus_1=-math.inf), domain=(-1.0, math.inf)),
+    "sqrt": Monotone(math.sqrt, domain=_POSITIVE_AXIS),
+    "rsqrt": Monotone(total(lambda x: 1 / math.sqrt(x), at_0=math.inf), domain=_POSITIVE_AXIS),
+    "square": Valley(total(lambda x: x * x), 0.0),
+    "sigmoid": Monotone(scalars.sigmoid, attains=BOTH),
+    "log_sigmoid": Monotone(scalars.logsigmoid, attains=ABOVE),
+    "softsign": Monotone(scalars.softsign),
+    "tanh": Monotone(math.tanh),
+    "asin": Monotone(math.asin, domain=_SIGNED),
+    "acos": Monotone(math.acos, domain=_SIGNED),
+    "atan": Monotone(math.atan),
+    "sinh": Monotone(total(math.sinh), attains=BOTH),
+    "cosh": Valley(total(lambda x: math.cosh(abs(x)), at_minus_inf=math.inf), 0.0, attains=BOTH),
+    "asinh": Monotone(math.asinh),
+    "acosh": Monotone(math.acosh, domain=(1.0, math.inf)),
+    "atanh": Monotone(total(math.atanh, at_1=math.inf, at_minus_1=-math.inf), domain=_SIGNED),
+    "erf": Monotone(math.erf),
+    "erfc": Monotone(math.erfc, attains=ABOVE),
+    "erfinv": Monotone(scalars.erfinv, domain=_SIGNED),
+    "ndtr": Monotone(scalars.ndtr, attains=BELOW),
+    "log_ndtr": Monotone(scalars.log_ndtr, attains=ABOVE),
+    "ndtri": Monotone(scalars.ndtri, domain=(0.0, 1.0)),
+    "silu": Valley(scalars.silu, -1.2784645427610738, attains=BELOW, undefined=BELOW),
+    "mish": Valley(scalars.mish, -1.1924312145154063, attains=BELOW, undefined=BELOW),
+    "hardswish": Valley(scalars.hardswish, -1.5, attains=BELOW, undefined=BELOW),
+    "rad2deg": Monotone(math.degrees),
+    "deg2rad": Monotone(math.radians),
+}
+
+_GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW)
+_GELU_TANH = Valley(scalars.gelu_tanh, -0.7524614220710162, attains=BELOW, undefined=BELOW)
+_TAN = Monotone(math.tan)
+_LGAMMA = Valley(total(math.lgamma, at_0=math.inf, at_inf=math.inf), 1.4616321449683623)
+
+
+def of_shape(shape: Monotone | Valley) -> Transfer:
+    """The transfer function of a table entry."""
+    return lambda call: shape.image(call.x, call.fmt)
+
+
+def _gelu(call: Call) -> Interval:
+    shape = _GELU_TANH if call.params.get("approximate") == "tanh" else _GELU
+    return shape.image(call.x, call.fmt)
+
+
+def _oscillating(call: Call, function: functions.Function, first_peak: float) -> Interval:
+    """sin or cos: exact between two turning points, [-1, 1] where a turning point may lie inside."""
+    x = call.x
+    nan = x.nan or x.contains(math.inf) or x.contains(-math.inf)
+    if not x.is_bounded or max(abs(x.lo), abs(x.hi)) > 1e6:
+        return SIGNED_UNIT.with_nan(nan)
+    first = math.ceil((x.lo - first_peak) / math.pi - 1e-9)
+    last = math.floor((x.hi - first_peak) / math.pi + 1e-9)
+    values = [function(x.lo), function(x.hi)]
+    values += [1.0 if turn % 2 == 0 else -1.0 for turn in range(first, min(last, first + 1) + 1)]
+    return Interval(min(values), max(values), nan=nan).rounded(call.fmt)
+
+
+def _tan(call: Call) -> Interval:
+    x = call.x
+    nan = x.nan or x.contains(math.inf) or x.contains(-math.inf)
+    if x.lo > -1.57 and x.hi < 1.57:
+        return _TAN.image(x, call.fmt)
+    return TOP.with_nan(nan)
+
+
+def _logit(call: Call) -> Interval:
+    x, eps = call.x, call.named("eps")
+    if eps is not None and eps.is_point and 0 <= eps.lo <= 0.5:
+        x = arithmetic.maximum(arithmetic.minimum(x, Interval(1 - eps.lo, 1 - eps.lo).rounded(call.fmt)), eps)
+    shape = Monotone(
+        total(lambda p: math.log(p) - math.log1p(-p), at_0=-math.inf, at_1=math.inf), domain=(0.0, 1.0)
+    )
+    return shape.image(x, call.fmt)
+
+
+def _lgamma(call: Call) -> Interval:
+    """log|gamma|: infinite at 0 and the negative whole numbers, and without a lower bound between them."""
+    x = call.x
+    if x.lo >= 0:
+        return _LGAMMA.image(x, call.fmt)
+    return Interval(-math.inf, math.inf, lo_open=not x.contains(-math.inf), nan=x.nan)
+
+
+def _digamma(call: Call) -> Interval:
+    """Rises over the positive numbers; NaN at the negative whole numbers, infinite at 0."""
+    x = call.x
+    if x.lo > 0 or (x.lo == 0 and x.lo_open):
+        return Interval(-math.inf, math.inf, lo_open=True, hi_open=not x.contains(math.inf), nan=x.nan)
+    return Interval(-math.inf, math.inf, hi_open=not x.contains(math.inf), nan=x.nan or x.lo < 0)
+
+
+def _entr(call: Call) -> Interval:
+    """-x log x: at most 1/e, 0 at 0, -inf below 0."""
+    x = call.x
+    if x.lo >= 0:
+        valley = Valley(_negated_entropy, 1 / math.e)
+        return arithmetic.neg(valley.image(x, call.fmt))
+    return Interval(-math.inf, max(0.0, 1 / math.e), nan=x.nan).rounded(call.fmt)
+
+
+def _negated_entropy(x: float) -> float:
+    return 0.0 if x == 0 else math.inf if math.isinf(x) else x * math.log(x)
+
+
+def _sinc(call: Call) -> Interval:
+    """sin(πx) / (πx), whose least value is -0.21723…"""
+    nan = call.x.nan or call.x.contains(math.inf) or call.x.contains(-math.inf)
+    return Interval(-0.2172336282112217, 1.0, nan=nan).rounded(call.fmt)
+
+
+def _bessel_i0(call: Call) -> Interval:
+    nan = call.x.nan
+    top = math.inf if not call.x.is_bounded else math.exp(min(max(abs(call.x.lo), abs(call.x.hi)), 709.0))
+    return Interval(1.0, top, nan=nan).rounded(call.fmt)
+
+
+ELEMENTARY: Mapping[str, Transfer] = {
+    **{name: of_shape(shape) for name, shape in SHAPES.items()},
+    "gelu": _gelu,
+    "sin": lambda call: _oscillating(call, math.sin, math.pi / 2),
+    "cos": lambda call: _oscillating(call, math.cos, 0.0),
+    "tan": _tan,
+    "sinc": _sinc,
+    "logit": _logit,
+    "lgamma": _lgamma,
+    "digamma": _digamma,
+    "entr": _entr,
+    "i0": _bessel_i0,
+    "i0e": lambda call: UNIT.with_nan(call.x.nan or not call.x.subset_of(TOP)),
+    "erfcx": lambda call: Interval(0.0, math.inf, nan=call.x.nan),
+    "abs": lambda call: arithmetic.absolute(call.x),
+    "neg": lambda call: arithmetic.neg(call.x),
+    "positive": lambda call: call.x,
+    "reciprocal": lambda call: arithmetic.div(Interval.point(1.0), call.x, call.fmt),
+}

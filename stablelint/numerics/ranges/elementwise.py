@@ -1,0 +1,271 @@
+"""Ranges of arithmetic, comparison, rounding, clamping and selection of elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from stablelint.numerics import arithmetic
+from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.interval import ANYTHING, BOOLEAN, TOP, Interval
+from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.ranges.elementary import SHAPES
+
+_ZERO = Interval.point(0.0)
+_ONE = Interval.point(1.0)
+_TWO_OPERANDS = Callable[[Interval, Interval, FloatFormat], Interval]
+
+
+def _binary(function: _TWO_OPERANDS) -> Transfer:
+    return lambda call: function(call.x, call.operand(1, "other"), call.fmt)
+
+
+def _scaled_binary(function: _TWO_OPERANDS) -> Transfer:
+    """`input ± alpha * other`."""
+
+    def transfer(call: Call) -> Interval:
+        other, alpha = call.operand(1, "other"), call.named("alpha")
+        return function(call.x, other if alpha is None else arithmetic.mul(alpha, other, call.fmt), call.fmt)
+
+    return transfer
+
+
+def _div(call: Call) -> Interval:
+    quotient = arithmetic.div(call.x, call.operand(1, "other"), call.fmt)
+    mode = call.params.get("rounding_mode")
+    if mode == "floor":
+        return whole(quotient, math.floor)
+    return whole(quotient, math.trunc) if mode == "trunc" else quotient
+
+
+def whole(x: Interval, function: Callable[[float], int]) -> Interval:
+    """`x` after a monotone rounding to whole numbers; an open end stays the neighbour it admits."""
+
+    def rounded(end: float, is_open: bool, inwards: float) -> tuple[float, bool]:
+        if math.isinf(end):
+            return end, is_open
+        inner = math.nextafter(end, inwards) if is_open else end
+        return float(function(inner)), False
+
+    (lo, lo_open), (hi, hi_open) = rounded(x.lo, x.lo_open, math.inf), rounded(x.hi, x.hi_open, -math.inf)
+    return Interval(lo, hi, lo_open, hi_open, nan=x.nan, integral=True)
+
+
+def _rounding(function: Callable[[float], int]) -> Transfer:
+    def transfer(call: Call) -> Interval:
+        if isinstance(call.params.get("decimals"), int) and call.params["decimals"] != 0:
+            return call.x.join(whole(call.x, math.floor)).join(whole(call.x, math.ceil))
+        return call.x if call.x.integral else whole(call.x, function)
+
+    return transfer
+
+
+def _frac(call: Call) -> Interval:
+    """x - trunc(x): the sign of x, below 1 in magnitude."""
+    x = call.x
+    if x.integral:
+        return _ZERO.with_nan(x.nan)
+    infinite = x.contains(math.inf) or x.contains(-math.inf)
+    lo, hi = (-1.0 if x.lo < 0 else 0.0), (1.0 if x.hi > 0 else 0.0)
+    if x.hi == x.lo == 0:
+        return x
+    return Interval(lo, hi, lo_open=lo < 0, hi_open=hi > 0, nan=x.nan or infinite)
+
+
+def _fmod(call: Call) -> Interval:
+    """The remainder with the sign of the dividend; NaN for a divisor of 0 or an infinite dividend."""
+    x, y = call.x, arithmetic.absolute(call.operand(1, "other"))
+    nan = x.nan or y.nan or y.contains(0.0) or x.contains(math.inf) or x.contains(-math.inf)
+    lo, hi = max(min(x.lo, 0.0), -y.hi), min(max(x.hi, 0.0), y.hi)
+    return Interval(lo, hi, _missed(lo), _missed(hi), nan=nan, integral=x.integral and y.integral)
+
+
+def _remainder(call: Call) -> Interval:
+    """The remainder with the sign of the divisor; rounding may reach the divisor itself."""
+    x, y = call.x, call.operand(1, "other")
+    nan = x.nan or y.nan or y.contains(0.0) or x.contains(math.inf) or x.contains(-math.inf)
+    lo, hi = min(y.lo, 0.0), max(y.hi, 0.0)
+    return Interval(lo, hi, _missed(lo), _missed(hi), nan=nan, integral=x.integral and y.integral)
+
+
+def _missed(end: float) -> bool:
+    return math.isinf(end)
+
+
+def _sign(call: Call) -> Interval:
+    x = call.x
+    lo = -1.0 if x.lo < 0 else 0.0 if x.contains(0.0) else 1.0
+    hi = 1.0 if x.hi > 0 else 0.0 if x.contains(0.0) else -1.0
+    return Interval(lo, hi, nonzero=not x.contains(0.0), integral=True)
+
+
+def _copysign(call: Call) -> Interval:
+    magnitude, sign = arithmetic.absolute(call.x), call.operand(1, "other")
+    if sign.lo > 0:
+        return magnitude
+    return magnitude.join(arithmetic.neg(magnitude))
+
+
+def _clamp(call: Call) -> Interval:
+    """`min(max(x, min), max)`: keeps NaN, and where the bounds cross the upper one wins."""
+    low, high = call.optional(1, "min"), call.optional(2, "max")
+    result = call.x if low is None else arithmetic.maximum(call.x, low)
+    return result if high is None else arithmetic.minimum(result, high)
+
+
+def _extremum(pick: Callable[[Interval, Interval], Interval]) -> Transfer:
+    """maximum, or minimum: of two operands, or of one operand's elements."""
+
+    def transfer(call: Call) -> Interval:
+        other = call.optional(1, "other")
+        return call.x if other is None else pick(call.x, other)
+
+    return transfer
+
+
+def _quiet_extremum(pick: Callable[[Interval, Interval], Interval]) -> Transfer:
+    """fmax, or fmin: NaN only where both operands are, else the operand that is not."""
+
+    def transfer(call: Call) -> Interval:
+        a, b = call.x, call.operand(1, "other")
+        result = pick(a, b).without_nan()
+        result = result.join(b.without_nan()) if a.nan else result
+        result = result.join(a.without_nan()) if b.nan else result
+        return result.with_nan(a.nan and b.nan)
+
+    return transfer
+
+
+def _where(call: Call) -> Interval:
+    """Either branch; with three operands the first is the condition."""
+    branches = call.operands[1:] if len(call.operands) > 2 else call.operands
+    first = branches[0] if branches else call.operand(9, "input")
+    return first.join(branches[1] if len(branches) > 1 else call.operand(9, "other"))
+
+
+def _masked_fill(call: Call) -> Interval:
+    value = call.operands[2] if len(call.operands) > 2 else call.named("value")
+    if value is None:
+        value = call.operand(1, "value")
+    return call.x.join(value)
+
+
+def _nan_to_num(call: Call) -> Interval:
+    x, most = call.x, call.fmt.max
+    hi = call.number("posinf", most) if x.contains(math.inf) else None
+    lo = call.number("neginf", -most) if x.contains(-math.inf) else None
+    result = x.without_nan().meet(TOP)
+    for value in (hi, lo, call.number("nan", 0.0) if x.nan else None):
+        if value is not None:
+            filled = Interval.point(value)
+            result = filled if result is None else result.join(filled)
+    return ANYTHING if result is None else result
+
+
+def _lerp(call: Call) -> Interval:
+    """start + weight * (end - start); between both where the weight lies in [0, 1]."""
+    start, end, weight = call.x, call.operand(1, "end"), call.operand(2, "weight")
+    if weight.lo >= 0 and weight.hi <= 1 and not weight.nan:
+        return replace(start.join(end), nonzero=False, integral=False)
+    return arithmetic.add(
+        start, arithmetic.mul(weight, arithmetic.sub(end, start, call.fmt), call.fmt), call.fmt
+    )
+
+
+def _fused(function: _TWO_OPERANDS) -> Transfer:
+    """`input + value * (first op second)`."""
+
+    def transfer(call: Call) -> Interval:
+        term = function(call.operand(1, "tensor1"), call.operand(2, "tensor2"), call.fmt)
+        value = call.named("value") or _ONE
+        return arithmetic.add(call.x, arithmetic.mul(value, term, call.fmt), call.fmt)
+
+    return transfer
+
+
+def _hypot(call: Call) -> Interval:
+    a, b = arithmetic.absolute(call.x), arithmetic.absolute(call.operand(1, "other"))
+    squares = [arithmetic.power(each, Interval.point(2.0), call.fmt) for each in (a, b)]
+    larger = arithmetic.maximum(a, b)
+    root = SHAPES["sqrt"].image(arithmetic.add(squares[0], squares[1], call.fmt), call.fmt)
+    # Libraries scale the operands: the root neither underflows nor overflows before its result does.
+    return Interval(larger.lo, max(root.hi, larger.hi), larger.lo_open, root.hi_open, nan=a.nan or b.nan)
+
+
+def _atan2(call: Call) -> Interval:
+    y, x = call.x, call.operand(1, "other")
+    lo, hi = (-math.pi if y.lo <= 0 else 0.0), (math.pi if y.hi >= 0 else 0.0)
+    if x.lo > 0:
+        lo, hi = lo / 2, hi / 2
+    return Interval(lo, hi, nan=x.nan or y.nan).rounded(call.fmt)
+
+
+def _x_times(name: str) -> Transfer:
+    """xlogy, xlog1py: 0 where x is 0 and the other operand is a number."""
+
+    def transfer(call: Call) -> Interval:
+        logarithm = SHAPES[name].image(call.operand(1, "other"), call.fmt)
+        product = arithmetic.mul(call.x, replace(logarithm, nan=False), call.fmt)
+        nan = call.x.nan or logarithm.nan or _infinite_times_zero(call.x, logarithm)
+        result = product.join(_ZERO) if call.x.contains(0.0) else product
+        return replace(result, nan=nan)
+
+    return transfer
+
+
+def _infinite_times_zero(x: Interval, y: Interval) -> bool:
+    return y.contains(0.0) and (x.contains(math.inf) or x.contains(-math.inf))
+
+
+def _boolean(call: Call) -> Interval:
+    return BOOLEAN
+
+
+_COMPARISONS = (
+    "eq ne lt le gt ge isnan isinf isfinite isposinf isneginf isclose isin signbit logical_and logical_or "
+    "logical_not logical_xor equal allclose"
+)
+
+ELEMENTWISE: Mapping[str, Transfer] = {
+    **dict.fromkeys(_COMPARISONS.split(), _boolean),
+    "add": _scaled_binary(arithmetic.add),
+    "sub": _scaled_binary(arithmetic.sub),
+    "rsub": lambda call: arithmetic.sub(call.operand(1, "other"), call.x, call.fmt),
+    "mul": _binary(arithmetic.mul),
+    "div": _div,
+    "floor_divide": lambda call: whole(
+        arithmetic.div(call.x, call.operand(1, "other"), call.fmt), math.floor
+    ),
+    "pow": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
+    "float_power": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
+    "fmod": _fmod,
+    "remainder": _remainder,
+    "floor": _rounding(math.floor),
+    "ceil": _rounding(math.ceil),
+    "round": _rounding(round),
+    "trunc": _rounding(math.trunc),
+    "frac": _frac,
+    "sign": _sign,
+    "copysign": _copysign,
+    "heaviside": lambda call: Interval(0.0, 1.0).join(call.operand(1, "values")),
+    "clamp": _clamp,
+    "clamp_min": lambda call: arithmetic.maximum(call.x, call.operand(1, "min")),
+    "clamp_max": lambda call: arithmetic.minimum(call.x, call.operand(1, "max")),
+    "maximum": _extremum(arithmetic.maximum),
+    "minimum": _extremum(arithmetic.minimum),
+    "max": _extremum(arithmetic.maximum),
+    "min": _extremum(arithmetic.minimum),
+    "fmax": _quiet_extremum(arithmetic.maximum),
+    "fmin": _quiet_extremum(arithmetic.minimum),
+    "where": _where,
+    "masked_fill": _masked_fill,
+    "nan_to_num": _nan_to_num,
+    "lerp": _lerp,
+    "addcmul": _fused(arithmetic.mul),
+    "addcdiv": _fused(arithmetic.div),
+    "hypot": _hypot,
+    "atan2": _atan2,
+    "xlogy": _x_times("log"),
+    "xlog1py": _x_times("log1p"),
+}

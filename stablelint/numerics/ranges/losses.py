@@ -1,0 +1,90 @@
+"""Ranges of loss functions, for the reductions `mean`, `sum` and `none` alike unless said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from stablelint.numerics import arithmetic
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.ranges.elementary import SHAPES
+from stablelint.numerics.ranges.reductions import sum_of
+
+_BCE_CEILING = 100.0  # torch clamps the logarithms of binary_cross_entropy at -100.
+
+
+def _reduced(element: Interval, call: Call) -> Interval:
+    """The mean or the elements themselves keep the bounds, a sum does not."""
+    if call.params.get("reduction") in ("sum", "batchmean"):
+        return sum_of(element, call)
+    return Interval(element.lo, element.hi, element.lo_open, element.hi_open, nan=element.nan)
+
+
+def _difference(call: Call) -> Interval:
+    return arithmetic.sub(call.x, call.operand(1, "target"), call.fmt)
+
+
+def _mse(call: Call) -> Interval:
+    return _reduced(SHAPES["square"].image(_difference(call), call.fmt), call)
+
+
+def _l1(call: Call) -> Interval:
+    return _reduced(arithmetic.absolute(_difference(call)), call)
+
+
+def _at_least_zero(call: Call) -> Interval:
+    """Losses ≥ 0 that grow without bound but finite for finite operands."""
+    x = call.x
+    infinite = x.contains(math.inf) or x.contains(-math.inf)
+    return Interval(0.0, math.inf, hi_open=not infinite, nan=x.nan or infinite)
+
+
+def _cross_entropy(call: Call) -> Interval:
+    """-log_softmax at the target: reaches 0; weights are taken to be ≥ 0."""
+    return _at_least_zero(call)
+
+
+def _nll(call: Call) -> Interval:
+    if call.named("weight") is not None:
+        return TOP.with_nan(call.x.nan)
+    return _reduced(arithmetic.neg(call.x), call)
+
+
+def _bce(call: Call) -> Interval:
+    """At most 100 an element, for targets in [0, 1]."""
+    target = call.operand(1, "target")
+    if not target.subset_of(Interval(0.0, 1.0, nan=True)) and target != TOP:
+        return TOP.with_nan(call.x.nan or target.nan)
+    return _reduced(Interval(0.0, _BCE_CEILING, nan=call.x.nan or target.nan), call)
+
+
+def _bce_with_logits(call: Call) -> Interval:
+    target = call.operand(1, "target")
+    if target.subset_of(Interval(0.0, 1.0)) or target == TOP:
+        return _at_least_zero(call)
+    return TOP.with_nan(call.x.nan or target.nan)
+
+
+def _unknown_sign(call: Call) -> Interval:
+    finite = all(each.subset_of(TOP) for each in call.operands)
+    return TOP if finite else Interval(-math.inf, math.inf, nan=True)
+
+
+_NONNEGATIVE = (
+    "ctc_loss hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss "
+    "triplet_margin_loss cosine_embedding_loss soft_margin_loss multilabel_soft_margin_loss "
+    "triplet_margin_with_distance_loss"
+)
+
+LOSSES: Mapping[str, Transfer] = {
+    **dict.fromkeys(_NONNEGATIVE.split(), _at_least_zero),
+    **dict.fromkeys(["smooth_l1_loss", "huber_loss"], _at_least_zero),
+    **dict.fromkeys(["kl_div", "poisson_nll_loss", "gaussian_nll_loss"], _unknown_sign),
+    "mse_loss": _mse,
+    "l1_loss": _l1,
+    "cross_entropy": _cross_entropy,
+    "nll_loss": _nll,
+    "binary_cross_entropy": _bce,
+    "binary_cross_entropy_with_logits": _bce_with_logits,
+}

@@ -1,0 +1,92 @@
+"""Ranges of contractions (matrix products, convolutions), of distances, and of normalisations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from stablelint.numerics import arithmetic
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.ranges.reductions import sum_of
+
+
+def _contraction(call: Call) -> Interval:
+    """A sum of products of two operands, of unknown length."""
+    return sum_of(arithmetic.mul(call.x, call.operand(1, "other"), call.fmt), call)
+
+
+def _einsum(call: Call) -> Interval:
+    """A sum of products of all operands."""
+    product = call.x
+    for other in call.operands[1:]:
+        product = arithmetic.mul(product, other, call.fmt)
+    return sum_of(product, call).join(product)
+
+
+def _affine(call: Call) -> Interval:
+    """A contraction of input and weight, and the bias where there is one."""
+    contraction = sum_of(arithmetic.mul(call.x, call.operand(1, "weight"), call.fmt), call)
+    bias = call.optional(2, "bias")
+    return contraction if bias is None else arithmetic.add(contraction, bias, call.fmt)
+
+
+def _added_contraction(call: Call) -> Interval:
+    """`beta * input + alpha * (first @ second)`."""
+    product = sum_of(arithmetic.mul(call.operand(1, "mat1"), call.operand(2, "mat2"), call.fmt), call)
+    alpha, beta = call.named("alpha"), call.named("beta")
+    left = call.x if beta is None else arithmetic.mul(call.x, beta, call.fmt)
+    right = product if alpha is None else arithmetic.mul(product, alpha, call.fmt)
+    return arithmetic.add(left, right, call.fmt)
+
+
+def _distance(call: Call) -> Interval:
+    """A norm of differences: 0 where the operands agree."""
+    difference = arithmetic.sub(call.x, call.operand(1, "other"), call.fmt)
+    infinite = difference.contains(math.inf) or difference.contains(-math.inf)
+    return Interval(0.0, math.inf, hi_open=not infinite, nan=difference.nan)
+
+
+def _cosine(call: Call) -> Interval:
+    """In [-1, 1] but for rounding: the quotient exceeds 1 by an ulp or two for parallel operands."""
+    a, b = call.x, call.operand(1, "other")
+    finite = a.subset_of(TOP) and b.subset_of(TOP)
+    top = 1.0 + 4 * call.fmt.eps
+    bound = Interval(0.0 if min(a.lo, b.lo) >= 0 else -top, top)
+    return bound.with_nan(not finite)
+
+
+def _normalize(call: Call) -> Interval:
+    """x over the larger of its norm and `eps`; in [-1, 1] with the sign of x."""
+    x = call.x
+    lo = -1.0 if x.lo < 0 else 0.0
+    hi = 1.0 if x.hi > 0 else 0.0
+    return Interval(lo, hi, nan=not x.subset_of(TOP))
+
+
+def _standardized(call: Call) -> Interval:
+    """Normalisation layers: finite by their eps, of unknown scale."""
+    return TOP.with_nan(not call.x.subset_of(TOP))
+
+
+def _weighted_mean(call: Call) -> Interval:
+    """Pooling and attention: weighted means of the values, the weights in [0, 1] and of sum 1."""
+    value = call.operand(2, "value")
+    scores = arithmetic.mul(call.x, call.operand(1, "key"), call.fmt)
+    return Interval(value.lo, value.hi, value.lo_open, value.hi_open, nan=value.nan or scores.nan)
+
+
+_CONTRACTIONS = "matmul mm bmm mv dot inner outer vdot chain_matmul kron tensordot ger"
+_AFFINE = "linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
+
+PRODUCTS: Mapping[str, Transfer] = {
+    **dict.fromkeys(_CONTRACTIONS.split(), _contraction),
+    **dict.fromkeys(_AFFINE.split(), _affine),
+    **dict.fromkeys(["addmm", "addmv", "baddbmm", "addbmm", "addr"], _added_contraction),
+    **dict.fromkeys(["cdist", "pairwise_distance", "dist", "pdist"], _distance),
+    **dict.fromkeys(["batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"], _standardized),
+    "einsum": _einsum,
+    "cosine_similarity": _cosine,
+    "normalize": _normalize,
+    "scaled_dot_product_attention": _weighted_mean,
+}

@@ -1,0 +1,155 @@
+"""Ranges of reductions and scans.
+
+The number of elements is unknown unless the parameter `size` gives it (a number, or an interval). A reduction
+is taken to have an element: `nonempty=False` admits that it has none, and then a sum is 0 and a mean NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stablelint.numerics import arithmetic
+from stablelint.numerics.functions import Valley
+from stablelint.numerics.interval import BOOLEAN, COUNT, TOP, Interval
+from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.ranges.elementary import SHAPES
+
+_ZERO = Interval.point(0.0)
+_SQUARE = Valley(lambda x: x * x, 0.0)
+
+
+def sum_of(x: Interval, call: Call) -> Interval:
+    """The sum of one or more members of `x`."""
+    size = call.named("size")
+    if size is not None and size.lo >= 1:
+        total = arithmetic.mul(x, size, call.fmt)
+    else:
+        infinite = x.contains(math.inf), x.contains(-math.inf)
+        lo, lo_open = (-math.inf, not infinite[1]) if x.lo < 0 else (x.lo, x.lo_open)
+        hi, hi_open = (math.inf, not infinite[0]) if x.hi > 0 else (x.hi, x.hi_open)
+        total = Interval(lo, hi, lo_open, hi_open, nan=x.nan or all(infinite), integral=x.integral)
+    if x.contains(math.inf) and x.contains(-math.inf):
+        total = total.with_nan()
+    total = replace(total, nonzero=False)
+    return total if call.flag("nonempty", True) and not _may_be_empty(size) else total.join(_ZERO)
+
+
+def _may_be_empty(size: Interval | None) -> bool:
+    return size is not None and size.lo < 1
+
+
+def _mean(call: Call) -> Interval:
+    """Between the least and the largest element; NaN without elements."""
+    x = call.x
+    empty = not call.flag("nonempty", True) or _may_be_empty(call.named("size"))
+    opposite = x.contains(math.inf) and x.contains(-math.inf)
+    return replace(x, nonzero=False, integral=False, nan=x.nan or empty or opposite)
+
+
+def _prod(call: Call) -> Interval:
+    """Products of many factors underflow to 0, so (0, 1] gives [0, 1]."""
+    x = call.x
+    nan = x.nan or (x.contains(0.0) and not arithmetic.absolute(x).subset_of(TOP))
+    infinite = not arithmetic.absolute(x).without_nan().subset_of(TOP)
+    if x.lo >= 1:
+        return Interval(x.lo, math.inf, hi_open=not infinite, nan=nan) if x.hi > 1 else x
+    magnitude = max(abs(x.lo), abs(x.hi))
+    hi, hi_open = (magnitude, False) if magnitude <= 1 else (math.inf, not infinite)
+    lo, lo_open = (0.0, False) if x.lo >= 0 else (-hi, hi_open)
+    return Interval(lo, max(hi, 0.0), lo_open, hi_open, nan=nan, integral=x.integral)
+
+
+def _variance(call: Call) -> Interval:
+    """At most half the squared width of the operand's range, reached by two elements at its ends."""
+    x = call.x
+    infinite = not x.without_nan().subset_of(TOP)
+    width = x.hi - x.lo
+    top = width * width / 2 if math.isfinite(width) else math.inf
+    return Interval(0.0, top, hi_open=math.isinf(top) and not infinite, nan=x.nan or infinite).rounded(
+        call.fmt
+    )
+
+
+def _std(call: Call) -> Interval:
+    return SHAPES["sqrt"].image(_variance(call), call.fmt)
+
+
+def _norm(call: Call) -> Interval:
+    """At least the least magnitude, where its square does not underflow; `p` may be 0 or infinite."""
+    magnitude = arithmetic.absolute(call.x)
+    order = call.number("p", call.number("ord", 2.0))
+    if order == 0:
+        return COUNT
+    if math.isinf(order):
+        return magnitude
+    floor = _SQUARE.image(magnitude, call.fmt).lo
+    low = magnitude.lo if floor > 0 else 0.0
+    infinite = magnitude.contains(math.inf)
+    return Interval(low, math.inf, hi_open=not infinite, nan=magnitude.nan)
+
+
+def _element(call: Call) -> Interval:
+    """One element, or something between two."""
+    return call.x
+
+
+def _between(call: Call) -> Interval:
+    return replace(call.x, nonzero=False, integral=False)
+
+
+def _sum(call: Call) -> Interval:
+    return sum_of(call.x, call)
+
+
+def _nansum(call: Call) -> Interval:
+    return sum_of(call.x.join(_ZERO).without_nan() if call.x.nan else call.x, call)
+
+
+def _count(call: Call) -> Interval:
+    return COUNT
+
+
+def _boolean(call: Call) -> Interval:
+    return BOOLEAN
+
+
+def _peak_to_peak(call: Call) -> Interval:
+    x = call.x
+    infinite = not x.without_nan().subset_of(TOP)
+    width = x.hi - x.lo
+    top = width if not math.isnan(width) else math.inf
+    return Interval(0.0, top, hi_open=math.isinf(top) and not infinite, nan=x.nan or infinite).rounded(
+        call.fmt
+    )
+
+
+_COUNTS = (
+    "argmax argmin argsort count_nonzero numel nelement size len bincount searchsorted bucketize nonzero "
+    "unique_counts dim ndimension"
+)
+
+REDUCTIONS: Mapping[str, Transfer] = {
+    **dict.fromkeys(_COUNTS.split(), _count),
+    **dict.fromkeys(
+        ["amax", "amin", "cummax", "cummin", "kthvalue", "mode", "sort", "topk", "nanmedian", "unique"],
+        _element,
+    ),
+    **dict.fromkeys(["median", "quantile", "nanquantile"], _between),
+    "any": _boolean,
+    "all": _boolean,
+    "sum": _sum,
+    "cumsum": _sum,
+    "nansum": _nansum,
+    "trace": _sum,
+    "mean": _mean,
+    "nanmean": _mean,
+    "prod": _prod,
+    "cumprod": _prod,
+    "var": _variance,
+    "std": _std,
+    "norm": _norm,
+    "vector_norm": _norm,
+    "ptp": _peak_to_peak,
+}
