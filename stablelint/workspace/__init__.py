@@ -1,0 +1,1 @@
+"""A project: its files, cache, processes, suppressions, and the pipeline through them."""

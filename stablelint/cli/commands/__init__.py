@@ -1,0 +1,1 @@
+"""One module a command; `cli.main` finds them by walking this folder."""

@@ -1,0 +1,154 @@
+"""`stablelint check`: the static pass."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from stablelint.cli.main import CLEAN, FAILED, FINDINGS
+from stablelint.cli.options import (
+    Session,
+    add_paths,
+    add_running,
+    add_selection,
+    open_session,
+    print_problems,
+)
+from stablelint.config import OUTPUT_FORMATS, ConfigError
+from stablelint.diagnostic import Problem
+from stablelint.workspace.baseline import BaselineError
+from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
+
+NAME = "check"
+HELP = "find expressions that produce NaN or Inf; reads the code, never runs it"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options."""
+    add_paths(parser)
+    add_selection(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=OUTPUT_FORMATS, help="default: full")
+    output.add_argument("--output-file", "-o", metavar="FILE", help="write the report here")
+    output.add_argument("--statistics", action="store_true", help="count findings by rule")
+    output.add_argument("--show-discharged", action="store_true", help="list what was proved safe, and how")
+    output.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
+    output.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
+    adopting = parser.add_argument_group("adopting")
+    adopting.add_argument("--add-noqa", action="store_true", help="silence the findings by comments")
+    adopting.add_argument("--baseline", metavar="FILE", help="report only what this file does not hold")
+    adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings in this file")
+    add_running(parser)
+    parser.add_argument("--stdin-filename", metavar="FILE", help="with `-`: the name of what is read")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Checks and reports. Returns the exit code."""
+    try:
+        session = open_session(options, _named_paths(options))
+        result = _check(options, session)
+        result = replace(result, problems=(*session.problems, *result.problems))
+        return _conclude(options, session, result)
+    except ConfigError as error:
+        print_problems(error.problems)
+    except BaselineError as error:
+        print_problems([error.problem])
+    return FAILED
+
+
+def _reads_stdin(options: argparse.Namespace) -> bool:
+    return options.paths == ["-"] or (not options.paths and options.stdin_filename is not None)
+
+
+def _named_paths(options: argparse.Namespace) -> list[str]:
+    if _reads_stdin(options):
+        return [options.stdin_filename or "-"]
+    return list(options.paths) or ["."]
+
+
+def _check(options: argparse.Namespace, session: Session) -> CheckResult:
+    from stablelint.cli.progress import ProgressLine
+
+    progress = ProgressLine(options.quiet)
+    request = Request(
+        settings=session.settings,
+        selection=session.selection,
+        discharged=options.show_discharged,
+        use_cache=not options.no_cache,
+        jobs=options.jobs,
+        progress=progress,
+    )
+    if _reads_stdin(options):
+        if options.add_noqa:
+            raise ConfigError([Problem("--add-noqa changes files: it cannot be used with `-`")])
+        return check_text(sys.stdin.buffer.read(), options.stdin_filename or "-", request, session.catalog)
+    try:
+        return check(_named_paths(options), request, session.catalog)
+    finally:
+        progress.clear()
+
+
+def _conclude(options: argparse.Namespace, session: Session, result: CheckResult) -> int:
+    root = os.fspath(session.settings.root)
+    if options.add_noqa:
+        from stablelint.cli.noqa import add_noqa
+
+        return add_noqa(result)
+    if options.write_baseline:
+        from stablelint.workspace import baseline
+
+        baseline.write(options.write_baseline, result.diagnostics, root)
+        print(f"Recorded {len(result.diagnostics):,} findings in {options.write_baseline}.", file=sys.stderr)
+        print_problems(result.problems)
+        return FAILED if result.problems else CLEAN
+    known = options.baseline or session.settings.baseline
+    if known:
+        from stablelint.workspace import baseline
+
+        new = baseline.unknown(os.fspath(known), result.diagnostics, root)
+        hidden = len(result.diagnostics) - len(new)
+        result = replace(result, diagnostics=tuple(new), baselined=hidden)
+    _report(options, session, result)
+    if result.problems:
+        return FAILED
+    return FINDINGS if result.diagnostics and not options.exit_zero else CLEAN
+
+
+def _report(options: argparse.Namespace, session: Session, result: CheckResult) -> None:
+    if options.output_file:
+        target = Path(options.output_file)
+        try:
+            with target.open("w", encoding="utf-8") as file:
+                file.write(_text(options, session, result, terminal=False))
+        except OSError as error:
+            message = f"cannot write the report: {error.strerror}"
+            raise ConfigError([Problem(message, options.output_file)]) from None
+    else:
+        sys.stdout.write(_text(options, session, result, terminal=True))
+        sys.stdout.flush()
+    print_problems(result.problems)
+
+
+def _text(options: argparse.Namespace, session: Session, result: CheckResult, terminal: bool) -> str:
+    from stablelint.report.context import Context
+    from stablelint.report.formats import render
+    from stablelint.report.source import Sources
+    from stablelint.report.style import PIPED_WIDTH, Style, wants_colour, width_of
+
+    output_format = options.output_format or session.settings.output_format
+    context = Context(
+        folder=os.getcwd(),
+        style=Style(terminal and wants_colour(sys.stdout)),
+        width=width_of(sys.stdout) if terminal else PIPED_WIDTH,
+        sources=Sources(result.sources),
+        rules=session.catalog.rules,
+        summary=not options.quiet,
+    )
+    if options.statistics:
+        from stablelint.report.statistics import statistics
+
+        return statistics(result.diagnostics, output_format, context)
+    return render(output_format, result, context)

@@ -1,0 +1,48 @@
+"""`check --add-noqa`: one comment in the line of each finding."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.options import print_problems
+from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.suppress import UNUSED_CODE
+
+
+def add_noqa(result: CheckResult) -> int:
+    """Writes the comments and returns the exit code."""
+    problems = list(result.problems)
+    added = 0
+    findings = [item for item in result.diagnostics if item.code != UNUSED_CODE]
+    for filename, group in groupby(findings, key=lambda item: item.filename):
+        found = list(group)
+        problem = _change(filename, found)
+        if problem is None:
+            added += len(found)
+        else:
+            problems.append(problem)
+    noun = "finding" if added == 1 else "findings"
+    print(f"Silenced {added:,} {noun} by `# noqa` comments.", file=sys.stderr)
+    print_problems(problems)
+    return FAILED if problems else CLEAN
+
+
+def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
+    from stablelint.codemod.apply import WriteRefused, write
+    from stablelint.codemod.noqa import add_noqa as with_comments
+
+    try:
+        with open(filename, "rb") as file:
+            before = file.read()
+        write(Path(filename), before, with_comments(before, tuple(found)))
+    except OSError as error:
+        return Problem(f"cannot change this file: {error.strerror}", os.fspath(filename))
+    except WriteRefused as error:
+        return Problem(str(error), os.fspath(filename))
+    return None

@@ -1,0 +1,168 @@
+"""Options that commands share, and the session that they describe."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.config import ConfigError, Settings, load, override
+from stablelint.diagnostic import Level, Problem
+from stablelint.workspace.selection import Described, Selection, Selectors, resolve
+from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
+
+if TYPE_CHECKING:
+    from stablelint.catalog import Catalog
+
+
+def codes(text: str) -> tuple[str, ...]:
+    """`SL101,SL2` as a tuple."""
+    return tuple(code.strip() for code in text.split(",") if code.strip())
+
+
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    """The files and folders to look at, and which of them to leave out."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
+    group = parser.add_argument_group("files")
+    group.add_argument("--exclude", type=codes, metavar="GLOBS", help="leave these out, not the defaults")
+    group.add_argument("--extend-exclude", type=codes, default=(), metavar="GLOBS", help="and these")
+    group.add_argument("--force-exclude", action="store_true", default=None, help="exclude named files, too")
+    group.add_argument(
+        "--no-respect-gitignore", action="store_true", help="look at files that .gitignore names as well"
+    )
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which rules are on. A selector is a code, the start of one, a name, or ALL."""
+    group = parser.add_argument_group("rules", "a rule is given by code (SL101), prefix (SL1), name, or ALL")
+    group.add_argument("--select", type=codes, metavar="RULES", help="only these rules")
+    group.add_argument("--ignore", type=codes, default=(), metavar="RULES", help="not these rules")
+    group.add_argument("--extend-select", type=codes, default=(), metavar="RULES", help="these rules as well")
+    group.add_argument("--extend-ignore", type=codes, default=(), metavar="RULES", help="nor these rules")
+    group.add_argument(
+        "--per-file-ignores",
+        type=_per_file,
+        default=(),
+        metavar="GLOB:RULE,…",
+        help="not these rules in these files",
+    )
+    group.add_argument(
+        "--level",
+        choices=[level.value for level in Level],
+        help="likely (default): where it is known how an operand goes bad; possible: where nothing guards it",
+    )
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Settings, cache, processes."""
+    group = parser.add_argument_group("running")
+    group.add_argument("--config", type=Path, metavar="FILE", help="read the settings from here")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    group.add_argument("--cache-dir", type=Path, metavar="FOLDER", help="keep the cache here")
+    group.add_argument("--jobs", "-j", type=_count, metavar="N", help="processes (default: one a processor)")
+
+
+def _count(text: str) -> int:
+    count = int(text) if text.isdecimal() else 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return count
+
+
+def _per_file(text: str) -> tuple[tuple[str, str], ...]:
+    """`tests/*:SL101,tests/*:SL102` as pairs of glob and rule; a rule alone goes with the glob before."""
+    pairs: list[tuple[str, str]] = []
+    for part in codes(text):
+        glob, colon, rule = part.rpartition(":")
+        if not colon and not pairs:
+            raise argparse.ArgumentTypeError(f"{part!r} is not of the form GLOB:RULE")
+        pairs.append((glob if colon else pairs[-1][0], rule))
+    return tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class MetaRule:
+    """A rule of the program itself, which has no pattern to be matched."""
+
+    code: str
+    name: str
+    summary: str
+    enabled: bool = True
+
+
+META_RULES = {UNUSED_CODE: MetaRule(UNUSED_CODE, UNUSED_NAME, "A suppression comment that silences nothing.")}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The settings, catalogue and selection of one command line."""
+
+    settings: Settings
+    catalog: Catalog
+    selection: Selection
+    problems: tuple[Problem, ...]
+
+
+def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
+    """Reads the settings that hold for `paths` and resolves the options against them.
+
+    Raises ConfigError where settings or selectors are wrong; a malformed rule page becomes a problem of it.
+    """
+    from stablelint.catalog import load_catalog
+
+    settings = override(
+        load(_common_folder(paths), options.config),
+        exclude=options.exclude,
+        force_exclude=options.force_exclude,
+        respect_gitignore=False if options.no_respect_gitignore else None,
+        level=Level(options.level) if options.level else None,
+        cache_dir=_cache_folder(options),
+    )
+    settings = override(settings, extend_exclude=(*settings.extend_exclude, *options.extend_exclude))
+    catalog = load_catalog(extra_folders=settings.rules)
+    rules: dict[str, Described] = {**META_RULES, **catalog.rules}
+    per_file = _grouped(options.per_file_ignores)
+    selectors = Selectors(
+        options.select, options.ignore, options.extend_select, options.extend_ignore, per_file
+    )
+    selection, problems = resolve(settings, selectors, rules)
+    if problems:
+        raise ConfigError(problems)
+    return Session(settings, catalog, selection, tuple(catalog.problems))
+
+
+def _cache_folder(options: argparse.Namespace) -> Path | None:
+    if options.cache_dir is not None:
+        return Path(os.path.abspath(options.cache_dir))
+    named = os.environ.get("STABLELINT_CACHE_DIR")
+    return Path(os.path.abspath(named)) if named else None
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
+    grouped: dict[str, tuple[str, ...]] = {}
+    for glob, rule in pairs:
+        grouped[glob] = (*grouped.get(glob, ()), rule)
+    return grouped
+
+
+def _common_folder(paths: Sequence[str]) -> Path:
+    absolute = [os.path.abspath(path) for path in paths]
+    try:
+        return Path(os.path.commonpath(absolute) if absolute else os.getcwd())
+    except ValueError:  # on different drives
+        return Path(absolute[0])
+
+
+def print_problems(problems: Iterable[Problem]) -> None:
+    """Writes problems to the standard error stream."""
+    from stablelint.report.context import Context
+    from stablelint.report.style import Style, wants_colour
+    from stablelint.report.summary import problem_lines
+
+    context = Context(os.getcwd(), Style(wants_colour(sys.stderr)))
+    for problem in problems:
+        print("\n".join(problem_lines(problem, context)), file=sys.stderr)

@@ -1,0 +1,65 @@
+"""How text occupies the cells of a terminal: tabs, wide and combining characters, control codes."""
+
+from __future__ import annotations
+
+from unicodedata import category, combining, east_asian_width
+
+TAB = 4
+
+
+def width_of_character(character: str) -> int:
+    """Cells that a printable character takes: 0, 1 or 2."""
+    if character.isascii():
+        return 1
+    if combining(character) or category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def width(text: str) -> int:
+    """Cells that `text` takes on one line."""
+    return len(text) if text.isascii() else sum(map(width_of_character, text))
+
+
+def lay_out(line: str) -> tuple[str, list[int]]:
+    """`line` as it can be shown, and the cell at which each of its characters starts.
+
+    The list has one more item: the cell behind the last character. Tabs become spaces; control codes, which
+    could move the cursor or change colours, become question marks.
+    """
+    if line.isascii() and line.isprintable():
+        return line, list(range(len(line) + 1))
+    shown: list[str] = []
+    cells = [0]
+    cell = 0
+    for character in line:
+        if character == "\t":
+            step = TAB - cell % TAB
+            shown.append(" " * step)
+        elif category(character) in ("Cc", "Cs", "Co"):
+            step = 1
+            shown.append("?")
+        else:
+            step = width_of_character(character)
+            shown.append(character)
+        cell += step
+        cells.append(cell)
+    return "".join(shown), cells
+
+
+def plain(text: str) -> str:
+    """`text` on one line and without control codes."""
+    return lay_out(" ".join(text.split()))[0]
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """`text` broken between words into lines of at most `columns` cells, where its words allow it."""
+    lines: list[str] = []
+    current = ""
+    for word in text.split():
+        if current and width(current) + 1 + width(word) > columns:
+            lines.append(current)
+            current = word
+        else:
+            current = f"{current} {word}" if current else word
+    return [*lines, current] if current or not lines else lines

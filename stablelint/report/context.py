@@ -1,0 +1,43 @@
+"""What every format is given besides the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stablelint.diagnostic import Applicability, Diagnostic
+from stablelint.report.source import Sources
+from stablelint.report.style import PIPED_WIDTH, PLAIN, Style
+
+if TYPE_CHECKING:
+    from stablelint.catalog import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where the report goes and what it may draw on.
+
+    `folder` is the absolute path that file names are shown relative to; `rules` the pages by code.
+    """
+
+    folder: str
+    style: Style = PLAIN
+    width: int = PIPED_WIDTH
+    sources: Sources = field(default_factory=Sources)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    summary: bool = True
+
+    def path(self, filename: str) -> str:
+        """`filename` relative to the folder if it lies in it."""
+        prefix = self.folder.rstrip(os.sep) + os.sep
+        return filename.removeprefix(prefix)
+
+
+def fix_marker(diagnostic: Diagnostic) -> str:
+    """`[*]` where `stablelint fix` helps, `[-]` where it does with --unsafe-fixes, else nothing."""
+    if diagnostic.fix is None:
+        return ""
+    marks = {Applicability.SAFE: "[*]", Applicability.UNSAFE: "[-]", Applicability.DISPLAY: ""}
+    return marks[diagnostic.fix.applicability]

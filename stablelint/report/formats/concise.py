@@ -1,0 +1,29 @@
+"""One line a finding, as editors and grep like it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stablelint.report.cells import plain
+from stablelint.report.context import Context, fix_marker
+from stablelint.report.summary import discharged_lines, summary_lines
+
+if TYPE_CHECKING:
+    from stablelint.workspace.pipeline import CheckResult
+
+
+def render(result: CheckResult, context: Context) -> str:
+    """`path:row:column: code message`, then the summary."""
+    style = context.style
+    lines = []
+    for item in result.diagnostics:
+        start = item.span.start
+        mark = fix_marker(item)
+        place = f"{style.bold(context.path(item.filename))}:{start.row}:{start.column}:"
+        words = [place, style.error(item.code), style.cause(mark), plain(item.message)]
+        lines.append(" ".join(word for word in words if word))
+    if result.discharged:
+        lines += discharged_lines(result, context)
+    if context.summary:
+        lines += summary_lines(result, context)
+    return "\n".join(lines) + "\n" if lines else ""

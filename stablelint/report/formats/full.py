@@ -1,0 +1,92 @@
+"""For people: message, code frame with the chain, the proposed rewrite, the page to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.diagnostic import Diagnostic, Fix, Severity
+from stablelint.report.cells import lay_out, plain, wrap
+from stablelint.report.context import Context
+from stablelint.report.frame import Mark, frame
+from stablelint.report.source import rewritten
+from stablelint.report.summary import discharged_lines, summary_lines
+
+if TYPE_CHECKING:
+    from stablelint.workspace.pipeline import CheckResult
+
+
+def render(result: CheckResult, context: Context) -> str:
+    """All findings, what was proved safe if that was asked for, and the summary."""
+    blocks = ["\n".join(finding(item, context)) for item in result.diagnostics]
+    if result.discharged:
+        blocks.append("\n".join(discharged_lines(result, context)))
+    if context.summary:
+        blocks.append("\n".join(summary_lines(result, context)))
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def finding(item: Diagnostic, context: Context) -> Iterator[str]:
+    """One finding, line by line."""
+    style = context.style
+    loud = style.error if item.severity is Severity.ERROR else style.warning
+    head = f"{item.severity.value}[{item.code}]"
+    first, *rest = wrap(f"{item.name}: {plain(item.message)}", context.width - len(head) - 1)
+    yield f"{loud(head)} {style.bold(first)}"
+    yield from (" " * (len(head) + 1) + style.bold(text) for text in rest)
+    lines = context.sources.lines(item.filename)
+    marks = list(_marks(item, context))
+    last = max(mark.span.end.row for mark in marks)
+    indent = " " * len(str(min(last + 1, len(lines) or 1)))
+    start = item.span.start
+    yield f"{indent}{style.gutter('-->')} {context.path(item.filename)}:{start.row}:{start.column}"
+    yield from frame(lines, marks, style, context.width)
+    for step in item.derivation:
+        if step.filename not in (None, item.filename):
+            place = f"{context.path(step.filename or '')}:{step.span.start.row}"
+            yield from _note(indent, "because", f"{plain(step.text)} ({place})", context)
+    if item.fix is not None:
+        yield from _rewrite(indent, item.fix, lines, context)
+    elif item.fix_withheld:
+        yield from _note(indent, "no fix", plain(item.fix_withheld), context)
+    yield from _note(indent, "page", f"stablelint rule {item.code}", context)
+
+
+def _marks(item: Diagnostic, context: Context) -> Iterator[Mark]:
+    """The finding first; a last step that speaks of the finding itself becomes its label."""
+    style = context.style
+    loud = style.error if item.severity is Severity.ERROR else style.warning
+    steps = [step for step in item.derivation if step.filename in (None, item.filename)]
+    label = ""
+    if steps and steps[-1].span == item.span:
+        label = steps.pop().text
+    yield Mark(item.span, label, "^", loud)
+    for number, step in enumerate(steps, 1):
+        text = f"{number}. {step.text}" if len(steps) > 1 else step.text
+        yield Mark(step.span, text, "-", style.cause)
+
+
+def _note(indent: str, title: str, text: str, context: Context) -> Iterator[str]:
+    style = context.style
+    lead = f"{indent} = {title}: "
+    first, *rest = wrap(text, max(context.width - len(lead), 30))
+    yield f"{indent} {style.gutter('=')} {style.bold(title)}: {first}"
+    yield from (" " * len(lead) + line for line in rest)
+
+
+def _rewrite(indent: str, fix: Fix, lines: list[str], context: Context) -> Iterator[str]:
+    style = context.style
+    yield from _note(indent, f"fix ({fix.applicability.value})", plain(fix.message), context)
+    bar = style.gutter(f"{indent} |")
+    hunks = rewritten(lines, fix.edits)
+    if not hunks:
+        return
+    yield bar
+    for row, before, after in hunks:
+        for offset, line in enumerate(before):
+            number = f"{row + offset:>{len(indent)}}"
+            yield f"{style.gutter(number)} {style.removed('- ' + lay_out(line)[0])}"
+        for offset, line in enumerate(after):
+            number = f"{row + offset:>{len(indent)}}"
+            yield f"{style.gutter(number)} {style.added('+ ' + lay_out(line)[0])}"
+    yield bar

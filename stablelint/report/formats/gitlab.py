@@ -1,0 +1,38 @@
+"""GitLab's code quality report."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from stablelint.diagnostic import Severity
+from stablelint.report.context import Context
+from stablelint.workspace.baseline import fingerprints
+
+if TYPE_CHECKING:
+    from stablelint.workspace.pipeline import CheckResult
+
+
+def render(result: CheckResult, context: Context) -> str:
+    """An array of issues, whose fingerprints stay the same when lines move."""
+    items = []
+    for item, fingerprint in zip(
+        result.diagnostics, fingerprints(result.diagnostics, context.folder), strict=True
+    ):
+        start, end = item.span.start, item.span.end
+        items.append(
+            {
+                "description": f"{item.code}: {item.message}",
+                "check_name": item.name,
+                "fingerprint": fingerprint,
+                "severity": "major" if item.severity is Severity.ERROR else "minor",
+                "location": {
+                    "path": context.path(item.filename),
+                    "positions": {
+                        "begin": {"line": start.row, "column": start.column},
+                        "end": {"line": end.row, "column": end.column},
+                    },
+                },
+            }
+        )
+    return json.dumps(items, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,63 @@
+"""For machines: an array shaped like ruff's, with status, severity and derivation besides."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from stablelint.diagnostic import Diagnostic, Fix, Position
+from stablelint.report.context import Context
+
+if TYPE_CHECKING:
+    from stablelint.workspace.pipeline import CheckResult
+
+
+def render(result: CheckResult, context: Context) -> str:
+    """All findings, then what was proved safe if that was asked for. File names are absolute."""
+    items = [as_object(item) for item in (*result.diagnostics, *result.discharged)]
+    return json.dumps(items, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_object(item: Diagnostic) -> dict[str, Any]:
+    """One finding as a JSON object. Rows and columns count from 1."""
+    return {
+        "code": item.code,
+        "name": item.name,
+        "filename": item.filename,
+        "location": location(item.span.start),
+        "end_location": location(item.span.end),
+        "message": item.message,
+        "url": item.url,
+        "fix": None if item.fix is None else _fix(item.fix),
+        "status": item.status.value,
+        "severity": item.severity.value,
+        "derivation": [
+            {
+                "message": step.text,
+                "filename": step.filename or item.filename,
+                "location": location(step.span.start),
+                "end_location": location(step.span.end),
+            }
+            for step in item.derivation
+        ],
+    }
+
+
+def location(position: Position) -> dict[str, int]:
+    """A position as a JSON object."""
+    return {"row": position.row, "column": position.column}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "applicability": fix.applicability.value,
+        "message": fix.message,
+        "edits": [
+            {
+                "content": edit.content,
+                "location": location(edit.span.start),
+                "end_location": location(edit.span.end),
+            }
+            for edit in fix.edits
+        ],
+    }

@@ -1,0 +1,138 @@
+"""SARIF 2.1.0: findings with their chains as code flows, their fixes, and the pages of their rules."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from stablelint import __version__
+from stablelint.diagnostic import Diagnostic, Fix, Problem, Span
+from stablelint.report.context import Context
+from stablelint.workspace.baseline import fingerprints
+
+if TYPE_CHECKING:
+    from stablelint.workspace.pipeline import CheckResult
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render(result: CheckResult, context: Context) -> str:
+    """One run; what the tool could not do is a notification of its invocation."""
+    first_of_code: dict[str, Diagnostic] = {}
+    for item in result.diagnostics:
+        first_of_code.setdefault(item.code, item)
+    codes = sorted(first_of_code)
+    marks = fingerprints(result.diagnostics, context.folder)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "stablelint",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": [_rule(first_of_code[code], context) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"ROOT": {"uri": _folder_uri(context.folder)}},
+        "invocations": [
+            {
+                "executionSuccessful": not result.problems,
+                "toolExecutionNotifications": [
+                    _notification(problem, context) for problem in result.problems
+                ],
+            }
+        ],
+        "results": [
+            _result(item, codes.index(item.code), mark, context)
+            for item, mark in zip(result.diagnostics, marks, strict=True)
+        ],
+    }
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(example: Diagnostic, context: Context) -> dict[str, Any]:
+    described: dict[str, Any] = {"id": example.code, "name": example.name}
+    described["defaultConfiguration"] = {"level": example.severity.value}
+    if example.url:
+        described["helpUri"] = example.url
+    page = context.rules.get(example.code)
+    if page is not None:
+        described["shortDescription"] = {"text": page.summary}
+        described["help"] = {"text": page.text, "markdown": page.text}
+    return described
+
+
+def _result(item: Diagnostic, index: int, fingerprint: str, context: Context) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "ruleId": item.code,
+        "ruleIndex": index,
+        "level": item.severity.value,
+        "message": {"text": item.message},
+        "locations": [_location(item.filename, item.span, context)],
+        "partialFingerprints": {"stablelint/v1": fingerprint},
+        "properties": {"status": item.status.value, "level": item.level.value},
+    }
+    if item.derivation:
+        steps = [
+            {"location": _location(step.filename or item.filename, step.span, context, step.text)}
+            for step in item.derivation
+        ]
+        described["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+    if item.fix is not None:
+        described["fixes"] = [_fix(item.filename, item.fix, context)]
+    return described
+
+
+def _location(filename: str, span: Span, context: Context, text: str | None = None) -> dict[str, Any]:
+    place: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": _artifact(filename, context), "region": _region(span)}
+    }
+    if text is not None:
+        place["message"] = {"text": text}
+    return place
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.start.row,
+        "startColumn": span.start.column,
+        "endLine": span.end.row,
+        "endColumn": span.end.column,
+    }
+
+
+def _artifact(filename: str, context: Context) -> dict[str, str]:
+    relative = context.path(filename)
+    if relative == filename:
+        return {"uri": "file://" + quote(filename)}
+    return {"uri": quote(relative), "uriBaseId": "ROOT"}
+
+
+def _folder_uri(folder: str) -> str:
+    return "file://" + quote(folder.rstrip("/") + "/")
+
+
+def _fix(filename: str, fix: Fix, context: Context) -> dict[str, Any]:
+    replacements = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.content}} for edit in fix.edits
+    ]
+    change = {"artifactLocation": _artifact(filename, context), "replacements": replacements}
+    return {
+        "description": {"text": f"{fix.message} ({fix.applicability.value})"},
+        "artifactChanges": [change],
+    }
+
+
+def _notification(problem: Problem, context: Context) -> dict[str, Any]:
+    described: dict[str, Any] = {"level": "error", "message": {"text": problem.message}}
+    if problem.filename:
+        location: dict[str, Any] = {"artifactLocation": _artifact(problem.filename, context)}
+        if problem.position is not None:
+            location["region"] = {
+                "startLine": problem.position.row,
+                "startColumn": problem.position.column,
+            }
+        described["locations"] = [{"physicalLocation": location}]
+    return described

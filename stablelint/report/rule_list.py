@@ -1,0 +1,55 @@
+"""The list of rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from stablelint.report.cells import plain, wrap
+from stablelint.report.style import Style
+
+
+class Listed(Protocol):
+    """What the list says of a rule."""
+
+    @property
+    def code(self) -> str:
+        """SL101."""
+
+    @property
+    def name(self) -> str:
+        """unguarded-log."""
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is on by default."""
+
+
+def as_table(rules: Sequence[Listed], style: Style, columns: int) -> str:
+    """Code, name and summary; rules that are off by default are dim and say so."""
+    longest = max((len(rule.name) for rule in rules), default=0)
+    widest = max((len(rule.code) for rule in rules), default=0)
+    indent = widest + longest + 4
+    lines = []
+    for rule in rules:
+        summary = plain(rule.summary) + ("" if rule.enabled else " (off by default)")
+        first, *rest = wrap(summary, max(columns - indent, 30))
+        lines.append(
+            f"{style.gutter(f'{rule.code:<{widest}}')}  {style.bold(f'{rule.name:<{longest}}')}  {first}"
+        )
+        lines += [" " * indent + text for text in rest]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def as_json(rules: Iterable[Listed]) -> str:
+    """An array of objects."""
+    items = [
+        {"code": rule.code, "name": rule.name, "summary": rule.summary, "enabled": rule.enabled}
+        for rule in rules
+    ]
+    return json.dumps(items, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,45 @@
+"""A rule page on a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stablelint.catalog import Rule
+
+_TOML = re.compile(r"^```toml\n.*?^```\n", re.DOTALL | re.MULTILINE)
+
+
+def render(rule: Rule, columns: int, colour: bool) -> str:
+    """The page laid out by rich. The block that only the program reads gives way to one line."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    text = _TOML.sub(_facts(rule).replace("\\", r"\\"), rule.text, count=1)
+    text = re.sub(r"\A# .*\n", "", text)
+    text = re.sub(r"^```python fixed$", "```python", text, flags=re.MULTILINE)
+    stream = io.StringIO()
+    console = Console(
+        file=stream,
+        width=min(columns, 100),
+        force_terminal=colour,
+        no_color=not colour,
+        color_system="standard" if colour else None,
+    )
+    console.print(f"[bold]{rule.code} {rule.name}[/bold]", highlight=False)
+    console.print()
+    console.print(Markdown(text, code_theme="ansi_dark"))
+    return stream.getvalue()
+
+
+def _facts(rule: Rule) -> str:
+    facts = [f"- severity: {rule.severity}"]
+    if not rule.enabled:
+        facts.append("- off by default: `--extend-select " + rule.code + "`")
+    if rule.forward:
+        facts.append(f"- the value needs: `{rule.forward}`")
+    if rule.backward:
+        facts.append(f"- the gradient needs: `{rule.backward}`")
+    return "\n".join(facts) + "\n"

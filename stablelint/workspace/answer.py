@@ -1,0 +1,46 @@
+"""An entry of the cache, or of a worker, read back into findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.workspace import codec
+from stablelint.workspace.codec import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that is known of one file, whatever rules are selected."""
+
+    findings: tuple[Diagnostic, ...] = ()
+    discharged: tuple[Diagnostic, ...] = ()
+    unused: tuple[Diagnostic, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    lines: int = 0
+    silenced: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class DamagedError(Exception):
+    """The entry is not one that this program writes."""
+
+
+def read(entry: Json, path: str) -> Answer:
+    """The answer that an entry holds. Raises DamagedError where it is malformed."""
+    if len(entry) <= 1 and isinstance(entry.get("lines", 0), int):
+        return Answer(lines=entry.get("lines", 0))
+    try:
+        counts = {str(guard): int(number) for guard, number in entry.get("counts", {}).items()}
+        return Answer(
+            findings=tuple(codec.decode(value, path) for value in entry.get("findings", ())),
+            discharged=tuple(codec.decode(value, path) for value in entry.get("discharged", ())),
+            unused=tuple(codec.decode(value, path) for value in entry.get("unused", ())),
+            problems=tuple(codec.decode_problem(value, path) for value in entry.get("problems", ())),
+            lines=int(entry.get("lines", 0)),
+            silenced=int(entry.get("silenced", 0)),
+            counts=counts,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DamagedError(path) from error

@@ -1,0 +1,84 @@
+"""Known findings of an old code base: recorded once, so that only new ones fail.
+
+A finding is known by its rule, its file and the text of its expression, not by its line: it stays known when
+code around it moves. The same expression written once more in a file is a new finding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from stablelint.diagnostic import Diagnostic, Problem
+
+_VERSION = 1
+
+
+class BaselineError(Exception):
+    """The file is not a baseline; `problem` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.message)
+
+
+def fingerprints(diagnostics: Sequence[Diagnostic], root: str) -> list[str]:
+    """One digest a finding, in the order given; equal findings of a file are told apart by counting."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    marks = []
+    for item in diagnostics:
+        key = _key(item, root)
+        seen[key] += 1
+        text = "\0".join((*key, str(seen[key])))
+        marks.append(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+    return marks
+
+
+def _key(item: Diagnostic, root: str) -> tuple[str, str, str]:
+    relative = os.path.relpath(item.filename, root).replace(os.sep, "/")
+    return item.code, relative, "".join(item.expression.split())
+
+
+def write(path: str, diagnostics: Sequence[Diagnostic], root: str) -> None:
+    """Records the findings. Raises BaselineError where the file cannot be written."""
+    entries = [
+        {"code": item.code, "filename": _key(item, root)[1], "fingerprint": mark}
+        for item, mark in zip(diagnostics, fingerprints(diagnostics, root), strict=True)
+    ]
+    text = json.dumps({"version": _VERSION, "findings": entries}, indent=1, ensure_ascii=False) + "\n"
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise BaselineError(Problem(f"cannot write the baseline: {error.strerror}", path)) from None
+
+
+def unknown(path: str, diagnostics: Sequence[Diagnostic], root: str) -> list[Diagnostic]:
+    """The findings that the baseline does not hold. Raises BaselineError where it cannot be used."""
+    known = _read(path)
+    return [
+        item
+        for item, mark in zip(diagnostics, fingerprints(diagnostics, root), strict=True)
+        if mark not in known
+    ]
+
+
+def _read(path: str) -> frozenset[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        if content["version"] != _VERSION:
+            raise BaselineError(Problem(f"the baseline has the unknown version {content['version']!r}", path))
+        return frozenset(str(entry["fingerprint"]) for entry in content["findings"])
+    except OSError as error:
+        hint = "`stablelint check --write-baseline FILE` records one"
+        raise BaselineError(Problem(f"cannot read the baseline: {error.strerror}", path, hint=hint)) from None
+    except (ValueError, KeyError, TypeError):
+        raise BaselineError(Problem("this is not a baseline written by stablelint", path)) from None

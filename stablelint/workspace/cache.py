@@ -1,0 +1,220 @@
+"""What was found in a file, kept until the file, or anything that matters to the result, changes.
+
+One folder per context (version, rules, level …) with a few JSON files of many entries each: a run over
+thousands of unchanged files costs one `stat` per file and eight reads. Nothing is ever unpickled; what cannot
+be read counts as absent. Files are replaced as a whole, so that runs at the same time may share a cache.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from zlib import crc32
+
+from stablelint.workspace.codec import Json
+from stablelint.workspace.discover import Candidate
+
+SHARDS = 8
+_CONTEXTS_KEPT = 6
+# A file written this recently may be written again within the resolution of its time stamp.
+_RACY_NS = 2_000_000_000
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of stablelint.\n"
+
+
+def digest(data: bytes) -> str:
+    """The digest by which contents are compared."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def context_digest(*parts: str) -> str:
+    """The name of the context in which results hold: this program, this Python, and `parts`."""
+    from stablelint import __version__
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    return digest("\0".join((__version__, version, _installation(), *parts)).encode())
+
+
+def _installation() -> str:
+    """Sizes and times of the program's own files: an editable install changes without a new version."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    stamps: list[str] = []
+    pending = [package]
+    while pending:
+        with os.scandir(pending.pop()) as listing:
+            for entry in listing:
+                if entry.is_dir():
+                    if entry.name != "__pycache__":
+                        pending.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    status = entry.stat()
+                    stamps.append(f"{entry.path}:{status.st_size}:{status.st_mtime_ns}")
+    return "\n".join(sorted(stamps))
+
+
+@dataclass(slots=True)
+class _Shard:
+    path: str
+    files: dict[str, Json]
+    stamp: int | None
+    changed: set[str] = field(default_factory=set)
+
+
+class Cache:
+    """Results by file. `folder` is the cache folder, `root` the folder that keys are relative to."""
+
+    def __init__(self, folder: str, context: str, root: str) -> None:
+        self._folder = folder
+        self._context_folder = os.path.join(folder, context[:20])
+        self._root = root.rstrip(os.sep) + os.sep
+        self._shards: dict[int, _Shard] = {}
+        self._digests: dict[str, str] = {}
+
+    def get(self, file: Candidate) -> Json | None:
+        """The entry of a file that has not changed since, by its time stamp or else by its content."""
+        known = self._known(file.path)
+        if known is None:
+            return None
+        stored_digest, entry = known[2], known[3]
+        if not self._same_stamp(known, file):
+            current = self._digest_of(file.path)
+            if current != stored_digest:
+                return None
+            self.put(file, current, entry)
+        return entry if self._unchanged(entry) else None
+
+    def put(self, file: Candidate, content: str, entry: Json) -> None:
+        """Keeps `entry` for the file whose content has the digest `content`."""
+        racy = time.time_ns() - file.mtime_ns < _RACY_NS
+        key, shard = self._place(file.path)
+        shard.files[key] = [0 if racy else file.mtime_ns, file.size, content, entry]
+        shard.changed.add(key)
+        self._digests[file.path] = content
+
+    def save(self) -> None:
+        """Writes what changed. A cache that cannot be written is no error: the next run is slower."""
+        changed = [shard for shard in self._shards.values() if shard.changed]
+        if not changed:
+            return
+        try:
+            fresh = not os.path.isdir(self._context_folder)
+            os.makedirs(self._context_folder, exist_ok=True)
+            _write_once(os.path.join(self._folder, ".gitignore"), "*\n")
+            _write_once(os.path.join(self._folder, "CACHEDIR.TAG"), _TAG)
+            for shard in changed:
+                self._save_shard(shard)
+            if fresh:
+                self._prune()
+        except OSError:
+            return
+
+    def _known(self, path: str) -> Json | None:
+        key, shard = self._place(path)
+        known = shard.files.get(key)
+        if not isinstance(known, list) or len(known) != 4 or not isinstance(known[3], dict):
+            return None
+        return known
+
+    def _same_stamp(self, known: Json, file: Candidate) -> bool:
+        return bool(known[0] == file.mtime_ns and known[1] == file.size)
+
+    def _unchanged(self, entry: Mapping[str, Json]) -> bool:
+        consulted = entry.get("consulted")
+        if not consulted:
+            return True
+        return isinstance(consulted, dict) and all(
+            self._digest_of(path) == expected for path, expected in consulted.items()
+        )
+
+    def _digest_of(self, path: str) -> str:
+        """The digest of a file's content now; "" where there is none."""
+        found = self._digests.get(path)
+        if found is None:
+            found = self._digests[path] = self._compute_digest(path)
+        return found
+
+    def _compute_digest(self, path: str) -> str:
+        try:
+            status = os.stat(path)
+            known = self._known(path)
+            if known is not None and self._same_stamp(
+                known, Candidate(path, status.st_mtime_ns, status.st_size)
+            ):
+                return str(known[2])
+            with open(path, "rb") as file:
+                return digest(file.read())
+        except OSError:
+            return ""
+
+    def _place(self, path: str) -> tuple[str, _Shard]:
+        key = path.removeprefix(self._root)
+        number = crc32(key.encode("utf-8", "surrogateescape")) % SHARDS
+        shard = self._shards.get(number)
+        if shard is None:
+            shard = self._shards[number] = self._load(number)
+        return key, shard
+
+    def _load(self, number: int) -> _Shard:
+        path = os.path.join(self._context_folder, f"{number}.json")
+        files, stamp = self._read(path)
+        return _Shard(path, files, stamp)
+
+    def _read(self, path: str) -> tuple[dict[str, Json], int | None]:
+        try:
+            with open(path, "rb") as file:
+                stamp = os.fstat(file.fileno()).st_mtime_ns
+                content = json.loads(file.read())
+        except (OSError, ValueError, RecursionError):
+            return {}, None
+        if not isinstance(content, dict) or content.get("root") != self._root:
+            return {}, None
+        files = content.get("files")
+        return (files, stamp) if isinstance(files, dict) else ({}, None)
+
+    def _save_shard(self, shard: _Shard) -> None:
+        mine = {key: shard.files[key] for key in shard.changed}
+        others, stamp = self._read(shard.path)
+        base = shard.files if stamp == shard.stamp else others
+        kept = {key: value for key, value in base.items() if key in mine or os.path.exists(self._root + key)}
+        text = json.dumps(
+            {"root": self._root, "files": kept | mine}, separators=(",", ":"), ensure_ascii=False
+        )
+        temporary = f"{shard.path}.{os.getpid()}"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(text.encode("utf-8", "surrogatepass"))
+            os.replace(temporary, shard.path)
+        except BaseException:
+            _remove(temporary)
+            raise
+        shard.changed.clear()
+
+    def _prune(self) -> None:
+        """Drops the contexts that were not written to for longest."""
+        contexts = sorted(_contexts(self._folder), key=os.path.getmtime, reverse=True)
+        for path in contexts[_CONTEXTS_KEPT:]:
+            import shutil
+
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _contexts(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as listing:
+        for entry in listing:
+            if entry.is_dir(follow_symlinks=False) and len(entry.name) == 20:
+                yield entry.path
+
+
+def _write_once(path: str, text: str) -> None:
+    with suppress(FileExistsError), open(path, "x", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)

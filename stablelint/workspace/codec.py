@@ -1,0 +1,102 @@
+"""Findings as JSON values: what the cache stores and what worker processes send.
+
+Compact on purpose (arrays, spans as four numbers): a cached run is spent reading them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablelint.diagnostic import (
+    Applicability,
+    Diagnostic,
+    Edit,
+    Fix,
+    Level,
+    Position,
+    Problem,
+    Severity,
+    Span,
+    Status,
+    Step,
+)
+
+Json = Any  # a value that `json` reads and writes
+
+
+def encode(diagnostic: Diagnostic) -> Json:
+    """The diagnostic without its file name and its proposals, which only the rewriting needs."""
+    fix = diagnostic.fix
+    return [
+        diagnostic.code,
+        diagnostic.name,
+        _encode_span(diagnostic.span),
+        diagnostic.message,
+        diagnostic.severity.value,
+        diagnostic.status.value,
+        diagnostic.level.value,
+        diagnostic.expression,
+        [[step.text, _encode_span(step.span), step.filename] for step in diagnostic.derivation],
+        fix
+        and [
+            fix.applicability.value,
+            fix.message,
+            [[_encode_span(edit.span), edit.content] for edit in fix.edits],
+        ],
+        diagnostic.fix_withheld,
+        diagnostic.discharged_by,
+        diagnostic.url,
+    ]
+
+
+def decode(value: Json, filename: str) -> Diagnostic:
+    """The diagnostic that `encode` wrote. Raises ValueError, TypeError or KeyError on anything else."""
+    code, name, span, message, severity, status, level, expression, steps, fix, withheld, by, url = value
+    return Diagnostic(
+        code=code,
+        name=name,
+        filename=filename,
+        span=_decode_span(span),
+        message=message,
+        severity=Severity(severity),
+        status=Status(status),
+        level=Level(level),
+        expression=expression,
+        derivation=tuple(Step(text, _decode_span(place), other) for text, place, other in steps),
+        fix=_decode_fix(fix) if fix else None,
+        fix_withheld=withheld,
+        discharged_by=by,
+        url=url,
+    )
+
+
+def encode_problem(problem: Problem) -> Json:
+    """The problem without its file name."""
+    position = problem.position
+    return [problem.message, position and [position.row, position.column], problem.hint]
+
+
+def decode_problem(value: Json, filename: str) -> Problem:
+    """The problem that `encode_problem` wrote."""
+    message, position, hint = value
+    return Problem(message, filename, Position(*position) if position else None, hint)
+
+
+def _encode_span(span: Span) -> Json:
+    return [span.start.row, span.start.column, span.end.row, span.end.column]
+
+
+def _decode_span(value: Json) -> Span:
+    row, column, end_row, end_column = value
+    return Span(Position(row, column), Position(end_row, end_column))
+
+
+def _encode_fix(fix: Fix) -> Json:
+    edits = [[_encode_span(edit.span), edit.content] for edit in fix.edits]
+    return [fix.applicability.value, fix.message, edits]
+
+
+def _decode_fix(value: Json) -> Fix:
+    applicability, message, edits = value
+    decoded = tuple(Edit(_decode_span(span), content) for span, content in edits)
+    return Fix(Applicability(applicability), message, decoded)

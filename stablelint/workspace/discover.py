@@ -1,0 +1,159 @@
+"""Which files are checked: walks the given paths, honouring excludes and `.gitignore`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from stablelint.config import Settings
+from stablelint.diagnostic import Problem
+from stablelint.workspace import gitignore
+from stablelint.workspace.globs import PathPatterns
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".git-rewrite",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pants.d",
+    ".pyenv",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".stablelint_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file to check: its absolute path and what the file system said of it."""
+
+    path: str
+    mtime_ns: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The files found, ordered by path, and the paths that could not be used."""
+
+    files: tuple[Candidate, ...]
+    problems: tuple[Problem, ...]
+
+
+def discover(paths: Sequence[str], settings: Settings) -> Discovery:
+    """Python files under `paths`. A file that is named itself is taken whatever its suffix and the excludes
+    (unless `force-exclude` is set)."""
+    walker = _Walker(settings)
+    found: dict[str, Candidate] = {}
+    problems: list[Problem] = []
+    for given in paths:
+        path = os.path.abspath(given)
+        if os.path.isdir(path):
+            before = len(found)
+            found.update((item.path, item) for item in walker.walk(path))
+            if len(found) == before and not any(item.startswith(path) for item in found):
+                problems.append(Problem("no Python files in this folder", given))
+        elif os.path.exists(path):
+            if not (settings.force_exclude and walker.excluded(path)):
+                problems.extend(_take(path, found))
+        else:
+            problems.append(Problem("no such file or folder", given))
+    problems.extend(Problem(f"cannot read this folder: {text}", path) for path, text in walker.unreadable)
+    return Discovery(tuple(found[path] for path in sorted(found)), tuple(problems))
+
+
+def _take(path: str, found: dict[str, Candidate]) -> Iterable[Problem]:
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        return [Problem(f"cannot read this file: {error.strerror}", path)]
+    found[path] = Candidate(path, status.st_mtime_ns, status.st_size)
+    return []
+
+
+class _Walker:
+    """One walk over folders; links to folders are not followed, so that it ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._root = os.path.abspath(settings.root)
+        exclude = DEFAULT_EXCLUDE if settings.exclude is None else settings.exclude
+        wanted = (*exclude, *settings.extend_exclude)
+        # Literal names are the common case, and a set is faster than any pattern.
+        self._literal = frozenset(name for name in wanted if not set(name) & set("*?[/\\"))
+        rest = [name for name in wanted if name not in self._literal]
+        self._patterns = PathPatterns(rest) if rest else None
+        self._gitignore = settings.respect_gitignore
+        self.unreadable: list[tuple[str, str]] = []
+
+    def walk(self, top: str) -> Iterator[Candidate]:
+        rules = gitignore.above(top) if self._gitignore else gitignore.IgnoreRules()
+        pending = [(top, rules)]
+        while pending:
+            folder, rules = pending.pop()
+            try:
+                with os.scandir(folder) as listing:
+                    entries = list(listing)
+            except OSError as error:
+                self.unreadable.append((folder, error.strerror or str(error)))
+                continue
+            if self._gitignore and any(entry.name == gitignore.FILENAME for entry in entries):
+                rules = rules.entering(folder)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if not self._skips(entry.path, entry.name, rules, folder=True):
+                        pending.append((entry.path, rules))
+                elif entry.name.endswith(".py") and not self._skips(
+                    entry.path, entry.name, rules, folder=False
+                ):
+                    yield from _candidate(entry)
+
+    def excluded(self, path: str) -> bool:
+        """Whether `path` or a folder above it, up to the root, is excluded."""
+        while len(path) > len(self._root):
+            if self._matches(path, os.path.basename(path)):
+                return True
+            path = os.path.dirname(path)
+        return False
+
+    def _skips(self, path: str, name: str, rules: gitignore.IgnoreRules, folder: bool) -> bool:
+        if self._matches(path, name):
+            return True
+        return bool(rules.levels) and rules.ignores(path, folder)
+
+    def _matches(self, path: str, name: str) -> bool:
+        if name in self._literal:
+            return True
+        return self._patterns is not None and self._patterns.match(self._relative(path))
+
+    def _relative(self, path: str) -> str:
+        inside = path.startswith(self._root + os.sep)
+        relative = path[len(self._root) + 1 :] if inside else path
+        return relative.replace(os.sep, "/")
+
+
+def _candidate(entry: os.DirEntry[str]) -> Iterator[Candidate]:
+    try:
+        status = entry.stat()
+    except OSError:
+        return  # a dangling link, or a file deleted meanwhile: nothing to check
+    if entry.is_file():
+        yield Candidate(entry.path, status.st_mtime_ns, status.st_size)

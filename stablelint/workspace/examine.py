@@ -1,0 +1,125 @@
+"""One file from its bytes to an entry: analysis, proposed rewrites, suppressions.
+
+An entry is a JSON object that leaves out what is empty: `findings`, `discharged`, `unused` (encoded
+diagnostics), `problems`, `lines`, `silenced`, `counts`, `consulted`. Rules that are switched off are in it:
+changing the selection does not change the entry.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem
+from stablelint.workspace import codec
+from stablelint.workspace.codec import Json
+from stablelint.workspace.suppress import mentions, suppress
+
+if TYPE_CHECKING:
+    from stablelint.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What decides the content of an entry besides the file: all of it is part of the cache's context."""
+
+    root: str
+    rules: tuple[str, ...] = ()
+    level: Level = Level.LIKELY
+    discharged: bool = False
+
+    def parts(self) -> tuple[str, ...]:
+        """The scope as strings, for a digest."""
+        return (self.root, self.level.value, str(self.discharged))
+
+
+def sieve(data: bytes) -> bool:
+    """Whether the file can hold a finding at all."""
+    return b"torch" in data
+
+
+def trivial_entry(data: bytes) -> Json | None:
+    """The entry of a file that needs no analysis, or None if it does."""
+    if sieve(data) or mentions(data):
+        return None
+    return {"lines": data.count(b"\n")} if data else {}
+
+
+class Examiner:
+    """Turns paths into entries. Picklable as its scope; the catalogue is loaded where it is used."""
+
+    def __init__(self, scope: Scope, catalog: Catalog) -> None:
+        from stablelint.analysis.check import AnalysisOptions
+
+        self._scope = scope
+        self._catalog = catalog
+        self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged)
+
+    def __call__(self, path: str) -> tuple[str, Json]:
+        """The digest of the file's content, and its entry."""
+        from stablelint.workspace.cache import digest
+
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            return "", {
+                "problems": [codec.encode_problem(Problem(f"cannot read this file: {error.strerror}"))]
+            }
+        return digest(data), self.examine(data, path)
+
+    def examine(self, data: bytes, path: str) -> Json:
+        """The entry of a file that holds `data`."""
+        report = self.report(data, path) if sieve(data) else FileReport(path, lines=data.count(b"\n"))
+        outcome = suppress(data, path, report.diagnostics)
+        wanted = self._propose(data, self._at_level(outcome.kept))
+        proved = report.discharged if self._scope.discharged else ()
+        entry = {
+            "findings": [codec.encode(item) for item in wanted],
+            "discharged": [codec.encode(item) for item in proved],
+            "unused": [codec.encode(item) for item in outcome.unused],
+            "problems": [codec.encode_problem(problem) for problem in report.problems],
+            "lines": report.lines,
+            "silenced": len(self._at_level(outcome.silenced)),
+            "counts": dict(report.discharge_counts),
+            "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
+        }
+        return {key: value for key, value in entry.items() if value}
+
+    def report(self, data: bytes, path: str) -> FileReport:
+        """What the analysis says of the file, at both levels and for all rules."""
+        from stablelint.analysis.check import check_source
+
+        return check_source(data, path, self._catalog, self._options)
+
+    def findings(self, data: bytes, path: str) -> tuple[Diagnostic, ...]:
+        """The findings at the scope's level that no comment silences, with their fixes."""
+        report = self.report(data, path)
+        return tuple(self._propose(data, self._at_level(suppress(data, path, report.diagnostics).kept)))
+
+    def _at_level(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        if self._scope.level is Level.POSSIBLE:
+            return list(diagnostics)
+        return [item for item in diagnostics if item.level is Level.LIKELY]
+
+    def _propose(self, data: bytes, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+        if not any(item.proposals for item in diagnostics):
+            return diagnostics
+        from stablelint.codemod.propose import propose
+
+        proposed = [propose(data, item) if item.proposals else item for item in diagnostics]
+        return [replace(item, proposals=()) for item in proposed]
+
+
+def setup(scope: Scope) -> Examiner:
+    """The examiner of a worker process."""
+    from stablelint.catalog import load_catalog
+
+    return Examiner(scope, load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules)))
+
+
+def _absolute(path: str, root: str) -> str:
+    return path if os.path.isabs(path) else os.path.join(root, path)

@@ -1,0 +1,184 @@
+"""From paths to a result: discover, look up the cache, examine the rest, select."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from stablelint.config import Settings
+from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.workspace import pool
+from stablelint.workspace.answer import Answer, DamagedError, read
+from stablelint.workspace.cache import Cache, context_digest, digest
+from stablelint.workspace.codec import Json
+from stablelint.workspace.discover import Candidate, discover
+from stablelint.workspace.examine import Scope, setup, trivial_entry
+from stablelint.workspace.selection import Selection
+from stablelint.workspace.suppress import UNUSED_CODE
+
+if TYPE_CHECKING:
+    from stablelint.catalog import Catalog
+
+CACHE_FOLDER = ".stablelint_cache"
+Progress = Callable[[int, int], None]  # files done, files in all
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a run is to do beyond the project's settings."""
+
+    settings: Settings
+    selection: Selection
+    discharged: bool = False
+    use_cache: bool = True
+    jobs: int | None = None
+    progress: Progress | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """What decides the entries."""
+        rules = tuple(os.fspath(folder) for folder in self.settings.rules)
+        return Scope(os.path.abspath(self.settings.root), rules, self.settings.level, self.discharged)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a run found: selected findings in order of file and place, and the totals."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    discharged: tuple[Diagnostic, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    files: int = 0
+    lines: int = 0
+    silenced: int = 0
+    baselined: int = 0
+    discharge_counts: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, bytes] = field(default_factory=dict)  # of files that are not on disk
+
+
+def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResult:
+    """Checks the files under `paths`. Bad input becomes a problem of the result; the rest is answered."""
+    discovery = discover(paths, request.settings)
+    cache = _open_cache(request, catalog)
+    answers, missing = _look_up(discovery.files, cache)
+    try:
+        for file, outcome in _examine(missing, request, len(discovery.files)):
+            if isinstance(outcome, pool.Failure):
+                problem = Problem(outcome.message, file.path, hint=outcome.hint)
+                answers[file.path] = Answer(problems=(problem,))
+                continue
+            content, entry = outcome
+            answers[file.path] = read(entry, file.path)
+            if cache is not None and "problems" not in entry:
+                cache.put(file, content, entry)
+    finally:
+        if cache is not None:
+            cache.save()
+    return _collect(answers, request, discovery.problems)
+
+
+def check_text(data: bytes, filename: str, request: Request, catalog: Catalog) -> CheckResult:
+    """Checks text that need not be on disk, as if it stood in the file `filename`."""
+    from stablelint.workspace.examine import Examiner
+
+    path = os.path.abspath(filename)
+    entry = trivial_entry(data)
+    if entry is None:
+        entry = Examiner(request.scope, catalog).examine(data, path)
+    return _collect({path: read(entry, path)}, request, (), {path: data})
+
+
+def _open_cache(request: Request, catalog: Catalog) -> Cache | None:
+    if not request.use_cache:
+        return None
+    scope = request.scope
+    folder = request.settings.cache_dir or os.path.join(scope.root, CACHE_FOLDER)
+    return Cache(os.fspath(folder), context_digest(catalog.digest, *scope.parts()), scope.root)
+
+
+def _look_up(files: Iterable[Candidate], cache: Cache | None) -> tuple[dict[str, Answer], list[Candidate]]:
+    """The answers that are known or trivial, and the files that must be examined."""
+    answers: dict[str, Answer] = {}
+    missing: list[Candidate] = []
+    for file in files:
+        answer = _recall(file, cache) or _trivial(file, cache)
+        if answer is None:
+            missing.append(file)
+        else:
+            answers[file.path] = answer
+    return answers, missing
+
+
+def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
+    entry = None if cache is None else cache.get(file)
+    if entry is None:
+        return None
+    try:
+        return read(entry, file.path)
+    except DamagedError:
+        return None
+
+
+def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
+    try:
+        with open(file.path, "rb") as stream:
+            data = stream.read()
+    except OSError:
+        return None  # the examiner meets the same error and reports it
+    entry = trivial_entry(data)
+    if entry is None:
+        return None
+    if cache is not None:
+        cache.put(file, digest(data), entry)
+    return read(entry, file.path)
+
+
+def _examine(files: Sequence[Candidate], request: Request, total: int) -> Iterable[tuple[Candidate, Json]]:
+    if not files:
+        return
+    jobs = request.jobs or request.settings.jobs or pool.default_jobs()
+    done = total - len(files)
+    for file, answer in pool.run(partial(setup, request.scope), files, jobs):
+        done += 1
+        if request.progress is not None:
+            request.progress(done, total)
+        yield file, answer
+
+
+def _collect(
+    answers: Mapping[str, Answer],
+    request: Request,
+    problems: Sequence[Problem],
+    sources: Mapping[str, bytes] | None = None,
+) -> CheckResult:
+    findings: list[Diagnostic] = []
+    discharged: list[Diagnostic] = []
+    counts: dict[str, int] = {}
+    selection = request.selection
+    for path, answer in answers.items():
+        findings += [item for item in answer.findings if selection.enabled(item.code, path)]
+        findings += [item for item in answer.unused if _counts_as_unused(item, selection)]
+        discharged += [item for item in answer.discharged if selection.enabled(item.code, path)]
+        for guard, number in answer.counts.items():
+            counts[guard] = counts.get(guard, 0) + number
+    return CheckResult(
+        diagnostics=tuple(sorted(findings, key=lambda item: item.sort_key)),
+        discharged=tuple(sorted(discharged, key=lambda item: item.sort_key)),
+        problems=(*problems, *(problem for path in sorted(answers) for problem in answers[path].problems)),
+        files=len(answers),
+        lines=sum(answer.lines for answer in answers.values()),
+        silenced=sum(answer.silenced for answer in answers.values()),
+        discharge_counts=counts,
+        sources=sources or {},
+    )
+
+
+def _counts_as_unused(item: Diagnostic, selection: Selection) -> bool:
+    """A comment for a rule that is switched off may be needed when it is on again."""
+    if not selection.enabled(UNUSED_CODE, item.filename):
+        return False
+    named = item.expression
+    return not named or "-" in named or selection.enabled(named.upper(), item.filename)

@@ -1,0 +1,162 @@
+"""Runs one function over many files, in this process or in several.
+
+A file whose worker dies or whose function raises yields a `Failure`; the others are answered all the same.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from stablelint.workspace.discover import Candidate
+
+Task = Callable[[str], Any]  # takes the path of a file; what it returns must be picklable
+Results = list[tuple[str, Any]]
+Setup = Callable[[], Task]  # builds the task in each process; must be picklable itself
+
+# Starting processes costs about as much as looking at this much source text.
+_WORTH_A_POOL_BYTES = 150_000
+_WORTH_A_POOL_FILES = 8
+_CHUNKS_PER_JOB = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a file has no result."""
+
+    message: str
+    hint: str | None = None
+
+
+def default_jobs() -> int:
+    """One process per processor that this one may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
+    """Each file with the task's result or a Failure, in the order in which they are finished."""
+    small = len(files) < _WORTH_A_POOL_FILES or sum(file.size for file in files) < _WORTH_A_POOL_BYTES
+    if jobs <= 1 or small:
+        task = setup()
+        for file in files:
+            yield file, _guarded(task, file.path)
+        return
+    yield from _run_in_processes(setup, files, jobs)
+
+
+def _guarded(task: Task, path: str) -> Any:
+    try:
+        return task(path)
+    except RecursionError:
+        return Failure("the code is nested too deeply to be analysed")
+    except MemoryError:
+        return Failure("there is not enough memory to analyse this file")
+    except Exception as error:  # the boundary: one file's failure must not cost the others their answer
+        if os.environ.get("STABLELINT_TRACEBACK"):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else ""
+        message = f"internal error: {type(error).__name__}: {reason}".rstrip(": ")
+        return Failure(message, "this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where")
+
+
+def _run_in_processes(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
+    by_path = {file.path: file for file in files}
+    unanswered = dict(by_path)
+    for path, result in _parallel(setup, _chunks(files, jobs), jobs):
+        del unanswered[path]
+        yield by_path[path], result
+    if unanswered:
+        for path, result in _isolated(setup, list(unanswered)):
+            yield by_path[path], result
+
+
+def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
+    """Big files first, so that none is left to run alone at the end."""
+    ordered = sorted(files, key=lambda file: (-file.size, file.path))
+    limit = sum(file.size for file in files) // (jobs * _CHUNKS_PER_JOB) + 1
+    chunks: list[list[str]] = []
+    room = 0
+    for file in ordered:
+        if room <= 0:
+            chunks.append([])
+            room = limit
+        chunks[-1].append(file.path)
+        room -= file.size + 500
+    return chunks
+
+
+def _parallel(setup: Setup, chunks: Sequence[list[str]], jobs: int) -> Iterator[tuple[str, Any]]:
+    with _executor(setup, min(jobs, len(chunks))) as executor:
+        try:
+            futures: list[Future[Results]] = [executor.submit(_run_chunk, chunk) for chunk in chunks]
+        except BrokenProcessPool:
+            return
+        for future in as_completed(futures):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                continue  # a worker died; what it held is run again, file by file
+
+
+def _isolated(setup: Setup, paths: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """One file at a time, so that a worker's death names its file."""
+    pending = list(reversed(paths))
+    while pending:
+        with _executor(setup, 1) as executor:
+            while pending:
+                path = pending.pop()
+                try:
+                    yield from executor.submit(_run_chunk, [path]).result()
+                except BrokenProcessPool:
+                    hint = "it may have run out of memory, or met a fault of the interpreter"
+                    yield path, Failure("the process that analysed this file died", hint)
+                    break
+
+
+@contextmanager
+def _executor(setup: Setup, workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes that are gone when the block is left, at once if it is left by an exception."""
+    # A forked worker starts with everything already imported. Elsewhere than on Linux forking is not safe.
+    if sys.platform == "linux":
+        _initialise(setup, worker=False)
+    method = "fork" if sys.platform == "linux" else "spawn"
+    context = multiprocessing.get_context(method)
+    others = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_initialise, initargs=(setup,))
+    try:
+        yield executor
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.kill()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+_task: Task | None = None
+_task_setup: Setup | None = None
+
+
+def _initialise(setup: Setup, worker: bool = True) -> None:
+    global _task, _task_setup
+    if worker:
+        # The parent answers Ctrl-C for all of them.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if _task_setup is not setup and _task_setup != setup:
+        _task, _task_setup = setup(), setup
+
+
+def _run_chunk(paths: list[str]) -> Results:
+    if _task is None:  # the initialiser failed; the executor reports that
+        raise BrokenProcessPool("no task")
+    return [(path, _guarded(_task, path)) for path in paths]

@@ -1,0 +1,187 @@
+"""Comments that silence findings, and those of them that silence nothing.
+
+`# noqa`, `# noqa: SL101, SL102`, `# stablelint: ignore[SL101] reason` on the first or last line of a finding;
+`# stablelint: ignore-file` and `# stablelint: ignore-file[SL101]` anywhere. Rules may be called by code or by
+name.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stablelint.diagnostic import (
+    Applicability,
+    Diagnostic,
+    Edit,
+    Fix,
+    Level,
+    Position,
+    Severity,
+    Span,
+    Status,
+)
+
+UNUSED_CODE = "SL001"
+UNUSED_NAME = "unused-suppression"
+
+_NOQA = re.compile(
+    r"#\s*noqa(?![\w-])(?:\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE
+)
+_OURS = re.compile(r"#\s*stablelint:\s*ignore(?P<file>-file)?(?![\w-])\s*(?:\[(?P<codes>[^\]]*)\])?")
+_CODE = re.compile(r"[A-Za-z][\w-]*")
+_OWN_CODES = re.compile(rb"noqa\s*:[^\n]*\bSL\d", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Suppression:
+    """One comment. `codes` is None where it silences every rule."""
+
+    span: Span
+    codes: tuple[str, ...] | None
+    places: tuple[Span, ...]  # of each of the codes
+    whole_file: bool
+    removal: Span  # the comment and the spaces before it
+    foreign: bool  # `noqa`, which other linters read too
+    used: set[str] = field(default_factory=set)
+
+    def covers(self, diagnostic: Diagnostic) -> bool:
+        """Whether the comment names the diagnostic's rule."""
+        return self.codes is None or any(_names(code, diagnostic) for code in self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is left after suppression: findings kept, findings silenced, comments that silence nothing."""
+
+    kept: tuple[Diagnostic, ...]
+    silenced: tuple[Diagnostic, ...]
+    unused: tuple[Diagnostic, ...]
+
+
+def mentions(data: bytes) -> bool:
+    """Whether the file may hold a comment that is ours to check, even if nothing is found in it."""
+    return b"stablelint:" in data or (b"SL" in data and _OWN_CODES.search(data) is not None)
+
+
+def suppress(data: bytes, filename: str, diagnostics: Sequence[Diagnostic]) -> Outcome:
+    """Splits `diagnostics` by the comments of the file. A file that cannot be tokenised silences nothing."""
+    if b"stablelint:" not in data and b"noqa" not in data.lower():
+        return Outcome(tuple(diagnostics), (), ())
+    try:
+        comments = _Comments(data)
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, ValueError):
+        return Outcome(tuple(diagnostics), (), ())
+    kept: list[Diagnostic] = []
+    silenced: list[Diagnostic] = []
+    for diagnostic in diagnostics:
+        hits = [item for item in comments.for_span(diagnostic.span) if item.covers(diagnostic)]
+        for item in hits:
+            item.used.update(code for code in item.codes or ("",) if not code or _names(code, diagnostic))
+        (silenced if hits else kept).append(diagnostic)
+    unused = tuple(_report_unused(comments.all, filename))
+    return Outcome(tuple(kept), tuple(silenced), unused)
+
+
+def _names(code: str, diagnostic: Diagnostic) -> bool:
+    return code.upper() == diagnostic.code or code == diagnostic.name
+
+
+class _Comments:
+    """The suppressions of one file, by line."""
+
+    def __init__(self, data: bytes) -> None:
+        self.all: list[Suppression] = []
+        self._by_row: dict[int, list[Suppression]] = {}
+        self._whole_file: list[Suppression] = []
+        self._continues: dict[int, int] = {}
+        opened: list[int] = []
+        for token in tokenize.tokenize(io.BytesIO(data).readline):
+            kind = tokenize.tok_name[token.type]
+            if kind == "COMMENT":
+                self._add(token)
+            elif kind.endswith("STRING_START"):
+                opened.append(token.start[0])
+            elif kind == "STRING" or (kind.endswith("STRING_END") and opened):
+                first = token.start[0] if kind == "STRING" else opened.pop()
+                # No comment fits inside a string of several lines: the one behind it stands for them all.
+                for row in range(first, token.end[0]):
+                    self._continues[row] = token.end[0]
+        for row, line in enumerate(data.split(b"\n"), 1):
+            if line.rstrip(b"\r").endswith(b"\\"):
+                self._continues.setdefault(row, row + 1)
+
+    def for_span(self, span: Span) -> Iterator[Suppression]:
+        """The comments that reach a finding at `span`."""
+        yield from self._whole_file
+        rows = {span.start.row, self._last(span.start.row), span.end.row, self._last(span.end.row)}
+        for row in sorted(rows):
+            yield from self._by_row.get(row, ())
+
+    def _last(self, row: int) -> int:
+        while (further := self._continues.get(row)) is not None:
+            row = further
+        return row
+
+    def _add(self, token: tokenize.TokenInfo) -> None:
+        found = _OURS.search(token.string) or _NOQA.search(token.string)
+        if found is None:
+            return
+        row, column = token.start[0], token.start[1] + 1
+        codes = None if found["codes"] is None else list(_CODE.finditer(found["codes"]))
+        base = column + (found.start("codes") if codes is not None else 0)
+        places = [_on_row(row, base + code.start(), base + code.end()) for code in codes or ()]
+        foreign = found.re is _NOQA
+        whole_file = not foreign and found["file"] is not None
+        start, end = column + found.start(), column + len(token.string)
+        before = len(token.line[: start - 1].rstrip()) + 1
+        item = Suppression(
+            span=_on_row(row, start, end),
+            removal=_on_row(row, before, end),
+            codes=None if codes is None else tuple(code[0] for code in codes),
+            places=tuple(places),
+            whole_file=whole_file,
+            foreign=foreign,
+        )
+        self.all.append(item)
+        if whole_file:
+            self._whole_file.append(item)
+        else:
+            self._by_row.setdefault(row, []).append(item)
+
+
+def _on_row(row: int, start: int, end: int) -> Span:
+    return Span(Position(row, start), Position(row, end))
+
+
+def _report_unused(suppressions: Iterable[Suppression], filename: str) -> Iterator[Diagnostic]:
+    for item in suppressions:
+        if item.codes is None:
+            # A bare `noqa` may be meant for another linter.
+            if not item.foreign and not item.used:
+                yield _unused(item, filename, "", item.span)
+            continue
+        for code, place in zip(item.codes, item.places, strict=True):
+            if code not in item.used and not (item.foreign and not re.fullmatch(r"(?i)SL\d+", code)):
+                yield _unused(item, filename, code, place)
+
+
+def _unused(item: Suppression, filename: str, code: str, place: Span) -> Diagnostic:
+    what = f"`{code}` is" if code else "no rule is"
+    alone = item.codes is None or len(item.codes) == 1
+    fix = Fix(Applicability.SAFE, "remove the comment", (Edit(item.removal, ""),)) if alone else None
+    return Diagnostic(
+        code=UNUSED_CODE,
+        name=UNUSED_NAME,
+        filename=filename,
+        span=item.span if alone else place,
+        message=f"{what} reported here: the suppression silences nothing",
+        severity=Severity.WARNING,
+        status=Status.VIOLATED,
+        level=Level.LIKELY,
+        expression=code,
+        fix=fix,
+    )
