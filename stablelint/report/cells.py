@@ -47,6 +47,21 @@ def lay_out(line: str) -> tuple[str, list[int]]:
     return "".join(shown), cells
 
 
+def crop(text: str, shift: int, room: int) -> str:
+    """At most `room` cells of `text` from the cell `shift` on, with ellipses for what is left out."""
+    if shift == 0 and width(text) <= room:
+        return text
+    begin = shift + 1 if shift else 0
+    limit = shift + room if width(text) <= shift + room else shift + room - 1
+    shown = []
+    cell = 0
+    for character in text:
+        if begin <= cell and cell + width_of_character(character) <= limit:
+            shown.append(character)
+        cell += width_of_character(character)
+    return ("…" if shift else "") + "".join(shown) + ("…" if cell > limit else "")
+
+
 def plain(text: str) -> str:
     """`text` on one line and without control codes."""
     return lay_out(" ".join(text.split()))[0]

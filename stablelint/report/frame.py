@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stablelint.diagnostic import Span
-from stablelint.report.cells import lay_out, plain, width, wrap
+from stablelint.report.cells import crop, lay_out, plain, width, wrap
 from stablelint.report.style import Style
 
 _BEFORE, _AFTER = 2, 1
@@ -28,44 +28,97 @@ class Mark:
 
 def frame(lines: Sequence[str], marks: Sequence[Mark], style: Style, columns: int) -> Iterator[str]:
     """The frame's rows. The first mark is the finding, with context around it; the others stand alone."""
-    rows = _rows(marks, len(lines))
+    rows = _rows(marks, lines)
     if not rows:
         return
     gutter = len(str(rows[-1]))
     bar = style.gutter(f"{'':{gutter}} |")
-    room = max(columns - gutter - 3, 30)
+    margin = _Margin(marks[0])
+    room = max(columns - gutter - 3 - margin.width, 30)
     yield bar
     previous = rows[0] - 1
     for row in rows:
         if row > previous + 1:
-            yield style.gutter(f"{'':>{gutter}} ⋮" if style.enabled else "." * max(gutter, 3))
+            yield style.gutter("." * max(gutter, 3)) + margin.beside(row - 1)
         previous = row
         line, cells = lay_out(lines[row - 1].rstrip())
         touching = [mark for mark in marks if mark.span.start.row <= row <= mark.span.end.row]
         shift = _shift(row, line, cells, touching, room)
-        yield f"{style.gutter(f'{row:>{gutter}} |')} {_window(line, shift, room)}".rstrip()
+        shown = crop(line, shift, room)
+        yield f"{style.gutter(f'{row:>{gutter}} |')}{margin.beside(row)} {shown}".rstrip()
         for mark in touching:
-            yield from (f"{bar} {text}" for text in _underline(row, line, cells, mark, shift, room))
+            if margin.encloses(mark):
+                yield from (f"{bar}{text}" for text in margin.close(row, cells, shift, room))
+            else:
+                below = margin.below(row)
+                yield from (
+                    f"{bar}{below} {text}" for text in _underline(row, line, cells, mark, shift, room)
+                )
     yield bar
 
 
-def _rows(marks: Sequence[Mark], count: int) -> list[int]:
-    if not marks:
-        return []
-    rows: set[int] = set()
+class _Margin:
+    """The bracket at the left of a finding that spans several lines; nothing for any other."""
+
+    def __init__(self, mark: Mark) -> None:
+        self._mark = mark
+        self._first, self._last = mark.span.start.row, mark.span.end.row
+        self.width = 2 if self._last > self._first else 0
+
+    def encloses(self, mark: Mark) -> bool:
+        """Whether `mark` is drawn as the bracket."""
+        return bool(self.width) and mark is self._mark
+
+    def beside(self, row: int) -> str:
+        """What stands left of a line."""
+        if not self.width:
+            return ""
+        if row == self._first:
+            return " " + self._mark.paint("/")
+        return " " + self._mark.paint("|") if self._first < row <= self._last else "  "
+
+    def below(self, row: int) -> str:
+        """What stands left of the marks below a line."""
+        if not self.width:
+            return ""
+        return " " + self._mark.paint("|") if self._first <= row < self._last else "  "
+
+    def close(self, row: int, cells: Sequence[int], shift: int, room: int) -> Iterator[str]:
+        """The lower end of the bracket, which points at the last character."""
+        if row != self._last:
+            return
+        end = cells[min(self._mark.span.end.column - 1, len(cells) - 1)] - shift
+        reach = max(1, min(end, room))
+        label = plain(self._mark.label)
+        paint = self._mark.paint
+        arrow = paint("|" + "_" * reach + "^")
+        if not label or reach + 2 + width(label) <= room:
+            yield f" {arrow} {paint(label)}".rstrip()
+        else:
+            yield f" {arrow}"
+            yield from (" " * 3 + paint(text) for text in wrap(label, room))
+
+
+def _rows(marks: Sequence[Mark], lines: Sequence[str]) -> list[int]:
+    """The rows to show: those of the marks, some around the first, and gaps of a single row."""
+    marked: set[int] = set()
     for mark in marks:
         first, last = mark.span.start.row, mark.span.end.row
         if last - first >= _LONGEST:
-            rows.update((*range(first, first + _LONGEST - 2), last))
+            marked.update((*range(first, first + _LONGEST - 2), last))
         else:
-            rows.update(range(first, last + 1))
+            marked.update(range(first, last + 1))
     main = marks[0].span
-    rows.update(range(main.start.row - _BEFORE, main.start.row))
-    rows.update(range(main.end.row + 1, main.end.row + 1 + _AFTER))
-    for row in sorted(rows):
-        if row + 2 in rows:  # a gap of one line is wider than the line
-            rows.add(row + 1)
-    return sorted(row for row in rows if 1 <= row <= count)
+    around = {*range(main.start.row - _BEFORE, main.start.row)}
+    around.update(range(main.end.row + 1, main.end.row + 1 + _AFTER))
+    rows = marked | around
+    rows.update(row + 1 for row in list(rows) if row + 2 in rows)
+    shown = sorted(row for row in rows if 1 <= row <= len(lines))
+    while shown and shown[0] not in marked and not lines[shown[0] - 1].strip():
+        del shown[0]
+    while shown and shown[-1] not in marked and not lines[shown[-1] - 1].strip():
+        del shown[-1]
+    return shown
 
 
 def _extent(row: int, line: str, cells: Sequence[int], span: Span) -> tuple[int, int]:
@@ -83,14 +136,7 @@ def _shift(row: int, line: str, cells: Sequence[int], marks: Sequence[Mark], roo
     start, end = _extent(row, line, cells, marks[0].span)
     if end <= room - 1:
         return 0
-    return max(0, min(start - 8, cells[-1] - room + 1))
-
-
-def _window(line: str, shift: int, room: int) -> str:
-    if shift == 0 and width(line) <= room:
-        return line
-    shown = "…" + line[shift + 1 :] if shift else line
-    return shown if width(shown) <= room else shown[: room - 1] + "…"
+    return max(0, min(start - 8, cells[-1] - room))
 
 
 def _underline(row: int, line: str, cells: Sequence[int], mark: Mark, shift: int, room: int) -> Iterator[str]:
