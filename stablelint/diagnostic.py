@@ -121,8 +121,11 @@ class Proposal:
     span: Span
     bindings: Mapping[str, Binding]
     message: str
-    kind: str = "replace"  # "replace", "insert-before", "insert-after", "delete", "move-before", or a codemod's name
+    kind: str = (
+        "replace"  # "replace", "insert-before", "insert-after", "delete", "move-before", or a codemod's name
+    )
     anchor: Span | None = None  # the statement relative to which an insertion is made
+    also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Rewriting source text: fixes, their edits, and writing them."""

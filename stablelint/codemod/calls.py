@@ -1,0 +1,117 @@
+"""Changing the arguments of a call, or the elements of a list."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+
+import libcst as cst
+
+from stablelint.catalog.errors import RuleError
+from stablelint.catalog.pattern import encode
+from stablelint.codemod import draft, forms
+from stablelint.codemod.effects import Effect, effect
+from stablelint.codemod.instantiate import instantiate
+from stablelint.codemod.law import replaced
+from stablelint.codemod.locate import Tree
+from stablelint.codemod.replace import File, operands_for, spell_names
+from stablelint.codemod.source import comments
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Edit, Proposal
+
+
+def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
+    """Give the call at the proposal's span the template's keyword arguments (``correction=0``)."""
+    node = file.tree.find(proposal.span)
+    if not isinstance(node, ast.Call):
+        raise Withheld("the call is no longer there")
+    given = {keyword.arg: keyword for keyword in node.keywords}
+    if None in given:
+        raise Withheld("the call may be given the argument already (`**`)")
+    try:
+        wanted = cst.parse_expression(f"f({encode(proposal.template)[0]})")
+    except (cst.ParserSyntaxError, RuleError) as error:
+        raise Withheld("the fix is not a list of keyword arguments") from error
+    operands = operands_for(file, proposal, node)
+    changes: list[draft.Change] = []
+    added: list[str] = []
+    imports: list[Edit] = []
+    call = ast.Call(node.func, list(node.args), list(node.keywords))
+    for argument in wanted.args if isinstance(wanted, cst.Call) else ():
+        if argument.keyword is None:
+            raise Withheld("the fix is not a list of keyword arguments")
+        spelled, needed = spell_names(file, argument.value, node)
+        text, tree = instantiate(forms.code(spelled), operands)
+        value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else ast.Constant(None)
+        name, imports = argument.keyword.value, [*imports, *needed]
+        if name in given:
+            old = given[name]
+            if effect(old.value) is Effect.ACTS:
+                raise Withheld(f"`{file.tree.text(old.value)}` would no longer be evaluated")
+            changes.append((file.tree.start(old.value), file.tree.end(old.value), text))
+            call.keywords[node.keywords.index(old)] = ast.keyword(name, value)
+        else:
+            added.append(f"{name}={text}")
+            call.keywords.append(ast.keyword(name, value))
+    if added:
+        changes.append(_appended(file.tree, node, added))
+    region = file.tree.region(file.tree.statement(node))
+    if not draft.lawful(file.tree, region, changes, replaced(file.tree, region, node, call)):
+        raise Withheld("the argument cannot be added to this call")
+    return [*imports, *draft.edits(file.tree, changes)]
+
+
+def delete_item(tree: Tree, node: ast.expr) -> list[Edit]:
+    """Delete an argument of a call or an element of a list, with its comma."""
+    link = tree.link(node)
+    in_call = isinstance(link.parent, ast.Call) and link.field == "args"
+    in_display = isinstance(link.parent, ast.List | ast.Set) and link.field == "elts"
+    if not in_call and not in_display:
+        raise Withheld("only an argument or an element of a list can be deleted")
+    start, end = tree.start(node), tree.end(node)
+    source = tree.source.text
+    after = re.compile(r"\s*,[ \t]*").match(source, end)
+    before = re.compile(r",\s*$").search(source, 0, start)
+    parent_end = tree.end(link.parent) if isinstance(link.parent, ast.expr) else end
+    if after is not None and after.end() < parent_end:
+        end = after.end()
+        row = tree.source.position(start).row
+        own_line = not source[tree.source.line_start(row) : start].strip()
+        if own_line and end == tree.source.line_end(tree.source.position(end).row):
+            start, end = tree.source.line_start(row), tree.source.next_line(tree.source.position(end).row)
+    elif before is not None:
+        start = before.start()
+    change = (start, end, "")
+    if comments(tree.text(node)):
+        raise Withheld("a comment inside the argument would be lost")
+    statement = tree.statement(node)
+    region = tree.region(statement)
+    parent = _without(link.parent, link.field, link.index or 0)
+    if not draft.lawful(tree, region, [change], replaced(tree, region, link.parent, parent)):
+        raise Withheld("the argument cannot be deleted without changing something else")
+    return draft.edits(tree, [change])
+
+
+def _appended(tree: Tree, call: ast.Call, added: list[str]) -> draft.Change:
+    """Where further arguments go: after the last one, or after the opening parenthesis."""
+    text = ", ".join(added)
+    end = tree.end(call) - 1
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not values:
+        return end, end, text
+    last = max(tree.end(value) for value in values)
+    # Parentheses around the last argument, and a trailing comma, stand between it and the call's own.
+    gap = tree.source.text[last:end]
+    if "#" in gap:
+        raise Withheld("a comment stands where the argument would go")
+    place = last + len(gap.rstrip())
+    return (place, place, f" {text}") if gap.rstrip().endswith(",") else (place, place, f", {text}")
+
+
+def _without(parent: ast.AST, field: str, index: int) -> ast.AST:
+    changed = copy.copy(parent)
+    items = list(getattr(parent, field))
+    del items[index]
+    setattr(changed, field, items)
+    return changed

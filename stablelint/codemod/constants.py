@@ -1,0 +1,82 @@
+"""Constants sized for the element type of the operand they guard."""
+
+from __future__ import annotations
+
+import ast
+import decimal
+
+import libcst as cst
+
+from stablelint.codemod.effects import dtype_source, is_cheap
+from stablelint.codemod.forms import identifier, is_placeholder, transform
+from stablelint.codemod.operand import Operand
+from stablelint.numerics.formats import FORMATS
+
+
+def with_constants(expression: cst.BaseExpression, operands: dict[str, Operand]) -> cst.BaseExpression:
+    """Size constants for the operand's element type.
+
+    ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``. An
+    operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that
+    has the same type; such parts are added to `operands`.
+    """
+
+    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if not isinstance(node, cst.Attribute):
+            return None
+        helped = _helper_operand(node.value)
+        if helped is not None and helped in operands:
+            literal = _literal(node.attr.value, operands[helped].dtype)
+            if literal is not None:
+                return cst.parse_expression(literal)
+            return cst.parse_expression(f"torch.finfo({_dtype(helped, operands)}).{node.attr.value}")
+        if node.attr.value == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
+            return cst.parse_expression(_dtype(identifier(node.value), operands))
+        return None
+
+    return transform(expression, rewrite)
+
+
+def _helper_operand(node: cst.BaseExpression) -> str | None:
+    if (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value == "finfo"
+        and node.args
+    ):
+        return identifier(node.args[0].value) if is_placeholder(node.args[0].value) else None
+    return None
+
+
+def _dtype(name: str, operands: dict[str, Operand]) -> str:
+    operand = operands[name]
+    if is_cheap(operand.tree):
+        return f"{name}.dtype"
+    if operand.dtype in FORMATS:
+        return f"torch.{operand.dtype}"
+    source = dtype_source(operand.tree)
+    if source is None:
+        return f"{name}.dtype"
+    part = f"{name}_part"
+    operands[part] = Operand(part, ast.unparse(source), source)
+    return f"{part}.dtype"
+
+
+def _literal(attribute: str, dtype: str | None) -> str | None:
+    """A literal of two digits, at least as large as the constant it stands for (for `max`: at most)."""
+    form = FORMATS.get(dtype or "")
+    if form is None:
+        return None
+    if attribute == "eps":
+        return _shortened(form.eps, decimal.ROUND_CEILING)
+    if attribute in ("tiny", "smallest_normal"):
+        return _shortened(form.tiny, decimal.ROUND_CEILING)
+    if attribute in ("max", "min"):
+        text = repr(form.max) if form.max < 1e6 else _shortened(form.max, decimal.ROUND_FLOOR)
+        return text if attribute == "max" else f"-{text}"
+    return None
+
+
+def _shortened(value: float, rounding: str) -> str:
+    short = decimal.Context(prec=2, rounding=rounding).create_decimal(decimal.Decimal(value))
+    return str(short).replace("E+", "e").replace("E", "e")

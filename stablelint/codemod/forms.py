@@ -1,0 +1,254 @@
+"""Giving a template the form that its place asks for: method or function, in-place, `out=`.
+
+All functions here take and return LibCST expressions in which metavariables are placeholders.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+import libcst as cst
+
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.operand import Operand, bare
+from stablelint.codemod.withheld import Withheld
+from stablelint.syntax import operations
+
+_ROOTS = frozenset({"torch", "math", "numpy"})
+# In-place methods that may stand between an operand and the in-place operation on it.
+_IN_PLACE_WORDS = """
+clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num
+"""
+_IN_PLACE = frozenset(_IN_PLACE_WORDS.split())
+
+
+def dotted(node: cst.BaseExpression) -> str | None:
+    """``a.b.c`` as text, or None for anything else."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        base = dotted(node.value)
+        return None if base is None else f"{base}.{node.attr.value}"
+    return None
+
+
+def is_placeholder(node: cst.BaseExpression) -> bool:
+    """Whether a node is a metavariable."""
+    return isinstance(node, cst.Name) and node.value.startswith(PREFIX)
+
+
+class _Transform(cst.CSTTransformer):
+    """Replace expressions by what `rewrite` gives for them, from the inside out; None keeps one."""
+
+    def __init__(self, rewrite: Callable[[cst.BaseExpression], cst.BaseExpression | None]) -> None:
+        super().__init__()
+        self._rewrite = rewrite
+
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> object:  # type: ignore[override]
+        """Apply the rewrite to expressions only."""
+        if isinstance(updated_node, cst.BaseExpression):
+            return self._rewrite(updated_node) or updated_node
+        return updated_node
+
+
+def transform(
+    expression: cst.BaseExpression, rewrite: Callable[[cst.BaseExpression], cst.BaseExpression | None]
+) -> cst.BaseExpression:
+    """The expression with `rewrite` applied everywhere within it."""
+    result = expression.visit(_Transform(rewrite))
+    assert isinstance(result, cst.BaseExpression)
+    return result
+
+
+def without_unbound(expression: cst.BaseExpression, bound: Mapping[str, Operand]) -> cst.BaseExpression:
+    """Drop keyword arguments whose metavariable is not bound: the site does not give them."""
+
+    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if not isinstance(node, cst.Call):
+            return None
+        kept = [
+            arg
+            for arg in node.args
+            if not (arg.keyword and is_placeholder(arg.value) and identifier(arg.value) not in bound)
+        ]
+        return None if len(kept) == len(node.args) else node.with_changes(args=_joined(kept))
+
+    return transform(expression, rewrite)
+
+
+def _is_unbound(node: cst.BaseExpression, bound: Mapping[str, Operand]) -> bool:
+    return is_placeholder(node) and identifier(node) not in bound
+
+
+def _has_rest(call: cst.Call) -> bool:
+    return any(isinstance(arg.value, cst.Ellipsis) for arg in call.args)
+
+
+def with_rest(expression: cst.BaseExpression, rest: list[cst.Arg]) -> cst.BaseExpression:
+    """Put the site's further arguments in place of ``...``, keywords after positional arguments."""
+
+    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if not isinstance(node, cst.Call) or not any(
+            isinstance(arg.value, cst.Ellipsis) for arg in node.args
+        ):
+            return None
+        given = {arg.keyword.value for arg in node.args if arg.keyword}
+        args: list[cst.Arg] = []
+        for arg in node.args:
+            if isinstance(arg.value, cst.Ellipsis):
+                args += [item for item in rest if item.keyword is None or item.keyword.value not in given]
+            else:
+                args.append(arg)
+        args.sort(key=lambda item: item.keyword is not None or item.star == "**")
+        return node.with_changes(args=_joined(args))
+
+    return transform(expression, rewrite)
+
+
+def without_double_negation(
+    expression: cst.BaseExpression, operands: dict[str, Operand]
+) -> cst.BaseExpression:
+    """Write ``-$x`` as ``y`` where the operand is ``-y``."""
+
+    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if not (isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)):
+            return None
+        operand = operands.get(identifier(node.expression))
+        if operand is None or not (
+            isinstance(operand.tree, ast.UnaryOp) and isinstance(operand.tree.op, ast.USub)
+        ):
+            return None
+        name = f"{operand.placeholder}_negated"
+        node_inside = operand.node.operand if isinstance(operand.node, ast.UnaryOp) else None
+        text = bare(operand.text.removeprefix("-"))
+        operands[name] = Operand(name, text, operand.tree.operand, node_inside, operand.span, operand.dtype)
+        return cst.Name(name)
+
+    return transform(expression, rewrite)
+
+
+def as_method(expression: cst.BaseExpression, operands: Mapping[str, Operand]) -> cst.BaseExpression:
+    """``torch.log($x.clamp_min(...))`` as ``$x.clamp_min(...).log()``, where the tensor has such a method."""
+    if (
+        not isinstance(expression, cst.Call)
+        or not expression.args
+        or expression.args[0].keyword
+        or expression.args[0].star
+    ):
+        return expression
+    name = dotted(expression.func) or ""
+    base, _, operation = name.rpartition(".")
+    if base not in ("torch", "torch.nn.functional") or operations.method(operation) is None:
+        return expression
+    if operation in ("where", "pow") or operation.endswith("_"):
+        return expression
+    receiver = as_method(expression.args[0].value, operands)
+    if not _is_rooted(receiver):
+        return expression
+    method = cst.Attribute(receiver, cst.Name(operation))
+    return expression.with_changes(func=method, args=_joined(list(expression.args[1:])))
+
+
+def _is_rooted(node: cst.BaseExpression) -> bool:
+    """Whether a node is a metavariable or a chain of calls and attributes on one."""
+    while not is_placeholder(node):
+        if isinstance(node, cst.Call):
+            node = node.func
+        elif isinstance(node, cst.Attribute):
+            node = node.value
+        else:
+            return False
+    return True
+
+
+def in_place(expression: cst.BaseExpression, method: str, receiver: str) -> cst.BaseExpression:
+    """The rewrite of ``receiver.method()`` (`method` ends with an underscore) that still writes into it.
+
+    `receiver` is a placeholder. Where no chain of in-place methods says it, the result is copied in.
+    """
+    spelled = expression
+    if (
+        isinstance(spelled, cst.Call)
+        and isinstance(spelled.func, cst.Attribute)
+        and f"{spelled.func.attr.value}_" == method
+    ):
+        inner = spelled.func.value
+        if identifier(inner) == receiver:
+            return _with_method(spelled, inner, method)
+        chain = _in_place_chain(inner, receiver)
+        if chain is not None:
+            return _with_method(spelled, chain, method)
+    copied = cst.Attribute(cst.Name(receiver), cst.Name("copy_"))
+    return cst.Call(copied, [cst.Arg(expression)])
+
+
+def _in_place_chain(node: cst.BaseExpression, receiver: str) -> cst.Call | None:
+    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)):
+        return None
+    if identifier(node.func.value) != receiver or node.func.attr.value not in _IN_PLACE:
+        return None
+    return _with_method(node, node.func.value, f"{node.func.attr.value}_")
+
+
+def _with_method(call: cst.Call, receiver: cst.BaseExpression, method: str) -> cst.Call:
+    return call.with_changes(func=cst.Attribute(receiver, cst.Name(method)))
+
+
+def with_out(expression: cst.BaseExpression, original: str, out: str) -> cst.BaseExpression:
+    """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it was given to the same one."""
+    name = dotted(expression.func) if isinstance(expression, cst.Call) else None
+    if not isinstance(expression, cst.Call) or name is None or name.rpartition(".")[2] != original:
+        raise Withheld("the result is written into `out=`")
+    return expression.with_changes(args=_joined([*expression.args, argument(out, "out")]))
+
+
+def with_names(expression: cst.CSTNode, spell: Callable[[str], str]) -> cst.CSTNode:
+    """Write qualified names (``torch.nn.functional.softplus``) as `spell` says."""
+    found: dict[cst.CSTNode, cst.BaseExpression] = {}
+
+    class _Names(cst.CSTTransformer):
+        def visit_Attribute(self, node: cst.Attribute) -> bool:  # noqa: N802 - the name LibCST gives it
+            name = dotted(node)
+            if name is None or name.partition(".")[0] not in _ROOTS:
+                return True
+            found[node] = cst.parse_expression(spell(name))
+            return False
+
+        def leave_Attribute(  # noqa: N802 - the name LibCST gives it
+            self, original_node: cst.Attribute, updated_node: cst.Attribute
+        ) -> cst.BaseExpression:
+            return found.get(original_node, updated_node)
+
+    result = expression.visit(_Names())
+    assert isinstance(result, cst.CSTNode)
+    return result
+
+
+def code(node: cst.CSTNode) -> str:
+    """Source text of a node."""
+    return cst.Module([]).code_for_node(node)
+
+
+def argument(value: str, keyword: str | None = None, star: str = "") -> cst.Arg:
+    """An argument whose value is a placeholder."""
+    equal = (
+        cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+        if keyword
+        else cst.MaybeSentinel.DEFAULT
+    )
+    return cst.Arg(cst.Name(value), keyword=cst.Name(keyword) if keyword else None, equal=equal, star=star)  # type: ignore[arg-type]
+
+
+def _joined(args: list[cst.Arg]) -> list[cst.Arg]:
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    last = len(args) - 1
+    return [
+        arg.with_changes(comma=comma if index < last else cst.MaybeSentinel.DEFAULT)
+        for index, arg in enumerate(args)
+    ]
+
+
+def identifier(node: cst.BaseExpression) -> str:
+    """The identifier that a node is, or the empty text."""
+    return node.value if isinstance(node, cst.Name) else ""

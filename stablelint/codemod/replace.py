@@ -1,0 +1,253 @@
+"""Replacing an expression by a template."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import dataclass
+
+import libcst as cst
+
+from stablelint.catalog.errors import RuleError
+from stablelint.catalog.pattern import PREFIX, encode
+from stablelint.codemod import constants, draft, forms
+from stablelint.codemod.effects import is_cheap
+from stablelint.codemod.hoist import Hoisted, hoist
+from stablelint.codemod.imports import import_for, insertion
+from stablelint.codemod.instantiate import instantiate, uses
+from stablelint.codemod.law import replaced, same
+from stablelint.codemod.locate import Region, Tree
+from stablelint.codemod.operand import (
+    Operand,
+    bare,
+    check_evaluation,
+    check_order,
+    operand_of,
+    parse_operand,
+    placeholder,
+)
+from stablelint.codemod.scope import Scope
+from stablelint.codemod.source import comments
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Edit, Proposal
+from stablelint.syntax import operations
+
+_AUGMENTED: dict[type[ast.operator], type[cst.BaseBinaryOp]] = {
+    ast.Add: cst.Add,
+    ast.Sub: cst.Subtract,
+    ast.Mult: cst.Multiply,
+    ast.Div: cst.Divide,
+    ast.FloorDiv: cst.FloorDivide,
+    ast.Mod: cst.Modulo,
+    ast.Pow: cst.Power,
+    ast.MatMult: cst.MatrixMultiply,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What all rewrites of one file share."""
+
+    tree: Tree
+    scope: Scope
+
+
+def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNode, list[Edit]]:
+    """Write qualified names as the file does at `site`, and the imports that this needs."""
+    added: dict[str, Edit] = {}
+
+    def spell(qualified: str) -> str:
+        known = file.scope.reach(qualified, site)
+        if known is not None:
+            return known
+        statement, spelling = import_for(qualified, file.scope, site)
+        added[statement] = insertion(file.tree, statement)
+        return spelling
+
+    return forms.with_names(node, spell), list(added.values())
+
+
+def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
+    """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully."""
+    operands = operands_for(file, proposal, node)
+    expression = parse_template(proposal.template)
+    expression = forms.with_rest(expression, _rest(file, proposal, node, operands))
+    expression = forms.without_unbound(expression, operands)
+    expression = forms.without_double_negation(expression, operands)
+    expression = constants.with_constants(expression, operands)
+    expression = _in_form(file, node, expression, operands)
+    return _finish(file, node, node, expression, operands)
+
+
+def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
+    """Edits for ``x /= y``: only its right side changes, so that the assignment stays in place."""
+    operands = operands_for(file, proposal, node)
+    expression = forms.without_unbound(parse_template(proposal.template), operands)
+    expression = constants.with_constants(expression, operands)
+    refusal = "the assignment is made in place, and the rewrite has no such form"
+    operator = _AUGMENTED.get(type(node.op))
+    if not isinstance(expression, cst.BinaryOperation) or operator is None:
+        raise Withheld(refusal)
+    target = operands.get(forms.identifier(expression.left))
+    written = target is not None and ast.unparse(target.tree) == ast.unparse(node.target)
+    if not written or not isinstance(expression.operator, operator):
+        raise Withheld(refusal)
+    value = expression.right
+    # What is written in the template's right side is now the whole expression; its own parentheses go.
+    return _finish(file, node, node.value, value.with_changes(lpar=[], rpar=[]), operands)
+
+
+def parse_template(template: str) -> cst.BaseExpression:
+    """LibCST expression of a template, metavariables as placeholders; Withheld when it is none."""
+    try:
+        return cst.parse_expression(encode(template)[0].strip())
+    except (cst.ParserSyntaxError, RuleError) as error:
+        raise Withheld("the fix is not an expression") from error
+
+
+def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Operand]:
+    """The operands of a proposal by placeholder; Withheld where the template uses one that has no text."""
+    used = set(uses(encode(proposal.template)[0]))
+    operands: dict[str, Operand] = {}
+    for name, binding in proposal.bindings.items():
+        if name == "..." or (binding.text is None and placeholder(name) not in used):
+            continue
+        operands[placeholder(name)] = operand_of(name, binding, file.tree, proposal.span)
+    return operands
+
+
+def _rest(file: File, proposal: Proposal, node: ast.expr, operands: dict[str, Operand]) -> list[cst.Arg]:
+    """Arguments of the site for the template's ``...``; their operands are added to `operands`.
+
+    They are those of the binding called "...", or else the call's own keyword arguments that hold no operand
+    (which of its positional arguments the pattern has consumed cannot be told here).
+    """
+    given = proposal.bindings.get("...")
+    call = node if given is None else parse_operand(f"f({given.text or ''})")
+    if "..." not in proposal.template or not isinstance(call, ast.Call):
+        return []
+    bound = [operand.span for operand in operands.values() if operand.span is not None]
+    rest: list[cst.Arg] = []
+    for item in (*(call.args if given is not None else ()), *call.keywords):
+        value = item
+        if isinstance(item, ast.keyword | ast.Starred):
+            value = item.value
+        assert isinstance(value, ast.expr)
+        name = f"{PREFIX}_rest{len(rest)}"
+        if given is not None:
+            operand = Operand(name, ast.unparse(value), value)
+        else:
+            span = file.tree.source.span(file.tree.start(value), file.tree.end(value))
+            if any(span.contains(other) for other in bound):
+                continue
+            operand = Operand(name, bare(file.tree.text(value)), value, value, span)
+        operands[name] = operand
+        keyword = item.arg if isinstance(item, ast.keyword) else None
+        star = "*" if isinstance(item, ast.Starred) else ""
+        star = "**" if isinstance(item, ast.keyword) and keyword is None else star
+        rest.append(forms.argument(name, keyword, star))
+    return rest
+
+
+def _in_form(
+    file: File,
+    node: ast.expr,
+    expression: cst.BaseExpression,
+    operands: dict[str, Operand],
+) -> cst.BaseExpression:
+    """The template in the form of the original: in place, with `out=`, or as a method."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
+        return expression
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "out" in keywords:
+        out = f"{PREFIX}_out"
+        value = keywords["out"]
+        operands[out] = Operand(out, bare(file.tree.text(value)), value, value)
+        return forms.with_out(expression, name, out)
+    inplace = keywords.get("inplace")
+    if inplace is not None and not (isinstance(inplace, ast.Constant) and inplace.value is False):
+        raise Withheld("the original works in place (`inplace=`)")
+    if isinstance(node.func, ast.Attribute) and (operations.method(name) or ("", False))[1]:
+        is_function = file.scope.reach(f"torch.{name}", node) == file.tree.text(node.func)
+        value = node.args[0] if is_function and node.args else node.func.value
+        return forms.in_place(forms.as_method(expression, operands), name, _receiver(file, value, operands))
+    return forms.as_method(expression, operands) if _is_method(file, node, operands) else expression
+
+
+def _is_method(file: File, node: ast.Call, operands: dict[str, Operand]) -> bool:
+    """Whether a call is a method of a tensor that the operands belong to."""
+    if not isinstance(node.func, ast.Attribute) or operations.method(node.func.attr) is None:
+        return False
+    receiver = file.tree.source.span(file.tree.start(node.func.value), file.tree.end(node.func.value))
+    return any(operand.span is not None and receiver.contains(operand.span) for operand in operands.values())
+
+
+def _receiver(file: File, value: ast.expr, operands: dict[str, Operand]) -> str:
+    for name, operand in operands.items():
+        if same(operand.tree, value):
+            return name
+    name = f"{PREFIX}_receiver"
+    operands[name] = Operand(name, bare(file.tree.text(value)), value, value)
+    return name
+
+
+def _finish(
+    file: File,
+    original: ast.expr | ast.stmt,
+    node: ast.expr,
+    expression: cst.BaseExpression,
+    operands: dict[str, Operand],
+) -> list[Edit]:
+    spelled, imports = spell_names(file, expression, node)
+    code = forms.code(spelled)
+    order = uses(code)
+    counts = Counter(order)
+    check_evaluation(operands.values(), counts, original)
+    check_order(operands.values(), order)
+    region = file.tree.region(file.tree.statement(node))
+    hoisted = [
+        hoist(file.tree, file.scope, operands[name], node, region)
+        for name, count in counts.items()
+        if count > 1 and name in operands and not is_cheap(operands[name].tree)
+    ]
+    if len(hoisted) > 1:
+        raise Withheld("two operands would be evaluated twice")
+    text, tree = instantiate(code, {**operands, **{item.value.placeholder: item.operand for item in hoisted}})
+    value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else None
+    if value is None:
+        raise Withheld("the fix is not an expression")
+    changes = _placed(file.tree, region, node, text, value, hoisted)
+    _check_comments(file.tree, changes)
+    return [*imports, *draft.edits(file.tree, changes)]
+
+
+def _placed(
+    tree: Tree, region: Region, node: ast.expr, text: str, value: ast.expr, hoisted: list[Hoisted]
+) -> list[draft.Change]:
+    """The changes that put `text` in place of `node`, with as few parentheses as mean the same."""
+    expected: list[ast.stmt] = [item.statement for item in hoisted]
+    expected += replaced(tree, region, node, value)
+    newline = tree.source.newline + region.indent
+    start, end = tree.start(node), tree.end(node)
+    variants: list[draft.Change] = [(start, end, text), (start, end, f"({text})")]
+    source = tree.source.text
+    closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
+    if closed and source[start - 1 : start] == "(" and source[end : end + 1] == ")":
+        variants.insert(0, (start - 1, end + 1, text))
+    for template in ("{}", "({})"):
+        before = [
+            (item.offset, item.offset, f"{item.name} = {template.format(item.value.text)}{newline}")
+            for item in hoisted
+        ]
+        for variant in variants:
+            changes = [*before, variant]
+            if draft.lawful(tree, region, changes, expected):
+                return changes
+    raise Withheld("the rewritten expression would mean something else in its place")
+
+
+def _check_comments(tree: Tree, changes: list[draft.Change]) -> None:
+    before = sum((comments(tree.source.text[start:end]) for start, end, _ in changes), Counter[str]())
+    if before and before - sum((comments(content) for _, _, content in changes), Counter[str]()):
+        raise Withheld("a comment inside the expression would be lost")

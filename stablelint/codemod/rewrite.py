@@ -1,0 +1,84 @@
+"""Turning the proposals of a file's findings into fixes; the file is parsed once."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace as with_fields
+from functools import cached_property
+
+from stablelint.codemod import calls, statements
+from stablelint.codemod.edits import conflict
+from stablelint.codemod.locate import Tree
+from stablelint.codemod.replace import File, replace_augmented, replace_expression
+from stablelint.codemod.scope import Scope
+from stablelint.codemod.source import SourceError, SourceText
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Diagnostic, Edit, Fix, Proposal
+
+
+class Rewriter:
+    """Makes fixes for one source; nothing is parsed before the first is asked for."""
+
+    def __init__(self, source: bytes) -> None:
+        self._bytes = source
+
+    @cached_property
+    def _file(self) -> File:
+        tree = Tree(SourceText.decode(self._bytes))
+        return File(tree, Scope(tree))
+
+    def propose(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with `fix` made from the first proposal that can be written faithfully.
+
+        Where none can, `fix_withheld` says why the first could not. Never raises.
+        """
+        if diagnostic.fix is not None or not diagnostic.proposals:
+            return diagnostic
+        reason: str | None = None
+        for proposal in diagnostic.proposals:
+            try:
+                return with_fields(diagnostic, fix=self.fix(proposal), fix_withheld=None)
+            except Withheld as withheld:
+                reason = reason or str(withheld)
+        return with_fields(diagnostic, fix_withheld=reason)
+
+    def fix(self, proposal: Proposal) -> Fix:
+        """The edits of a proposal and of those that belong to it; Withheld when one cannot be made."""
+        edits: list[Edit] = []
+        try:
+            for part in (proposal, *proposal.also):
+                edits += [edit for edit in self._edits(part) if edit not in edits]
+        except SourceError as error:
+            raise Withheld(str(error)) from error
+        except RecursionError as error:
+            raise Withheld("the expression is nested too deeply") from error
+        if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
+            raise Withheld("the parts of the fix touch the same code")
+        edits.sort(key=lambda edit: edit.span)
+        return Fix(proposal.applicability, proposal.message, tuple(edits))
+
+    def _edits(self, proposal: Proposal) -> list[Edit]:
+        match proposal.kind:
+            case "replace":
+                return self._replacement(proposal)
+            case "insert-before":
+                return statements.insert(self._file, proposal, before=True)
+            case "insert-after":
+                return statements.insert(self._file, proposal, before=False)
+            case "delete":
+                return statements.delete(self._file, proposal)
+            case "move-before":
+                return statements.move_before(self._file, proposal)
+            case "set-keywords":
+                return calls.set_keywords(self._file, proposal)
+        raise Withheld(f"no rewrite is called `{proposal.kind}`")
+
+    def _replacement(self, proposal: Proposal) -> list[Edit]:
+        node = self._file.tree.find(proposal.span)
+        if node is None:
+            raise Withheld("the code has moved or stands inside an f-string")
+        if isinstance(node, ast.expr):
+            return replace_expression(self._file, proposal, node)
+        if isinstance(node, ast.AugAssign):
+            return replace_augmented(self._file, proposal, node)
+        return statements.replace_statement(self._file, proposal, node)

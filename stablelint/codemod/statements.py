@@ -1,0 +1,129 @@
+"""Inserting, replacing, deleting and moving statements."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+
+import libcst as cst
+
+from stablelint.catalog.errors import RuleError
+from stablelint.catalog.pattern import encode
+from stablelint.codemod import draft, forms
+from stablelint.codemod.calls import delete_item
+from stablelint.codemod.instantiate import instantiate, uses
+from stablelint.codemod.locate import Region, Tree
+from stablelint.codemod.operand import check_evaluation
+from stablelint.codemod.replace import File, operands_for, spell_names
+from stablelint.codemod.source import comments
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Edit, Proposal
+
+
+def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
+    """Insert the template's statements on lines of their own before or after the anchor's statement."""
+    anchor = anchor_of(file.tree, proposal)
+    region = whole_lines(file.tree, anchor)
+    imports, lines, statements = _statements(file, proposal, anchor)
+    own = list(region.statements)
+    change = _insertion(file.tree, region, lines, before)
+    expected = [*statements, *own] if before else [*own, *statements]
+    if not draft.lawful(file.tree, region, [change], expected):
+        raise Withheld("no statement can be inserted here")
+    if not before and isinstance(own[-1], ast.Return | ast.Raise | ast.Break | ast.Continue):
+        raise Withheld("a statement inserted here would never be executed")
+    return [*imports, *draft.edits(file.tree, [change])]
+
+
+def replace_statement(file: File, proposal: Proposal, node: ast.stmt) -> list[Edit]:
+    """Replace a statement by the template's statements."""
+    region = whole_lines(file.tree, node)
+    imports, lines, statements = _statements(file, proposal, node)
+    check_evaluation(
+        operands_for(file, proposal, node).values(), Counter(uses(encode(proposal.template)[0])), node
+    )
+    newline = file.tree.source.newline + region.indent
+    change = (file.tree.start(node), file.tree.end(node), newline.join(lines))
+    if comments(file.tree.text(node)) - comments(change[2]):
+        raise Withheld("a comment inside the statement would be lost")
+    if not draft.lawful(file.tree, region, [change], statements):
+        raise Withheld("the rewritten statement would mean something else in its place")
+    return [*imports, *draft.edits(file.tree, [change])]
+
+
+def delete(file: File, proposal: Proposal) -> list[Edit]:
+    """Delete the statement at the proposal's span, or the argument or element that stands there."""
+    node = file.tree.find(proposal.span)
+    if node is None:
+        raise Withheld("the code has moved or stands inside an f-string")
+    if isinstance(node, ast.expr) and not isinstance(file.tree.link(node).parent, ast.Expr):
+        return delete_item(file.tree, node)
+    statement = file.tree.statement(node)
+    region = whole_lines(file.tree, statement)
+    source = file.tree.source
+    if comments(source.text[region.start : region.end]):
+        raise Withheld("a comment on the statement would be lost")
+    if len(file.tree.siblings(statement)) == 1 and region.indent:
+        return draft.edits(file.tree, [(file.tree.start(statement), file.tree.end(statement), "pass")])
+    last_row = source.position(region.end).row
+    return draft.edits(file.tree, [(region.start, source.next_line(last_row), "")])
+
+
+def move_before(file: File, proposal: Proposal) -> list[Edit]:
+    """Move the statement at the proposal's span before the anchor's statement, in the same suite."""
+    node = file.tree.find_statement(proposal.span)
+    anchor = anchor_of(file.tree, proposal)
+    if node is None:
+        raise Withheld("the statement is no longer there")
+    if file.tree.siblings(node) is not file.tree.siblings(anchor):
+        raise Withheld("the statements stand in different blocks")
+    if len(file.tree.siblings(node)) < 2 or node is anchor:
+        raise Withheld("there is nothing to move it before")
+    source = file.tree.source
+    moved, target = whole_lines(file.tree, node), whole_lines(file.tree, anchor)
+    last_row = source.position(moved.end).row
+    text = source.text[moved.start : moved.end] + source.newline
+    # A last line without a newline must not leave the line before it with one that was not there.
+    removed = (moved.start, source.next_line(last_row), "")
+    return draft.edits(file.tree, [(target.start, target.start, text), removed])
+
+
+def anchor_of(tree: Tree, proposal: Proposal) -> ast.stmt:
+    """The statement at the proposal's anchor (its span, where it has none); Withheld when it is gone."""
+    found = tree.find_statement(proposal.anchor or proposal.span)
+    if found is None:
+        raise Withheld("the statement to which the fix belongs is no longer there")
+    return found
+
+
+def whole_lines(tree: Tree, statement: ast.stmt) -> Region:
+    """The lines of a statement; Withheld when it shares them with another."""
+    region = tree.region(statement)
+    ending = tree.source.text[tree.end(statement) : region.end].strip()
+    if region.statements != (statement,) or (ending and not ending.startswith("#")):
+        raise Withheld("the statement shares its line with another")
+    return region
+
+
+def _statements(
+    file: File, proposal: Proposal, site: ast.stmt
+) -> tuple[list[Edit], list[str], list[ast.stmt]]:
+    try:
+        module = cst.parse_module(encode(proposal.template)[0].strip() + "\n")
+    except (cst.ParserSyntaxError, RuleError) as error:
+        raise Withheld("the fix is not made of statements") from error
+    spelled, imports = spell_names(file, module, site)
+    operands = operands_for(file, proposal, site)
+    text, tree = instantiate(forms.code(spelled).strip(), operands)
+    if any("\n" in operand.text and '"""' in operand.text for operand in operands.values()):
+        raise Withheld("an operand holds a string of several lines")
+    return imports, re.split(r"\r\n|\n|\r", text), tree.body
+
+
+def _insertion(tree: Tree, region: Region, lines: list[str], before: bool) -> draft.Change:
+    newline = tree.source.newline
+    text = newline.join(region.indent + line if line.strip() else line for line in lines)
+    if before:
+        return region.start, region.start, text + newline
+    return region.end, region.end, newline + text
