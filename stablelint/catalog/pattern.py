@@ -6,8 +6,9 @@ as a statement for any statements. A pattern of several statements is a sequence
 matches only when it is given exactly the arguments that are written. ``($p := torch.softmax($z, ...))`` binds
 ``$p`` to a part of the match, so that a fix may replace that part alone.
 
-A parsed pattern is the standard `ast` in which a metavariable is the name ``__mv_x``. What a pattern matches
-is decided by the engine: it compares canonical operations and the flow of data, not spellings.
+A parsed pattern is the standard `ast` in which a metavariable is the name ``__mv_x`` and the ``...`` at the
+end of a call is the keyword argument ``**...`` (see `takes_further`). What a pattern matches is decided by
+the engine: it compares canonical operations and the flow of data, not spellings.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import lru_cache
 from stablelint.catalog.errors import RuleError
 
 PREFIX = "__mv_"
+_FURTHER = re.compile(r"\.\.\.\s*,?\s*(?=\))")
 METAVARIABLE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]*)(\?)?")
 
 
@@ -67,7 +69,7 @@ def parse_pattern(text: str) -> Pattern:
     """Parse a pattern; raises RuleError on a syntax error or an optional metavariable out of place."""
     encoded, names, optional = encode(text)
     try:
-        module = ast.parse(encoded.strip())
+        module = ast.parse(_FURTHER.sub("**...", encoded.strip()))
     except SyntaxError as error:
         raise RuleError(f"not Python with metavariables: {error.msg}: `{text.strip()}`") from None
     if not module.body:
@@ -79,6 +81,11 @@ def parse_pattern(text: str) -> Pattern:
             raise RuleError(f"the pattern `{text.strip()}` matches every expression")
         return Pattern(text, (statements[0].value,), names, optional)
     return Pattern(text, statements, names, optional)
+
+
+def takes_further(call: ast.Call) -> bool:
+    """Whether a call of a pattern ends in ``...`` and so may have further arguments."""
+    return any(keyword.arg is None and _is_ellipsis(keyword.value) for keyword in call.keywords)
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

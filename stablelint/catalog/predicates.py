@@ -59,6 +59,12 @@ SIGNATURES: Mapping[str, Signature] = {
     "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
     "python": Signature(1, meaning="known to be a Python number"),
     "integral": Signature(1, meaning="holds integers, whatever its type: a count, a size, an index"),
+    "boolean": Signature(1, meaning="holds truth values"),
+    "shifted": Signature(1, meaning="its maximum over the reduced dimension has been subtracted"),
+    "masked_rows": Signature(
+        1, meaning="masked with -inf by a mask not known to spare an element of each row"
+    ),
+    "single": Signature(1, meaning="the reduction over it can run over one element"),
     "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }
 

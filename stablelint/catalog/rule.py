@@ -37,9 +37,11 @@ class Rule:
     `stablelint.catalog`: each module's parse function is cached, so parsing again costs nothing.
 
     `expect` says what goes wrong at a bad operand: "non-finite" (value or gradient), "inaccurate" (most of
-    the digits are lost), "wrong" (another function than the one meant) or "order" (of statements).
-    `operands` lists operands at which that happens, for contracts that do not tell; `sample` the operands at
-    which all is well, as they are written in the page.
+    the digits are lost), "wrong" (a finite value, but not that of the function meant) or "structural"
+    (nothing that one evaluation could show: an order of statements, an object). `operands` lists operands at
+    which that happens, where the contract does not tell; `sample` the operands at which all is well, as the
+    page writes them. With a `matcher` it is the matcher that finds the sites; the patterns, if any, are then
+    what the contract and the fixes are sampled on.
     """
 
     code: str

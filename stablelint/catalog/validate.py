@@ -20,7 +20,7 @@ KEYS = (
 )
 FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes")
 REQUIRES_KEYS = ("forward", "backward")
-EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "order")
+EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
 FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before")
 SECTIONS = ("Why is this bad?", "Fix safety", "Examples")
 

@@ -1,0 +1,215 @@
+"""The gate every page passes: its contract and its fixes, sampled in torch.
+
+A page's pattern is itself an expression: with operands for its metavariables it can be evaluated, forward and
+backward. The gate puts operands on both sides of the contract's boundary and looks at what comes out.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from stablelint.catalog import contract
+from stablelint.catalog.pattern import PREFIX, Pattern, encode, metavariable, parse_pattern
+from stablelint.catalog.rule import FixTemplate, Rule
+from stablelint.numerics.formats import FORMATS
+
+Operands = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The value of an expression and the gradients with respect to its floating operands."""
+
+    value: torch.Tensor
+    gradients: dict[str, torch.Tensor]
+
+    @property
+    def finite(self) -> bool:
+        return all(bool(t.isfinite().all()) for t in (self.value, *self.gradients.values()))
+
+
+def expression(pattern: Pattern, present: frozenset[str]) -> ast.expr:
+    """The pattern as an expression: without `...`, and without absent optional arguments."""
+    tree = copy.deepcopy(pattern.trees[0])
+    assert isinstance(tree, ast.expr)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords = [k for k in node.keywords if k.arg and _given(k, pattern, present)]
+    return tree
+
+
+def _given(keyword: ast.keyword, pattern: Pattern, present: frozenset[str]) -> bool:
+    name = metavariable(keyword.value)
+    return name not in pattern.optional or name in present
+
+
+def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.expr:
+    """The expression after the fix; the template is put in as a tree, so precedence cannot go wrong."""
+    from stablelint.catalog.template import parse_template
+
+    template = parse_template(parse_template(fix.replace).bound(present | parts(tree)))
+    new = ast.parse(encode(template.text)[0].strip(), mode="eval").body
+    if fix.target is None:
+        return new
+
+    class Replace(ast.NodeTransformer):
+        def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+            if metavariable(node.target) == fix.target:
+                return _substitute(new, fix.target, node.value)
+            return ast.NamedExpr(node.target, self.visit(node.value))
+
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(new) if metavariable(node) == fix.target else node
+
+    result = Replace().visit(copy.deepcopy(tree))
+    assert isinstance(result, ast.expr)
+    return result
+
+
+def _substitute(tree: ast.expr, name: str, value: ast.expr) -> ast.expr:
+    class Substitute(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(value) if metavariable(node) == name else node
+
+    result = Substitute().visit(copy.deepcopy(tree))
+    assert isinstance(result, ast.expr)
+    return result
+
+
+def constants(rule: Rule) -> frozenset[str]:
+    """The operands that take no gradient: targets, weights, uniform noise."""
+    tables = ((name, spec) for name, spec in rule.sample.items() if isinstance(spec, dict))
+    return frozenset(name for name, spec in tables if spec.get("gradient") is False)
+
+
+def evaluate(
+    tree: ast.expr, operands: Operands, dtype: torch.dtype, fixed: frozenset[str] = frozenset()
+) -> Outcome:
+    """Evaluate forward and backward on the operands, their tensors cast to the dtype.
+
+    Those named in `fixed` take no gradient.
+    """
+    leaves: dict[str, torch.Tensor] = {}
+    names: dict[str, object] = {"torch": torch, "math": math, "F": torch.nn.functional}
+    for name, value in operands.items():
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            value = value.to(dtype, copy=True)
+            if name not in fixed:
+                leaves[name] = value.requires_grad_()
+        names[PREFIX + name] = value
+    code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<pattern>", "eval")
+    result = eval(code, names)
+    value = result if isinstance(result, torch.Tensor) else torch.stack(list(result))
+    used = [n for n in leaves if value.requires_grad]
+    # Not all ones: what sums to a constant, as a softmax does, would have no gradient at all.
+    cotangent = torch.linspace(0.5, 1.5, value.numel()).to(dtype).reshape(value.shape)
+    found = (
+        torch.autograd.grad(value, [leaves[n] for n in used], cotangent, allow_unused=True) if used else ()
+    )
+    gradients = {n: g for n, g in zip(used, found, strict=True) if g is not None}
+    return Outcome(value.detach(), gradients)
+
+
+def healthy_operands(rule: Rule, names: frozenset[str], seed: int = 0) -> dict[str, object]:
+    """Operands as `[sample]` describes them, in float64 (integers as int64)."""
+    generator = torch.Generator().manual_seed(seed)
+    return {name: _draw(rule.sample[name], generator) for name in sorted(names) if name in rule.sample}
+
+
+def bad_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[dict[str, object]]:
+    """Operands at which the page says that the pattern goes wrong."""
+    for row in rule.operands:
+        if set(row) >= set(_inputs(pattern)) - pattern.optional and set(row) <= pattern.metavariables:
+            yield {name: _constant(value, dtype) for name, value in row.items()}
+    if rule.expect == "non-finite" and not rule.operands:
+        yield from (o for o, allowed in boundary_operands(rule, pattern, dtype) if not allowed)
+
+
+def boundary_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[tuple[dict[str, object], bool]]:
+    """Operands at each boundary of the contract, one metavariable at a time, and whether they are allowed.
+
+    Those closer to a bound than a few roundings are left out: the operation rounds on its way.
+    """
+    fmt = FORMATS[dtype]
+    sides = [contract.parse(text) for text in (rule.forward, rule.backward) if text]
+    base = _single(healthy_operands(rule, _inputs(pattern)))
+    for name in sorted({v for side in sides for v in side.variables} & pattern.metavariables):
+        values = sorted({v for side in sides for v in side.boundaries(name, fmt)})
+        for value in values:
+            if any(_close(value, c, dtype) for side in sides for c in side.about(name)):
+                continue
+            allowed = all(side.holds({name: value}, fmt) for side in sides)
+            yield base | {name: torch.tensor([value], dtype=torch.float64)}, allowed
+
+
+def _close(value: float, comparison: contract.Comparison, dtype: str) -> bool:
+    fmt = FORMATS[dtype]
+    bound = comparison.value(fmt)
+    distance = abs((abs(value) if comparison.absolute else value) - bound)
+    exact = bound in (0.0, 1.0, -1.0)
+    return not exact and distance <= 16 * fmt.eps * abs(bound) + 2 * fmt.smallest_subnormal
+
+
+def _inputs(pattern: Pattern) -> frozenset[str]:
+    """The metavariables that are operands, not names of parts."""
+    return pattern.metavariables - parts(pattern.trees[0])
+
+
+def parts(tree: ast.AST) -> frozenset[str]:
+    found = (metavariable(n.target) for n in ast.walk(tree) if isinstance(n, ast.NamedExpr))
+    return frozenset(name for name in found if name)
+
+
+def _single(operands: Operands) -> dict[str, object]:
+    """The operands with each floating tensor cut down to its first element."""
+    return {
+        n: v.flatten()[:1] if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+        for n, v in operands.items()
+    }
+
+
+def _draw(spec: object, generator: torch.Generator) -> object:
+    if isinstance(spec, list):
+        spec = {"low": spec[0], "high": spec[1]}
+    if not isinstance(spec, dict):
+        return spec
+    shape = spec.get("shape", [4, 5])
+    if spec.get("integral"):
+        return torch.randint(spec["low"], spec["high"], shape, generator=generator)
+    if spec.get("boolean"):
+        return torch.rand(shape, generator=generator) < 0.5
+    unit = torch.rand(shape, generator=generator, dtype=torch.float64)
+    drawn = spec["low"] + unit * (spec["high"] - spec["low"])
+    return drawn @ drawn.mT if spec.get("positive_definite") else drawn
+
+
+def _constant(value: object, dtype: str) -> object:
+    """An operand of `[[operands]]`: a list is a tensor; a string is a constant of the contract language."""
+    if isinstance(value, list):
+        resolved = [_constant(item, dtype) for item in value]
+        if all(isinstance(item, torch.Tensor) for item in resolved):
+            return torch.stack([item for item in resolved if isinstance(item, torch.Tensor)])
+        if all(isinstance(item, int) for item in resolved):
+            return torch.tensor(resolved)
+        return torch.tensor(resolved, dtype=torch.float64)
+    if isinstance(value, str):
+        return contract.evaluate(contract.parse_constant(value), FORMATS[dtype])
+    return value
+
+
+def relative_error(value: torch.Tensor, reference: torch.Tensor, floor: float = 1e-3) -> float:
+    """The largest error relative to the reference, whose elements count as at least `floor` of the largest."""
+    scale = reference.abs().clamp_min(floor * float(reference.abs().max()) + 1e-30)
+    error = float(((value.double() - reference).abs() / scale).max())
+    return math.inf if math.isnan(error) else error
+
+
+def patterns_of(rule: Rule) -> list[Pattern]:
+    """The patterns that can be evaluated: expressions, not sequences of statements."""
+    return [p for p in map(parse_pattern, rule.patterns) if not p.is_sequence]
