@@ -1,0 +1,150 @@
+"""Which names carry state from one pass through a loop body to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class _Order(ast.NodeVisitor):
+    """Walks statements in evaluation order; `early` are names read while not certainly written before."""
+
+    def __init__(self, bound: Iterable[str] = ()) -> None:
+        self.written: set[str] = set(bound)
+        self.ever_written: set[str] = set(bound)
+        self.early: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            if node.id not in self.written:
+                self.early.add(node.id)
+        else:
+            self.written.add(node.id)
+            self.ever_written.add(node.id)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            self.visit(target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name) and node.target.id not in self.written:
+            self.early.add(node.target.id)
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+            self.visit(node.target)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        self._maybe(node.body, node.orelse)
+
+    def visit_For(self, node: ast.For) -> None:
+        self.visit(node.iter)
+        before = set(self.written)
+        self.visit(node.target)
+        self._statements(node.body)
+        self.written = before
+        self._maybe(node.orelse)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.visit(node.test)
+        self._maybe(node.body)
+        self._maybe(node.orelse)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        before = set(self.written)
+        self._statements(node.body)
+        self._statements(node.orelse)
+        after = set(self.written)
+        self.written = before
+        for handler in node.handlers:
+            self._maybe(handler.body)
+        self.written = after
+        self._statements(node.finalbody)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._inner(node)
+        self.written.add(node.name)
+        self.ever_written.add(node.name)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._inner(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._inner(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.written.add(node.name)
+        self.ever_written.add(node.name)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if isinstance(node, _COMPREHENSIONS):
+            for generator in node.generators:
+                self.visit(generator.iter)
+            return
+        super().generic_visit(node)
+
+    def _inner(self, node: ast.AST) -> None:
+        # A nested function reads what it encloses when it is called; that it is called at once is the safe guess.
+        own = {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
+        for name in ast.walk(node):
+            free = isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.id not in own
+            if free and isinstance(name, ast.Name) and name.id not in self.written:
+                self.early.add(name.id)
+
+    def _statements(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            self.visit(statement)
+
+    def _maybe(self, *branches: Sequence[ast.stmt]) -> None:
+        before = set(self.written)
+        outcomes = []
+        for branch in branches:
+            self.written = set(before)
+            self._statements(branch)
+            outcomes.append(self.written)
+        self.written = set.intersection(*outcomes) if outcomes and all(branches) else before
+        if len(branches) == 1:
+            self.written = before
+
+
+def carried_names(body: Sequence[ast.stmt], bound: Iterable[str] = ()) -> frozenset[str]:
+    """Names that `body` reads before it writes them, and writes: state from the pass before.
+
+    `bound` are names the loop header writes before the body starts.
+    """
+    order = _Order(bound)
+    for statement in body:
+        order.visit(statement)
+    return frozenset(order.early & order.ever_written)
+
+
+def written_names(body: Iterable[ast.AST]) -> frozenset[str]:
+    """Names that any of the nodes binds in their own scope."""
+    order = _Order()
+    for node in body:
+        order.visit(node)
+    return frozenset(order.ever_written)
+
+
+def scope_contains(nodes: Iterable[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
+    """Whether any node of `kinds` stands in the same scope as `nodes`, not in a function or class within."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, kinds):
+            return True
+        if not isinstance(node, _SCOPES):
+            pending.extend(ast.iter_child_nodes(node))
+    return False

@@ -1,0 +1,253 @@
+"""What the guard reports: plain frozen data, with the JSON form that ``run --output-format json`` prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stablelint.diagnostic import Span
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class Kind(StrEnum):
+    """What went wrong."""
+
+    NAN = "nan"
+    INF = "inf"
+    EXPLOSION = "gradient-explosion"
+
+
+class Phase(StrEnum):
+    """When it went wrong."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    OPTIMIZER = "optimizer"
+
+
+class Origin(StrEnum):
+    """Whose code, or which data, brought the first non-finite value."""
+
+    MODULE = "module-forward"
+    FUNCTION = "function"
+    LOSS = "loss"
+    CUSTOM_FUNCTION = "custom-function"
+    BACKWARD = "backward"
+    GRADIENTS = "gradient-processing"
+    OPTIMIZER = "optimizer"
+    BATCH = "bad-batch"
+    PARAMETERS = "bad-parameters"
+    EXPLOSION = "exploding-gradients"
+    UNKNOWN = "unknown"
+
+
+class Mechanism(StrEnum):
+    """How a finite value became a non-finite one."""
+
+    DOMAIN = "domain"  # an operand outside the operation's domain
+    OVERFLOW = "overflow"  # the result passes the largest number of its type
+    LITERAL = "literal"  # written into the program
+    UNINITIALISED = "uninitialised"  # memory read before it was written
+    INHERITED = "inherited"  # the data or the parameters already held it
+    GROWTH = "growth"  # values grew step by step; no operation is at fault
+
+
+@dataclass(frozen=True, slots=True)
+class OperandStats:
+    """Statistics of one operand; `minimum` and `maximum` run over its finite elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    minimum: float | None
+    maximum: float | None
+    nan: int
+    inf: int
+    zero: int
+
+    def as_json(self) -> dict[str, Json]:
+        """The operand as ``run --output-format json`` prints it."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "device": self.device,
+            "min": self.minimum,
+            "max": self.maximum,
+            "nan": self.nan,
+            "inf": self.inf,
+            "zero": self.zero,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """An expression in a source file; `span` is None where the interpreter kept no columns."""
+
+    filename: str
+    row: int
+    span: Span | None
+    expression: str
+    function: str
+
+    def as_json(self) -> dict[str, Json]:
+        """File, start, end and text of the expression."""
+        return {"filename": self.filename, **_span_json(self.row, self.span), "expression": self.expression}
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step as the guard saw it; `layers` holds a gradient norm for each watched parameter, or nothing."""
+
+    step: int
+    loss: float | None
+    gradient_norm: float | None
+    layers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGrowth:
+    """How the gradient norm of one parameter moved over the remembered steps."""
+
+    name: str
+    norms: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The account of a run whose gradients grew until they overflowed."""
+
+    layers: tuple[LayerGrowth, ...]
+    learning_rates: tuple[float, ...]
+    typical_norm: float | None  # median of the remembered norms: what clipping would have held the step to
+    last_norm: float | None
+
+    def as_json(self) -> dict[str, Json]:
+        """Norms by layer, learning rates, and the norm that clipping would have kept."""
+        return {
+            "layers": [{"name": layer.name, "norms": _numbers(layer.norms)} for layer in self.layers],
+            "learning_rates": _numbers(self.learning_rates),
+            "typical_norm": _number(self.typical_norm),
+            "last_norm": _number(self.last_norm),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The first non-finite value of a run, and where it comes from.
+
+    `exact` tells that the step was replayed and gave the recorded loss bit for bit. `location` is None when no
+    expression could be named; `note` then says why.
+    """
+
+    kind: Kind
+    phase: Phase
+    origin: Origin
+    mechanism: Mechanism | None
+    step: int
+    location: Location | None
+    operation: str | None
+    module: str | None
+    operands: tuple[OperandStats, ...] = ()
+    parameter: str | None = None  # name of the first non-finite parameter or gradient
+    loss: float | None = None
+    replayed_loss: float | None = None
+    exact: bool = False
+    in_place: bool = False
+    stack: tuple[Location, ...] = ()  # user frames around the expression, innermost first
+    history: tuple[StepRecord, ...] = ()
+    growth: Growth | None = None
+    rank: int | None = None
+    note: str | None = None
+
+    def as_json(self) -> dict[str, Json]:
+        """The event as ``run --output-format json`` prints it."""
+        place: dict[str, Json] = {
+            "filename": None,
+            "location": None,
+            "end_location": None,
+            "expression": None,
+        }
+        if self.location is not None:
+            place = self.location.as_json()
+        return {
+            "kind": self.kind.value,
+            "phase": self.phase.value,
+            "origin": self.origin.value,
+            "mechanism": self.mechanism.value if self.mechanism else None,
+            **place,
+            "operation": self.operation,
+            "module": self.module,
+            "step": self.step,
+            "operands": [operand.as_json() for operand in self.operands],
+            "parameter": self.parameter,
+            "in_place": self.in_place,
+            "loss": _number(self.loss),
+            "replayed_loss": _number(self.replayed_loss),
+            "exact": self.exact,
+            "stack": [frame.as_json() for frame in self.stack],
+            "history": [
+                {
+                    "step": record.step,
+                    "loss": _number(record.loss),
+                    "gradient_norm": _number(record.gradient_norm),
+                    "layers": _numbers(record.layers),
+                }
+                for record in self.history
+            ],
+            "growth": self.growth.as_json() if self.growth else None,
+            "rank": self.rank,
+            "note": self.note,
+        }
+
+    def describe(self) -> str:
+        """The event in one or two plain sentences."""
+        what = {Kind.NAN: "NaN", Kind.INF: "Inf", Kind.EXPLOSION: "exploding gradients"}[self.kind]
+        text = f"{what} in the {self.phase} pass of step {self.step}"
+        if self.location is not None:
+            text += f": `{self.location.expression}` at {self.location.filename}:{self.location.row}"
+            if self.location.span is not None:
+                text += f":{self.location.span.start.column}"
+        if self.module:
+            text += f", in {self.module}"
+        if self.rank is not None:
+            text += f", rank {self.rank}"
+        text += f" ({self.origin})"
+        return f"{text}. {self.note}" if self.note else text
+
+
+class NonFiniteError(RuntimeError):
+    """Raised at the step whose loss or gradients are not finite, before they reach the parameters."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__(event.describe())
+        self.event = event
+
+
+def _span_json(row: int, span: Span | None) -> dict[str, Json]:
+    if span is None:
+        return {"location": {"row": row, "column": None}, "end_location": None}
+    return {
+        "location": {"row": span.start.row, "column": span.start.column},
+        "end_location": {"row": span.end.row, "column": span.end.column},
+    }
+
+
+def _number(value: float | None) -> Json:
+    """JSON has no NaN: a non-finite number is written as text."""
+    if value is None or math.isfinite(value):
+        return value
+    return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+
+
+def _numbers(values: tuple[float, ...]) -> list[Json]:
+    return [_number(value) for value in values]
+
+
+def event_summary(payload: Mapping[str, Json]) -> str:
+    """One line for a log from an event's JSON."""
+    return f"{payload.get('kind')} at step {payload.get('step')}: {payload.get('expression')}"

@@ -1,0 +1,88 @@
+"""The last steps of a run, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from stablelint.runtime.guard.event import Growth, LayerGrowth, StepRecord
+
+_GROWTH_FACTOR = 10.0  # over the remembered steps, for a run to count as exploding
+_GROWTH_STEPS = 3
+
+
+@dataclass(slots=True)
+class _Entry:
+    step: int
+    loss: float | None
+    norm: float | None
+    layers: torch.Tensor | None
+
+
+class History:
+    """Loss and gradient norms of the last `length` steps; a norm vector is kept as the small tensor it came as."""
+
+    def __init__(self, length: int = 64) -> None:
+        self._entries: deque[_Entry] = deque(maxlen=length)
+
+    def add(self, step: int, loss: float | None, norm: float | None, layers: torch.Tensor | None) -> None:
+        """Remember a step."""
+        self._entries.append(_Entry(step, loss, norm, layers))
+
+    def records(self) -> tuple[StepRecord, ...]:
+        """The remembered steps, oldest first."""
+        return tuple(
+            StepRecord(
+                entry.step,
+                entry.loss,
+                entry.norm,
+                tuple(entry.layers.tolist()) if entry.layers is not None else (),
+            )
+            for entry in self._entries
+        )
+
+    def growth(self, names: Sequence[str], learning_rates: tuple[float, ...]) -> Growth:
+        """Gradient norms by parameter over the remembered steps, largest last norm first."""
+        vectors = [entry.layers.tolist() for entry in self._entries if entry.layers is not None]
+        width = len(vectors[-1]) if vectors else 0
+        vectors = [vector for vector in vectors if len(vector) == width]
+        layers = [
+            LayerGrowth(names[index] if index < len(names) else f"parameter {index}", tuple(column))
+            for index, column in enumerate(zip(*vectors, strict=True))
+        ]
+        layers.sort(key=lambda layer: _ratio(layer.norms), reverse=True)
+        norms = [
+            entry.norm for entry in self._entries if entry.norm is not None and math.isfinite(entry.norm)
+        ]
+        return Growth(
+            layers=tuple(layers),
+            learning_rates=learning_rates,
+            typical_norm=statistics.median(norms) if norms else None,
+            last_norm=norms[-1] if norms else None,
+        )
+
+    def is_exploding(self) -> bool:
+        """Whether loss or gradient norm grew steadily up to the last remembered step."""
+        return _grows([entry.norm for entry in self._entries]) or _grows(
+            [entry.loss for entry in self._entries]
+        )
+
+
+def _grows(values: Sequence[float | None]) -> bool:
+    known = [abs(value) for value in values if value is not None and not math.isnan(value)]
+    if len(known) < _GROWTH_STEPS:
+        return False
+    recent = known[-_GROWTH_STEPS:]
+    rising = all(later > earlier for earlier, later in zip(recent, recent[1:], strict=False))
+    return rising and recent[-1] > _GROWTH_FACTOR * max(statistics.median(known), 1e-30)
+
+
+def _ratio(norms: Sequence[float]) -> float:
+    finite = [norm for norm in norms if math.isfinite(norm)]
+    first = next((norm for norm in finite if norm > 0), 0.0)
+    return finite[-1] / first if first else 0.0

@@ -1,0 +1,153 @@
+"""The process-wide hooks through which a watch sees steps; installed once, removed with the last watch.
+
+Nothing is hooked per module: a step shows itself at `backward`, at the optimizer, at the loader and at the
+gradient scaler.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+
+class Observer(Protocol):
+    """What a watch answers to."""
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A backward call starts."""
+
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A backward call ended."""
+
+    def before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """An optimizer is about to step; may replace its arguments."""
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer stepped."""
+
+    def on_fetch(self, batch: object) -> None:
+        """A loader handed out a batch."""
+
+    def on_scale(self, scaler: object, outputs: object) -> None:
+        """A gradient scaler multiplied a loss."""
+
+    def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
+        """Gradients were clipped; their norm is known."""
+
+
+_observers: list[Observer] = []
+_undo: list[Callable[[], None]] = []
+_lock = threading.Lock()
+
+
+def attach(observer: Observer) -> None:
+    """Let `observer` see every step of this process."""
+    with _lock:
+        _observers.append(observer)
+        if len(_observers) == 1:
+            _install()
+
+
+def detach(observer: Observer) -> None:
+    """Stop `observer`; with the last one torch is as it was."""
+    with _lock:
+        if observer in _observers:
+            _observers.remove(observer)
+        if not _observers:
+            while _undo:
+                _undo.pop()()
+
+
+def _install() -> None:
+    pre = register_optimizer_step_pre_hook(_before_step)
+    post = register_optimizer_step_post_hook(_after_step)
+    _undo.extend([pre.remove, post.remove])
+    _wrap(torch.autograd, "backward", _watching_backward)
+    _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", _watching_fetch)
+    _wrap(torch.amp.GradScaler, "scale", _watching_scale)
+    for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
+        _wrap(holder, "clip_grad_norm_", _watching_clip)
+
+
+def _wrap(holder: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = holder.__dict__[name]
+    replacement = functools.wraps(original)(wrapper(original))
+    setattr(holder, name, replacement)
+
+    def undo() -> None:
+        # Someone may have wrapped it again since; their wrapper then keeps calling ours, which is idle.
+        if holder.__dict__.get(name) is replacement:
+            setattr(holder, name, original)
+
+    _undo.append(undo)
+
+
+def _before_step(
+    optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    changed = None
+    for observer in tuple(_observers):
+        answer = observer.before_step(optimizer, args, kwargs)
+        if answer is not None:
+            changed = args, kwargs = answer
+    return changed
+
+
+def _after_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    for observer in tuple(_observers):
+        observer.after_step(optimizer)
+
+
+def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling() or torch._C._current_autograd_node() is not None:
+            return original(tensors, *args, **kwargs)
+        losses = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+        losses = tuple(loss for loss in losses if isinstance(loss, torch.Tensor))
+        for observer in tuple(_observers):
+            observer.before_backward(losses)
+        result = original(tensors, *args, **kwargs)
+        for observer in tuple(_observers):
+            observer.after_backward(losses)
+        return result
+
+    return backward
+
+
+def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __next__(self: Any) -> Any:  # noqa: N807
+        batch = original(self)
+        for observer in tuple(_observers):
+            observer.on_fetch(batch)
+        return batch
+
+    return __next__
+
+
+def _watching_scale(original: Callable[..., Any]) -> Callable[..., Any]:
+    def scale(self: Any, outputs: Any) -> Any:
+        for observer in tuple(_observers):
+            observer.on_scale(self, outputs)
+        return original(self, outputs)
+
+    return scale
+
+
+def _watching_clip(original: Callable[..., Any]) -> Callable[..., Any]:
+    def clip_grad_norm_(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(parameters, torch.Tensor):
+            parameters = [parameters]
+        parameters = list(parameters)
+        norm = original(parameters, *args, **kwargs)
+        for observer in tuple(_observers):
+            observer.on_clip(norm, len(parameters))
+        return norm
+
+    return clip_grad_norm_

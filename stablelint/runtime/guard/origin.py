@@ -1,0 +1,134 @@
+"""From the root of a replay to what a person calls it: whose code, and how it happened."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+
+from stablelint.runtime.guard.blame import Root
+from stablelint.runtime.guard.event import Kind, Location, Mechanism, OperandStats, Origin, Phase
+from stablelint.runtime.guard.measure import Badness
+
+_LARGE = (
+    1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
+)
+_OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"})
+_GROWING = frozenset(
+    {
+        "mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "dot", "convolution", "add", "sub", "rsub", "mul", "sum",
+        "mean", "mse_loss", "pow", "square", "prod", "norm", "vector_norm", "matmul", "linear", "cumsum", "cumprod",
+        "_foreach_norm", "to_copy",
+    }
+)  # fmt: skip
+
+
+def kind_of(root: Root, mechanism: Mechanism) -> Kind:
+    """NaN, infinity, or growth without a faulty operation."""
+    if mechanism is Mechanism.GROWTH:
+        return Kind.EXPLOSION
+    if root.leaf is None:
+        return Kind.NAN if root.fault.result & Badness.NAN else Kind.INF
+    return Kind.NAN if root.nan else Kind.INF
+
+
+def mechanism_of(root: Root, exploding: bool) -> Mechanism:
+    """How the first non-finite value came about."""
+    fault = root.fault
+    if root.leaf is not None:
+        return Mechanism.INHERITED
+    if fault.uninitialised:
+        return Mechanism.UNINITIALISED
+    if fault.written:
+        return Mechanism.LITERAL
+    infinite = not fault.result & Badness.NAN
+    if infinite and exploding and fault.operation in _GROWING:
+        return Mechanism.GROWTH
+    if fault.operation in _OVERFLOWING or (infinite and fault.operation in _GROWING):
+        return Mechanism.OVERFLOW
+    if infinite and _no_zero_divisor(fault.operation, fault.operands):
+        return Mechanism.OVERFLOW
+    return Mechanism.DOMAIN
+
+
+def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Mapping[str, bool]) -> Origin:
+    """Whose code or data the root is."""
+    fault = root.fault
+    if root.leaf is not None:
+        return Origin.PARAMETERS if _parameter_name(root.leaf, parameters) else Origin.BATCH
+    if fault.in_custom:
+        return Origin.CUSTOM_FUNCTION
+    if fault.in_backward:
+        return Origin.BACKWARD
+    if fault.modules:
+        return Origin.LOSS if _is_loss(fault.modules[0], outermost) else Origin.MODULE
+    return Origin.LOSS if fault.after_model else Origin.FUNCTION
+
+
+def phase_of(root: Root) -> Phase:
+    """The pass in which the root was executed."""
+    return Phase.BACKWARD if root.fault.in_backward else Phase.FORWARD
+
+
+def parameter_name(root: Root, parameters: Mapping[str, torch.Tensor]) -> str | None:
+    """The name of the damaged parameter or buffer, if the root is one."""
+    return None if root.leaf is None else _parameter_name(root.leaf, parameters)
+
+
+def named_operands(root: Root, location: Location | None) -> tuple[OperandStats, ...]:
+    """Operand statistics with the source text of each operand where it can be told."""
+    operands = root.fault.operands
+    texts = operand_texts(location.expression) if location is not None else []
+    if root.fault.in_backward and not root.fault.in_hook:
+        return tuple(
+            replace(operand, name="gradient" if index == 0 else f"saved operand {index}")
+            for index, operand in enumerate(operands)
+        )
+    if len(texts) < len(operands):
+        return tuple(replace(operand, name=f"operand {index + 1}") for index, operand in enumerate(operands))
+    return tuple(replace(operand, name=text) for operand, text in zip(operands, texts, strict=False))
+
+
+def operand_texts(expression: str) -> list[str]:
+    """The operands of an expression in the order in which the operation takes them."""
+    try:
+        tree = ast.parse(expression.strip()).body[0]
+    except (SyntaxError, IndexError):
+        return []
+    node: ast.AST = tree.value if isinstance(tree, ast.Expr) else tree
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp):
+        parts = [node.operand]
+    elif isinstance(node, ast.AugAssign):
+        parts = [node.target, node.value]
+    elif isinstance(node, ast.Call):
+        if (isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)) or (isinstance(node.func, ast.Attribute) and not node.args):
+            parts = [node.func.value]
+        parts = [*parts, *node.args, *(keyword.value for keyword in node.keywords)]
+    return [ast.unparse(part) for part in parts if not isinstance(part, ast.Constant)]
+
+
+def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]) -> str | None:
+    for name, parameter in parameters.items():
+        if parameter is tensor or (
+            parameter.data_ptr() == tensor.data_ptr() != 0 and parameter.numel() >= tensor.numel() > 0
+        ):
+            return name
+    return None
+
+
+def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:
+    parameterless = outermost.get(module.split(".", 1)[0], False)
+    return parameterless
+
+
+def _no_zero_divisor(operation: str, operands: tuple[OperandStats, ...]) -> bool:
+    # A quotient of finite numbers is infinite by a zero divisor, or else by the size of the result.
+    if operation in ("div", "reciprocal", "rsqrt"):
+        divisor = operands[-1] if operands else None
+        return divisor is not None and divisor.zero == 0
+    return any(operand.maximum is not None and operand.maximum > _LARGE for operand in operands)

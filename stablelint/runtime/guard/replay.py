@@ -1,0 +1,206 @@
+"""Run a step once more under the operation-level mode, and leave everything else as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import CodeType
+
+import torch
+from torch.nn.modules import module as torch_module
+
+from stablelint.runtime.guard.blame import Root, find_root
+from stablelint.runtime.guard.measure import badness_of
+from stablelint.runtime.guard.state import RandomState, set_aside
+from stablelint.runtime.guard.trace import Fault, ModuleStack, Trace, tensors_in
+
+Parameters = Mapping[str, torch.Tensor]
+
+
+class ReplayDone(BaseException):
+    """Ends a replay at the point where the step went wrong; not an error, so no `except Exception` keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a replay runs towards: the alarm as the watch saw it."""
+
+    loss: float | None
+    loss_object: object  # the loss of the alarm: a replay that meets it again did not recompute it
+    backward_only: bool  # the loss was finite, a gradient was not
+    optimizer: torch.optim.Optimizer | None
+    parameters: Parameters
+    buffers: tuple[torch.Tensor, ...]
+    stop_after_backward: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a replay found."""
+
+    reached: bool = False  # it came to the point of the alarm
+    loss: float | None = None
+    exact: bool = False
+    root: Root | None = None
+    parameter: str | None = None
+    error: str | None = None
+    faults_before_backward_end: int = (
+        0  # faults recorded up to the last backward's end; later ones touch gradients
+    )
+    went_backward: bool = False
+    outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
+
+
+class Replay:
+    """One run towards a target. While it is active the watch hands it the backward and step calls."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.modules = ModuleStack()
+        self.trace = Trace(self.modules, backward_codes())
+        self.outcome = Outcome()
+        self._damaged: list[Fault] = []
+
+    def before_backward(self, losses: Sequence[torch.Tensor]) -> None:
+        """A backward call starts; a non-finite loss ends the replay here."""
+        for loss in losses:
+            if loss is self.target.loss_object:
+                self.outcome.error = "the loss was computed outside the replayed code"
+                raise ReplayDone
+        value = sum_of(losses)
+        self.outcome.loss = value
+        if not math.isfinite(value):
+            self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
+
+    def after_backward(self) -> None:
+        """A backward call ended."""
+        self.outcome.faults_before_backward_end = len(self.trace.faults)
+        self.outcome.went_backward = True
+        if self.target.stop_after_backward:
+            self.before_step(self.target.optimizer)
+
+    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+        """The optimizer is about to step: the gradients are what they were at the alarm."""
+        if self.target.optimizer is not None and optimizer is not self.target.optimizer:
+            return
+        faults = []
+        for name, parameter in self.target.parameters.items():
+            gradient = parameter.grad
+            if gradient is not None and badness_of(gradient):
+                self.outcome.parameter = self.outcome.parameter or name
+                fault = self.trace.fault_of(gradient)
+                if fault is not None:
+                    faults.append(fault)
+        self._arrive(faults)
+
+    def run(self, step: Callable[[], object], random_state: RandomState | None) -> Outcome:
+        """Run `step` from `random_state`; never raises for what the step does."""
+        outcome = self.outcome
+        parameters = list(self.target.parameters.values())
+        with set_aside(parameters, self.target.buffers), quiet(), eager():
+            if random_state is not None:
+                random_state.restore()
+            try:
+                with self._module_names(), self.trace:
+                    result = step()
+                self._take_result(result)
+            except ReplayDone:
+                pass
+            except Exception as error:
+                outcome.error = f"{type(error).__name__}: {error}"
+        outcome.exact = outcome.reached and same_number(outcome.loss, self.target.loss)
+        return outcome
+
+    def _take_result(self, result: object) -> None:
+        losses = [tensor for tensor in tensors_in(result) if tensor.numel() == 1]
+        if not self.outcome.reached and losses and self.outcome.loss is None:
+            self.before_backward(losses[:1])
+
+    def _arrive(self, faults: Iterable[Fault]) -> None:
+        self.outcome.reached = True
+        self.outcome.root = find_root(faults)
+        raise ReplayDone
+
+    @contextmanager
+    def _module_names(self) -> Iterator[None]:
+        names: dict[int, str] = {}
+        stack = self.modules
+
+        def enter(module: torch.nn.Module, _: object) -> None:
+            if id(module) not in names:
+                root = type(module).__name__
+                for path, child in module.named_modules():
+                    names.setdefault(id(child), f"{root}.{path}" if path else root)
+            name = names[id(module)]
+            if not stack.active:
+                parameterless = next(module.parameters(), None) is None
+                self.outcome.outermost[name] = parameterless
+            stack.active.append(name)
+
+        def leave(module: torch.nn.Module, _: object, result: object) -> None:
+            if stack.active:
+                stack.active.pop()
+            if not stack.active and next(module.parameters(), None) is not None:
+                stack.finished += 1
+
+        entered = torch_module.register_module_forward_pre_hook(enter)
+        left = torch_module.register_module_forward_hook(leave, always_call=True)
+        try:
+            yield
+        finally:
+            entered.remove()
+            left.remove()
+
+
+def backward_codes() -> frozenset[CodeType]:
+    """Code objects through which the autograd engine is entered."""
+    entries = (
+        torch.autograd.backward,
+        torch.autograd.grad,
+        getattr(torch.autograd.graph, "_engine_run_backward", None),
+    )
+    return frozenset(inspect.unwrap(entry).__code__ for entry in entries if entry is not None)
+
+
+def sum_of(losses: Sequence[torch.Tensor]) -> float:
+    """The sum of all elements as a Python number (one synchronisation)."""
+    if len(losses) == 1 and losses[0].numel() == 1:
+        value = losses[0].item()
+    else:
+        value = sum(float(loss.detach().float().sum()) for loss in losses)
+    return abs(value) if isinstance(value, complex) else float(value)
+
+
+def same_number(one: float | None, other: float | None) -> bool:
+    """Bitwise equality of two losses; any NaN equals any other."""
+    if one is None or other is None:
+        return False
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Printed text, warnings and progress bars of the replayed code are not shown twice."""
+    with ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def eager() -> Iterator[None]:
+    """Compiled functions run as they were written."""
+    stance = getattr(torch.compiler, "set_stance", None)
+    if stance is None:
+        yield
+        return
+    with stance("force_eager"):
+        yield

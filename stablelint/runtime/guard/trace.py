@@ -1,0 +1,270 @@
+"""The operation-level mode of a replay: every operation whose result is not finite, and what fed it.
+
+Below autograd one mode sees forward and backward operations alike, also those inside composite functions and
+custom autograd functions. Finite results cost one `sum` and leave no record. An operation of the backward pass
+belongs to the autograd node that runs it, and a node to the forward operation that bears its sequence number.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from stablelint.runtime.guard.event import OperandStats
+from stablelint.runtime.guard.frames import Site, is_library, site_of
+from stablelint.runtime.guard.measure import Badness, badness_of, statistics_of
+
+_MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
+_STACK_DEPTH = 16
+_FUNCTION_APPLY = frozenset(
+    inspect.unwrap(apply).__code__
+    for apply in (
+        inspect.getattr_static(torch.autograd.Function, "apply").__func__,
+        torch.autograd.function.BackwardCFunction.apply,
+    )
+)
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """A non-finite input of a faulty operation: made by another operation, or handed in from outside."""
+
+    badness: Badness
+    fault: Fault | None
+    leaf: torch.Tensor | None
+
+
+@dataclass(slots=True, eq=False)
+class Fault:
+    """An executed operation with a non-finite result."""
+
+    index: int
+    operation: str
+    sites: tuple[Site, ...]  # user frames, innermost first
+    modules: tuple[str, ...]
+    after_model: bool  # the outermost module call had returned
+    in_backward: bool
+    in_hook: bool  # user code that runs inside the backward pass
+    in_custom: bool  # inside a custom autograd.Function
+    node: str | None
+    result: Badness
+    sources: tuple[Source, ...]
+    operands: tuple[OperandStats, ...]
+    written: bool  # the value was placed by the program, not computed
+    uninitialised: bool
+    in_place: bool
+
+
+@dataclass(slots=True)
+class ForwardSite:
+    """Where in the forward pass an autograd node was made."""
+
+    sites: tuple[Site, ...]
+    modules: tuple[str, ...]
+    after_model: bool
+    in_custom: bool
+
+
+@dataclass(slots=True)
+class ModuleStack:
+    """The module calls that are active in a replay."""
+
+    active: list[str] = field(default_factory=list)
+    finished: int = 0  # outermost calls that returned
+
+
+class Trace(TorchDispatchMode):
+    """Records faults while a step is replayed.
+
+    `backward_code` are the code objects that enter the autograd engine: user frames inside them run as part of
+    the backward pass.
+    """
+
+    def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType]) -> None:
+        super().__init__()
+        self.modules = modules
+        self.faults: list[Fault] = []
+        self._backward_code = backward_code
+        self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault]] = {}
+        self._by_storage: dict[int, Fault] = {}
+        self._forward: dict[int, ForwardSite] = {}
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run the operation and record it if its result is not finite."""
+        keywords = kwargs or {}
+        node = torch._C._current_autograd_node()
+        if node is None or torch.is_grad_enabled():
+            self._label_node(node)
+        result = func(*args, **keywords)
+        outputs = [
+            tensor for tensor in tensors_in(result) if tensor.is_floating_point() or tensor.is_complex()
+        ]
+        bad = [(tensor, badness) for tensor in outputs if (badness := badness_of(tensor))]
+        in_place = str(func.overloadpacket.__name__).endswith("_")
+        if bad:
+            self._record(func, args, keywords, node, bad, in_place)
+        elif self._by_tensor:
+            self._forget(outputs, in_place)
+        return result
+
+    def fault_of(self, tensor: torch.Tensor) -> Fault | None:
+        """The operation that made a non-finite tensor, if it ran under this trace."""
+        known = self._by_tensor.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]
+        return self._by_storage.get(_storage_key(tensor))
+
+    def site_of_node(self, sequence: int) -> ForwardSite | None:
+        """Where the autograd node with this sequence number was made."""
+        return self._forward.get(sequence)
+
+    def _label_node(self, running: Any) -> None:
+        # The node of an operation is the newest one; operations that make no node find it labelled.
+        sequence = torch._C._autograd._get_sequence_nr() - 1
+        if sequence in self._forward:
+            return
+        sites, in_backward, custom = self._look_around()
+        stack = tuple(self.modules.active)
+        label = ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom)
+        if running is not None and not in_backward:
+            # A second derivative: the node belongs to the forward operation whose gradient made it.
+            label = self._forward.get(running._sequence_nr(), label)
+        self._forward[sequence] = label
+
+    def _record(
+        self,
+        func: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        node: Any,
+        bad: list[tuple[torch.Tensor, Badness]],
+        in_place: bool,
+    ) -> None:
+        badness = bad[0][1]
+        for _, other in bad[1:]:
+            badness = badness | other
+        written_into = {id(tensor) for tensor, _ in bad} if in_place else set()
+        inputs = list(tensors_in((args, kwargs)))
+        sources = tuple(self._sources(inputs, written_into))
+        operation = str(func.overloadpacket.__name__)
+        sites, in_hook, in_custom = self._look_around()
+        stack, after, node_name = tuple(self.modules.active), self.modules.finished > 0, None
+        if node is not None:
+            node_name = str(node.name())
+            made = self._forward.get(node._sequence_nr())
+            if not in_hook:
+                if made is not None:
+                    sites, stack, after = made.sites, made.modules, made.after_model
+                else:
+                    sites = ()
+        fault = Fault(
+            index=len(self.faults),
+            operation=canonical(operation),
+            sites=sites,
+            modules=stack,
+            after_model=after and not stack,
+            in_backward=node is not None,
+            in_hook=in_hook,
+            in_custom=in_custom,
+            node=node_name,
+            result=badness,
+            sources=sources,
+            operands=self._operands(inputs, written_into),
+            written=writes_literal(operation, args, kwargs),
+            uninitialised=operation.startswith(("empty", "new_empty")),
+            in_place=in_place,
+        )
+        self.faults.append(fault)
+        for tensor, _ in bad:
+            self._by_tensor[id(tensor)] = (weakref.ref(tensor), fault)
+            if in_place:
+                self._by_storage[_storage_key(tensor)] = fault
+
+    def _sources(self, inputs: list[torch.Tensor], overwritten: set[int]) -> Iterator[Source]:
+        for tensor in inputs:
+            fault = self.fault_of(tensor)
+            if id(tensor) in overwritten:
+                # The old contents are gone; what the trace knew of them is all there is.
+                if fault is not None:
+                    yield Source(fault.result, fault, None)
+                continue
+            badness = badness_of(tensor)
+            if badness:
+                yield Source(badness, fault, None if fault is not None else tensor)
+
+    def _operands(self, inputs: list[torch.Tensor], overwritten: set[int]) -> tuple[OperandStats, ...]:
+        if len(self.faults) >= _MEASURED_FAULTS:
+            return ()
+        return tuple(statistics_of(tensor, name="") for tensor in inputs if id(tensor) not in overwritten)
+
+    def _forget(self, outputs: list[torch.Tensor], in_place: bool) -> None:
+        for tensor in outputs:
+            self._by_tensor.pop(id(tensor), None)
+            if in_place:
+                self._by_storage.pop(_storage_key(tensor), None)
+
+    def _look_around(self) -> tuple[tuple[Site, ...], bool, bool]:
+        """User frames, whether they run inside the backward pass, and whether in a custom function."""
+        sites: list[Site] = []
+        in_backward = custom = inner_is_user = False
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and len(sites) < _STACK_DEPTH:
+            code = frame.f_code
+            if not is_library(code.co_filename):
+                sites.append(site_of(frame))
+                inner_is_user = True
+            else:
+                in_backward = in_backward or (bool(sites) and code in self._backward_code)
+                custom = custom or (inner_is_user and code in _FUNCTION_APPLY)
+                inner_is_user = False
+            frame = frame.f_back
+        return tuple(sites), in_backward, custom
+
+
+def tensors_in(value: object) -> Iterator[torch.Tensor]:
+    """The tensors inside nested lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)
+
+
+def canonical(operation: str) -> str:
+    """A readable name for an ATen operation: `_log_softmax` is log_softmax, `linalg_vector_norm` vector_norm."""
+    name = operation.strip("_")
+    for prefix in ("native_", "linalg_", "special_", "cudnn_", "mkldnn_"):
+        name = name.removeprefix(prefix)
+    return name.removesuffix("_forward")
+
+
+def writes_literal(operation: str, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether the operation places a non-finite Python number into a tensor instead of computing one."""
+    scalars = [value for value in (*args, *kwargs.values()) if isinstance(value, float)]
+    if any(value != value or value in (float("inf"), float("-inf")) for value in scalars):
+        return True
+    return operation in ("lift_fresh", "lift_fresh_copy")
+
+
+def _storage_key(tensor: torch.Tensor) -> int:
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):  # sparse and fake tensors have no storage of their own
+        return id(tensor)

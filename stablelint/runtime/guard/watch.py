@@ -1,0 +1,325 @@
+"""The cheap watch over every step, and what it remembers so that a step can run again.
+
+Per step: one look at the loss, one fused norm over the gradients (the clip norm instead, where there is one),
+the state of the random generators, and the buffers that were written. Everything else happens on alarm.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from stablelint.runtime.guard.frames import Site, site_of, user_frames
+from stablelint.runtime.guard.history import History
+from stablelint.runtime.guard.norms import all_finite, fused_norm, is_finite
+from stablelint.runtime.guard.region import Region, region_at
+from stablelint.runtime.guard.replay import Replay, sum_of
+from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder, RandomState
+from stablelint.runtime.guard.trace import tensors_in
+
+_LAYERS_EVERY = 8  # with a clip norm at hand, norms by layer are only taken every so many steps
+_FRAMES_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A step that went wrong, and the frame in which it was seen."""
+
+    step: int
+    loss: float | None
+    loss_object: torch.Tensor | None
+    in_loss: bool  # the loss itself is not finite
+    overflowed_norm: bool  # every gradient is finite, their norm is not
+    optimizer: torch.optim.Optimizer | None
+    frame: FrameType
+    after_backward: bool = False
+    closure: Callable[[], object] | None = None
+
+
+@dataclass(slots=True)
+class Carried:
+    """Values that names of a loop had when its last step ended."""
+
+    region: Region
+    values: dict[str, Any]
+
+
+@dataclass(slots=True)
+class StepState:
+    """What is known of the step under way."""
+
+    random: RandomState | None = None
+    fetched: object = None
+    backward_calls: int = 0
+    accumulates: bool = False
+    loss: float | None = None
+    loss_object: torch.Tensor | None = None
+    pending: list[torch.Tensor] = field(default_factory=list)  # losses on an accelerator, not yet read
+    scaled: bool = False
+    clip_norm: torch.Tensor | None = None
+    clip_count: int = 0
+    carried: dict[tuple[CodeType, int], Carried] = field(default_factory=dict)
+    step_site: Site | None = None
+
+
+class Watch:
+    """Follows the steps of this process and calls `on_alarm` at the first that goes wrong.
+
+    With `optimizer` or `model` given it watches these; otherwise whatever steps. `on_alarm` may raise.
+    """
+
+    def __init__(
+        self,
+        on_alarm: Callable[[Watch, Alarm], None],
+        model: torch.nn.Module | None = None,
+        optimizer: torch.optim.Optimizer | None = None,
+        history: int = 64,
+        parameters_every: int = 50,
+    ) -> None:
+        self.history = History(history)
+        self.buffers = BufferRecorder()
+        self.random = RandomRecorder()
+        self.replaying: Replay | None = None
+        self.step = 0
+        self.stepped = False  # an optimizer has written the parameters at least once
+        self.scalers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
+        self._on_alarm = on_alarm
+        self._model = model
+        self._only = optimizer
+        self._parameters_every = parameters_every
+        self._local = threading.local()
+        self._known: dict[int, list[torch.Tensor]] = {}
+        self._names: dict[int, str] = {}
+        if optimizer is not None:
+            self.optimizers.add(optimizer)
+        if model is not None:
+            self._learn_names(model)
+        self._begin()
+
+    @property
+    def state(self) -> StepState:
+        """The step under way in the calling thread."""
+        state: StepState | None = getattr(self._local, "state", None)
+        if state is None:
+            state = self._local.state = StepState()
+        return state
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Read the loss where that is free; on an accelerator keep it until the gradients are read."""
+        if self.replaying is not None:
+            self.replaying.before_backward(losses)
+            return
+        state = self.state
+        state.backward_calls += 1
+        if state.backward_calls > 1:
+            state.accumulates = True
+        if not losses or state.scaled:
+            return
+        if all(loss.device.type == "cpu" for loss in losses) and not _distributed():
+            self._check_loss(state, losses[0], sum_of(losses))
+        else:
+            state.pending.extend(loss.detach() for loss in losses)
+
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Where gradients accumulate over several calls, look after each, so that the guilty one is known."""
+        if self.replaying is not None:
+            self.replaying.after_backward()
+            return
+        state = self.state
+        if state.accumulates and not state.scaled and not _distributed():
+            for optimizer in list(self.optimizers):
+                self._check_gradients(optimizer, state, after_backward=True)
+            state.random = self.random.take()
+
+    def before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """The check of the step: losses still unread, then all gradients at once."""
+        if self.replaying is not None:
+            self.replaying.before_step(optimizer)
+            return None
+        if self._only is not None and optimizer is not self._only:
+            return None
+        self.optimizers.add(optimizer)
+        state = self.state
+        closure = kwargs.get("closure") or (args[0] if args and callable(args[0]) else None)
+        if closure is not None:
+            watched = self._watched_closure(closure, optimizer)
+            return ((watched, *args[1:]), kwargs) if args else (args, {**kwargs, "closure": watched})
+        if state.pending:
+            self._check_loss(state, state.pending[-1], sum_of(state.pending))
+            state.pending.clear()
+        if getattr(optimizer, "found_inf", None) is None:
+            self._check_gradients(optimizer, state)
+        return None
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """The step is over: what the next one starts from is remembered."""
+        if self.replaying is not None or (self._only is not None and optimizer is not self._only):
+            return
+        self.step += 1
+        self.stepped = True
+        self._begin()
+        self._remember_carried(self.state)
+
+    def on_fetch(self, batch: object) -> None:
+        """A loader handed out a batch: the loop body starts here."""
+        if self.replaying is None:
+            state = self.state
+            state.fetched = batch
+            state.random = self.random.take()
+
+    def on_scale(self, scaler: object, outputs: object) -> None:
+        """A scaled loss: the factor may overflow gradients on purpose, the loss itself may not."""
+        self.scalers.add(scaler)
+        losses = tuple(tensors_in(outputs))
+        if self.replaying is not None:
+            self.replaying.before_backward(losses)
+            return
+        state = self.state
+        if getattr(scaler, "is_enabled", lambda: True)():
+            self._check_loss(state, losses[0], sum_of(losses))
+            state.scaled = True
+
+    def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
+        """Clipping measured the gradients already."""
+        if self.replaying is None:
+            self.state.clip_norm, self.state.clip_count = total_norm, count
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """Every watched parameter by name (the model's names, or the place in the optimizer)."""
+        named: dict[str, torch.Tensor] = {}
+        if self._model is not None:
+            named.update(self._model.named_parameters())
+        seen = {id(parameter) for parameter in named.values()}
+        for optimizer in self.optimizers:
+            for index, parameter in enumerate(self._of(optimizer)):
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    named[self._names.get(id(parameter), f"parameter {index}")] = parameter
+        return named
+
+    def learn(self, modules: Iterable[torch.nn.Module]) -> None:
+        """Take names and buffers from modules that were found while the program ran."""
+        for module in modules:
+            self._learn_names(module)
+
+    def parameter_names(self, optimizer: torch.optim.Optimizer | None) -> list[str]:
+        """Names in the order of the norms by layer."""
+        if optimizer is None:
+            return []
+        tensors = [tensor for tensor in self._of(optimizer) if tensor.grad is not None]
+        return [self._names.get(id(tensor), f"parameter {index}") for index, tensor in enumerate(tensors)]
+
+    def watch_call(self, frame: FrameType, losses: tuple[torch.Tensor, ...]) -> None:
+        """Check a loss that reached the watch by hand instead of through `backward`."""
+        self._check_loss(self.state, losses[0], sum_of(losses), frame)
+
+    def _begin(self) -> None:
+        state = self.state
+        accumulates = state.accumulates and state.backward_calls > 1
+        state.backward_calls = 0
+        state.accumulates = accumulates
+        state.scaled = False
+        state.clip_norm = None
+        state.loss_object = None
+        state.loss = None
+        state.pending.clear()
+        state.random = self.random.take()
+        if self._model is not None:
+            self.buffers.take(self._model.buffers())
+
+    def _check_loss(
+        self, state: StepState, loss: torch.Tensor, value: float, frame: FrameType | None = None
+    ) -> None:
+        state.loss = value
+        if is_finite(value):
+            return
+        found = frame or _user_frame()
+        if found is not None:
+            state.loss_object = loss
+            self.history.add(self.step, value, None, None)
+            self._on_alarm(self, Alarm(self.step, value, loss, True, False, None, found))
+
+    def _check_gradients(
+        self,
+        optimizer: torch.optim.Optimizer,
+        state: StepState,
+        after_backward: bool = False,
+        closure: Callable[[], object] | None = None,
+    ) -> None:
+        tensors = self._of(optimizer)
+        layers: torch.Tensor | None = None
+        clipped = state.clip_norm is not None and state.clip_count == len(tensors)
+        if clipped and self.step % _LAYERS_EVERY and not after_backward:
+            norm = float(state.clip_norm)  # type: ignore[arg-type]
+        else:
+            norm, layers = fused_norm([tensor.grad for tensor in tensors if tensor.grad is not None])
+        if not after_backward:
+            self.history.add(self.step, state.loss, norm, layers)
+        if is_finite(norm):
+            return
+        overflowed = all_finite([tensor.grad for tensor in tensors if tensor.grad is not None])
+        frame = _user_frame()
+        if frame is not None:
+            alarm = Alarm(
+                self.step, state.loss, None, False, overflowed, optimizer, frame, after_backward, closure
+            )
+            self._on_alarm(self, alarm)
+
+    def _watched_closure(
+        self, closure: Callable[[], object], optimizer: torch.optim.Optimizer
+    ) -> Callable[[], object]:
+        def evaluate() -> object:
+            state = self.state
+            state.random = self.random.take()
+            result = closure()
+            if self.replaying is None and not state.scaled:
+                self._check_gradients(optimizer, state, True, closure)
+            return result
+
+        return evaluate
+
+    def _remember_carried(self, state: StepState) -> None:
+        for count, frame in enumerate(user_frames(sys._getframe(1), _FRAMES_KEPT)):
+            if count == 0:
+                state.step_site = site_of(frame)
+            region = region_at(frame.f_code, frame.f_lasti)
+            if region is None or not region.carried:
+                continue
+            names = frame.f_locals
+            values = {name: names[name] for name in region.carried if name in names}
+            state.carried[frame.f_code, region.row] = Carried(region, values)
+
+    def _of(self, optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+        known = self._known.get(id(optimizer))
+        groups = optimizer.param_groups
+        if known is None or len(known) != sum(len(group["params"]) for group in groups):
+            known = [parameter for group in groups for parameter in group["params"]]
+            self._known[id(optimizer)] = known
+        return known
+
+    def _learn_names(self, module: torch.nn.Module) -> None:
+        for name, parameter in module.named_parameters():
+            self._names.setdefault(id(parameter), name)
+
+
+def names_of(module: torch.nn.Module) -> Mapping[int, str]:
+    """Qualified names of all parameters by identity."""
+    return {id(parameter): name for name, parameter in module.named_parameters()}
+
+
+def _user_frame() -> FrameType | None:
+    return next(user_frames(sys._getframe(1), 1), None)
+
+
+def _distributed() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
