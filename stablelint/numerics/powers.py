@@ -71,7 +71,7 @@ def _integral(x: Interval) -> Interval:
 def _negative_whole_power(base: Interval, exponent: float, fmt: FloatFormat) -> Interval:
     odd = exponent % 2 == 1
     ends: list[End] = []
-    for low, high in ((-math.inf, 0.0), (0.0, math.inf)):
+    for low, high in _sides(base):
         part = base.without_nan().meet(Interval(low, high))
         for end in () if part is None else (low_end(part), high_end(part)):
             value, is_open = end_image(lambda x: real_power(x, exponent), end, NEVER)
@@ -80,6 +80,14 @@ def _negative_whole_power(base: Interval, exponent: float, fmt: FloatFormat) -> 
         return Interval(-math.inf, math.inf)
     nonzero = odd and not base.contains(math.inf) and not base.contains(-math.inf)
     return from_ends(ends, fmt, nonzero, base.nan)
+
+
+def _sides(base: Interval) -> list[tuple[float, float]]:
+    """The halves of the axis that `base` lies in; a zero at its end has the sign of the one half."""
+    below, above = (-math.inf, 0.0), (0.0, math.inf)
+    if base.lo >= 0 and base.hi > 0:
+        return [above]
+    return [below] if base.hi <= 0 and base.lo < 0 else [below, above]
 
 
 def _nonnegative_power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:

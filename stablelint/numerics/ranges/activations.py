@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.functions import BELOW, Monotone, total
@@ -38,15 +39,14 @@ def _hardsigmoid(call: Call) -> Interval:
 def _leaky(call: Call, slope: float) -> Interval:
     if slope < 0:
         return TOP.with_nan(call.x.nan)
-    return Monotone(lambda x: x if x >= 0 else (x * slope if slope else 0.0)).image(call.x, call.fmt)
+    return Monotone(lambda x: x if x >= 0 else x * slope).image(call.x, call.fmt)
 
 
 def _leaky_relu(call: Call) -> Interval:
-    return (
-        _relu(call)
-        if call.number("negative_slope", 0.01) == 0
-        else _leaky(call, call.number("negative_slope", 0.01))
-    )
+    slope = call.number("negative_slope", 0.01)
+    if slope == 0:
+        return _relu(call).with_nan(call.x.contains(-math.inf))
+    return _leaky(call, slope)
 
 
 def _prelu(call: Call) -> Interval:
@@ -84,8 +84,8 @@ def _softplus(call: Call) -> Interval:
 
 
 def _shrunk(call: Call) -> Interval:
-    """softshrink, hardshrink, dropout-like: x moved towards 0, or 0 itself."""
-    return call.x.join(_ZERO)
+    """softshrink, hardshrink: x moved towards 0, or 0 itself."""
+    return replace(call.x, integral=False).join(_ZERO)
 
 
 def _threshold(call: Call) -> Interval:
@@ -110,7 +110,8 @@ def _dropout(call: Call) -> Interval:
     p = call.number("p", 0.5)
     scale = Interval.point(1.0) if not 0 <= p < 1 else Interval.point(1 / (1 - p)).rounded(call.fmt)
     kept = arithmetic.mul(call.x, scale, call.fmt)
-    return kept.join(call.x).join(_ZERO) if call.flag("training", True) else call.x
+    infinite = call.x.contains(math.inf) or call.x.contains(-math.inf)
+    return kept.join(call.x).join(_ZERO).with_nan(infinite) if call.flag("training", True) else call.x
 
 
 def _softmax(call: Call) -> Interval:

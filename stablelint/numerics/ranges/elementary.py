@@ -27,7 +27,7 @@ SHAPES: Mapping[str, Monotone | Valley] = {
     "square": Valley(total(lambda x: x * x), 0.0),
     "sigmoid": Monotone(scalars.sigmoid, attains=BOTH),
     "log_sigmoid": Monotone(scalars.logsigmoid, attains=ABOVE),
-    "softsign": Monotone(scalars.softsign),
+    "softsign": Monotone(scalars.softsign, undefined=BOTH),
     "tanh": Monotone(math.tanh),
     "asin": Monotone(math.asin, domain=_SIGNED),
     "acos": Monotone(math.acos, domain=_SIGNED),
@@ -52,6 +52,7 @@ SHAPES: Mapping[str, Monotone | Valley] = {
 
 _GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW)
 _GELU_TANH = Valley(scalars.gelu_tanh, -0.7524614220710162, attains=BELOW, undefined=BELOW)
+_ZERO = Interval.point(0.0)
 _TAN = Monotone(math.tan)
 _LGAMMA = Valley(total(math.lgamma, at_0=math.inf, at_inf=math.inf), 1.4616321449683623)
 
@@ -63,7 +64,22 @@ def of_shape(shape: Monotone | Valley) -> Transfer:
 
 def _gelu(call: Call) -> Interval:
     shape = _GELU_TANH if call.params.get("approximate") == "tanh" else _GELU
-    return shape.image(call.x, call.fmt)
+    result = shape.image(call.x, call.fmt)
+    # Far below 0 the product is lost to cancellation: libraries give 0 there.
+    return result if result.hi >= 0 else result.join(_ZERO)
+
+
+def _ndtr(call: Call) -> Interval:
+    """Computed as (1 + erf) / 2, whose error is an absolute one: small values are lost, to 0 at worst."""
+    exact, eps = SHAPES["ndtr"].image(call.x, call.fmt), call.fmt.eps
+    return Interval(max(0.0, exact.lo - eps), min(1.0, exact.hi + eps), nan=exact.nan)
+
+
+def _rsqrt(call: Call) -> Interval:
+    """1 / sqrt(x); the zero that ends a negative range is -0, and gives -inf."""
+    result = SHAPES["rsqrt"].image(call.x, call.fmt)
+    negative_zero = call.x.lo < 0 == call.x.hi and not call.x.hi_open
+    return result.join(Interval.point(-math.inf)) if negative_zero else result
 
 
 def _oscillating(call: Call, function: functions.Function, first_peak: float) -> Interval:
@@ -110,7 +126,7 @@ def _digamma(call: Call) -> Interval:
     x = call.x
     if x.lo > 0 or (x.lo == 0 and x.lo_open):
         return Interval(-math.inf, math.inf, lo_open=True, hi_open=not x.contains(math.inf), nan=x.nan)
-    return Interval(-math.inf, math.inf, hi_open=not x.contains(math.inf), nan=x.nan or x.lo < 0)
+    return Interval(-math.inf, math.inf, nan=x.nan or x.lo < 0)
 
 
 def _entr(call: Call) -> Interval:
@@ -133,7 +149,7 @@ def _sinc(call: Call) -> Interval:
 
 
 def _bessel_i0(call: Call) -> Interval:
-    nan = call.x.nan
+    nan = call.x.nan or call.x.contains(math.inf) or call.x.contains(-math.inf)
     top = math.inf if not call.x.is_bounded else math.exp(min(max(abs(call.x.lo), abs(call.x.hi)), 709.0))
     return Interval(1.0, top, nan=nan).rounded(call.fmt)
 
@@ -141,6 +157,8 @@ def _bessel_i0(call: Call) -> Interval:
 ELEMENTARY: Mapping[str, Transfer] = {
     **{name: of_shape(shape) for name, shape in SHAPES.items()},
     "gelu": _gelu,
+    "ndtr": _ndtr,
+    "rsqrt": _rsqrt,
     "sin": lambda call: _oscillating(call, math.sin, math.pi / 2),
     "cos": lambda call: _oscillating(call, math.cos, 0.0),
     "tan": _tan,

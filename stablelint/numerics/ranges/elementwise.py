@@ -32,10 +32,10 @@ def _scaled_binary(function: _TWO_OPERANDS) -> Transfer:
 
 
 def _div(call: Call) -> Interval:
-    quotient = arithmetic.div(call.x, call.operand(1, "other"), call.fmt)
     mode = call.params.get("rounding_mode")
     if mode == "floor":
-        return whole(quotient, math.floor)
+        return _floor_divide(call)
+    quotient = arithmetic.div(call.x, call.operand(1, "other"), call.fmt)
     return whole(quotient, math.trunc) if mode == "trunc" else quotient
 
 
@@ -50,6 +50,16 @@ def whole(x: Interval, function: Callable[[float], int]) -> Interval:
 
     (lo, lo_open), (hi, hi_open) = rounded(x.lo, x.lo_open, math.inf), rounded(x.hi, x.hi_open, -math.inf)
     return Interval(lo, hi, lo_open, hi_open, nan=x.nan, integral=True)
+
+
+def _floor_divide(call: Call) -> Interval:
+    """floor(x / y), computed from the remainder: NaN for an infinite dividend."""
+    infinite = call.x.contains(math.inf) or call.x.contains(-math.inf)
+    quotient = arithmetic.div(call.x, call.operand(1, "other"), call.fmt)
+    result = whole(quotient, math.floor).with_nan(infinite)
+    # The floor of a quotient that rounds to -0 is -1.
+    signed = quotient.contains(0.0) and (call.x.lo < 0 or call.operand(1, "other").lo < 0)
+    return result.join(Interval.point(-1.0)) if signed else result
 
 
 def _rounding(function: Callable[[float], int]) -> Transfer:
@@ -78,7 +88,7 @@ def _fmod(call: Call) -> Interval:
     x, y = call.x, arithmetic.absolute(call.operand(1, "other"))
     nan = x.nan or y.nan or y.contains(0.0) or x.contains(math.inf) or x.contains(-math.inf)
     lo, hi = max(min(x.lo, 0.0), -y.hi), min(max(x.hi, 0.0), y.hi)
-    return Interval(lo, hi, _missed(lo), _missed(hi), nan=nan, integral=x.integral and y.integral)
+    return Interval(lo, hi, math.isinf(lo), math.isinf(hi), nan=nan, integral=x.integral and y.integral)
 
 
 def _remainder(call: Call) -> Interval:
@@ -86,11 +96,8 @@ def _remainder(call: Call) -> Interval:
     x, y = call.x, call.operand(1, "other")
     nan = x.nan or y.nan or y.contains(0.0) or x.contains(math.inf) or x.contains(-math.inf)
     lo, hi = min(y.lo, 0.0), max(y.hi, 0.0)
-    return Interval(lo, hi, _missed(lo), _missed(hi), nan=nan, integral=x.integral and y.integral)
-
-
-def _missed(end: float) -> bool:
-    return math.isinf(end)
+    lo_open, hi_open = (math.isinf(end) and not y.contains(end) for end in (lo, hi))
+    return Interval(lo, hi, lo_open, hi_open, nan=nan, integral=x.integral and y.integral)
 
 
 def _sign(call: Call) -> Interval:
@@ -164,13 +171,13 @@ def _nan_to_num(call: Call) -> Interval:
 
 
 def _lerp(call: Call) -> Interval:
-    """start + weight * (end - start); between both where the weight lies in [0, 1]."""
+    """start + weight * (end - start); between both where the weight lies in [0, 1], NaN for infinities."""
     start, end, weight = call.x, call.operand(1, "end"), call.operand(2, "weight")
+    infinite = not start.join(end).subset_of(TOP)
     if weight.lo >= 0 and weight.hi <= 1 and not weight.nan:
-        return replace(start.join(end), nonzero=False, integral=False)
-    return arithmetic.add(
-        start, arithmetic.mul(weight, arithmetic.sub(end, start, call.fmt), call.fmt), call.fmt
-    )
+        return replace(start.join(end), nonzero=False, integral=False).with_nan(infinite)
+    step = arithmetic.mul(weight, arithmetic.sub(end, start, call.fmt), call.fmt)
+    return arithmetic.add(start, step, call.fmt).with_nan(infinite)
 
 
 def _fused(function: _TWO_OPERANDS) -> Transfer:
@@ -234,9 +241,7 @@ ELEMENTWISE: Mapping[str, Transfer] = {
     "rsub": lambda call: arithmetic.sub(call.operand(1, "other"), call.x, call.fmt),
     "mul": _binary(arithmetic.mul),
     "div": _div,
-    "floor_divide": lambda call: whole(
-        arithmetic.div(call.x, call.operand(1, "other"), call.fmt), math.floor
-    ),
+    "floor_divide": _floor_divide,
     "pow": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
     "float_power": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
     "fmod": _fmod,

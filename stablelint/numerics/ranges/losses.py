@@ -35,9 +35,9 @@ def _l1(call: Call) -> Interval:
 
 def _at_least_zero(call: Call) -> Interval:
     """Losses ≥ 0 that grow without bound but finite for finite operands."""
-    x = call.x
-    infinite = x.contains(math.inf) or x.contains(-math.inf)
-    return Interval(0.0, math.inf, hi_open=not infinite, nan=x.nan or infinite)
+    operands = call.operands or (call.x,)
+    infinite = any(each.contains(math.inf) or each.contains(-math.inf) for each in operands)
+    return Interval(0.0, math.inf, hi_open=not infinite, nan=infinite or any(each.nan for each in operands))
 
 
 def _cross_entropy(call: Call) -> Interval:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from stablelint.numerics import arithmetic
+from stablelint.numerics.formats import round_to
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.numerics.ranges.call import Call, Transfer
 from stablelint.numerics.ranges.reductions import sum_of
@@ -53,7 +54,13 @@ def _cosine(call: Call) -> Interval:
     finite = a.subset_of(TOP) and b.subset_of(TOP)
     top = 1.0 + 4 * call.fmt.eps
     bound = Interval(0.0 if min(a.lo, b.lo) >= 0 else -top, top)
-    return bound.with_nan(not finite)
+    null = _vanishes(call, 1e-8) and (a.contains(0.0) or b.contains(0.0))
+    return bound.with_nan(not finite or null)
+
+
+def _vanishes(call: Call, default: float) -> bool:
+    """Whether the `eps` that keeps a zero norm from dividing is itself 0 in the format."""
+    return round_to(call.number("eps", default), call.fmt) == 0
 
 
 def _normalize(call: Call) -> Interval:
@@ -61,7 +68,8 @@ def _normalize(call: Call) -> Interval:
     x = call.x
     lo = -1.0 if x.lo < 0 else 0.0
     hi = 1.0 if x.hi > 0 else 0.0
-    return Interval(lo, hi, nan=not x.subset_of(TOP))
+    null = _vanishes(call, 1e-12) and x.contains(0.0)
+    return Interval(lo, hi, nan=null or not x.subset_of(TOP))
 
 
 def _standardized(call: Call) -> Interval:

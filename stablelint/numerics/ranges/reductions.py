@@ -2,6 +2,7 @@
 
 The number of elements is unknown unless the parameter `size` gives it (a number, or an interval). A reduction
 is taken to have an element: `nonempty=False` admits that it has none, and then a sum is 0 and a mean NaN.
+Sums and products of unknown length are taken to be finite where their operands are.
 """
 
 from __future__ import annotations

@@ -1,0 +1,166 @@
+"""What the tables say of the ranges that the rules reason from."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from stablelint.numerics.formats import BFLOAT16, FLOAT16, FLOAT32, FORMATS, FloatFormat
+from stablelint.numerics.interval import (
+    ANYTHING,
+    BOOLEAN,
+    COUNT,
+    NONNEGATIVE,
+    POSITIVE,
+    SIGNED_UNIT,
+    TOP,
+    UNIT,
+    Interval,
+)
+from stablelint.numerics.ranges import ALIASES, OPERATIONS, range_of
+
+INF = math.inf
+P = Interval.point
+MASKED = Interval(-INF, INF, hi_open=True)
+
+
+@pytest.mark.parametrize(
+    ("operation", "operands", "params", "text"),
+    [
+        ("exp", [TOP], {}, "[0, inf]"),
+        ("exp", [Interval(-INF, 0, lo_open=True)], {}, "[0, 1]"),
+        ("exp", [Interval(-5, 5)], {}, "[0.006738, 148.4]"),
+        ("softmax", [TOP], {"dim": -1}, "[0, 1]"),
+        ("softmax", [SIGNED_UNIT], {}, "(0, 1]"),
+        ("softmax", [MASKED], {}, "[0, 1] or NaN"),
+        ("log_softmax", [TOP], {}, "(-inf, 0]"),
+        ("sigmoid", [TOP], {}, "[0, 1]"),
+        ("sigmoid", [Interval(-10, 10)], {}, "[4.54e-05, 1]"),
+        ("logsigmoid", [TOP], {}, "(-inf, 0]"),
+        ("tanh", [TOP], {}, "[-1, 1]"),
+        ("softplus", [TOP], {}, "[0, inf)"),
+        ("relu", [TOP], {}, "[0, inf)"),
+        ("relu", [POSITIVE], {}, "(0, inf)"),
+        ("log", [UNIT], {}, "[-inf, 0]"),
+        ("log", [POSITIVE], {}, "(-inf, inf)"),
+        ("log", [TOP], {}, "[-inf, inf) or NaN"),
+        ("log", [Interval(-2, -1)], {}, "[-inf, inf] or NaN"),
+        ("log1p", [NONNEGATIVE], {}, "[0, inf)"),
+        ("sqrt", [POSITIVE], {}, "(0, inf)"),
+        ("rsqrt", [NONNEGATIVE], {}, "(0, inf]"),
+        ("acos", [Interval(-1.5, 0)], {}, "[1.571, 3.142] or NaN"),
+        ("square", [TOP.without_zero() or TOP], {}, "(0, inf)"),
+        ("clamp", [TOP], {"min": 1e-8}, "[1e-08, inf)"),
+        ("clip_", [TOP], {"min": -1, "max": P(1.0)}, "[-1, 1]"),
+        ("clamp", [ANYTHING], {"min": 0.5}, "[0.5, inf] or NaN"),
+        ("clamp", [TOP, P(0.0), P(2.0)], {}, "[0, 2]"),
+        ("nan_to_num", [ANYTHING], {"posinf": 1.0, "neginf": 0.0}, "(-inf, inf)"),
+        ("where", [BOOLEAN, POSITIVE, P(1.0)], {}, "(0, inf)"),
+        ("masked_fill", [TOP, BOOLEAN, P(-INF)], {}, "[-inf, inf)"),
+        ("masked_fill", [TOP, BOOLEAN], {"value": -1e9}, "(-inf, inf)"),
+        ("sum", [POSITIVE], {}, "(0, inf)"),
+        ("sum", [POSITIVE], {"nonempty": False}, "[0, inf)"),
+        ("sum", [BOOLEAN], {}, "[0, inf)"),
+        ("sum", [UNIT], {"size": 4}, "[0, 4]"),
+        ("sum", [Interval(1, 2)], {"size": Interval(0, 3)}, "[0, inf)"),
+        ("mean", [POSITIVE], {}, "(0, inf)"),
+        ("mean", [UNIT], {"nonempty": False}, "[0, 1] or NaN"),
+        ("var", [TOP], {}, "[0, inf)"),
+        ("std", [P(3.0)], {}, "{0}"),
+        ("norm", [TOP], {}, "[0, inf)"),
+        ("norm", [Interval(1, 2)], {}, "[1, inf)"),
+        ("norm", [TOP], {"p": INF}, "[0, inf)"),
+        ("cumprod", [Interval(0, 1, lo_open=True)], {}, "[0, 1]"),
+        ("matmul", [NONNEGATIVE, UNIT], {}, "[0, inf)"),
+        ("max", [TOP, P(1e-6)], {}, "[1e-06, inf)"),
+        ("max", [UNIT], {}, "[0, 1]"),
+        ("count_nonzero", [TOP], {}, "[0, inf)"),
+        ("rand", [], {}, "[0, 1)"),
+        ("arange", [P(10.0)], {}, "[0, 9]"),
+        ("arange", [P(1.0), P(2.0), P(0.25)], {}, "[1, 2]"),
+        ("randint", [P(1.0), P(7.0)], {}, "[1, 6]"),
+        ("full", [], {"fill_value": 3}, "{3}"),
+        ("tensor", [P(0.5), P(2.0)], {}, "[0.5, 2]"),
+        ("one_hot", [COUNT], {}, "[0, 1]"),
+        ("linspace", [P(0.0), P(1.0)], {}, "[0, 1]"),
+        ("finfo.eps", [], {"dtype": "torch.float16"}, "{0.0009766}"),
+        ("to", [Interval(0, 1e5)], {"dtype": "torch.half"}, "[0, inf]"),
+        ("to", [TOP], {"dtype": "torch.bool"}, "[0, 1]"),
+        ("long", [Interval(0.5, 3.5)], {}, "[0, 3]"),
+        ("cross_entropy", [TOP, TOP], {}, "[0, inf)"),
+        ("binary_cross_entropy", [UNIT, UNIT], {}, "[0, 100]"),
+        ("scaled_dot_product_attention", [TOP, TOP, UNIT], {}, "[0, 1]"),
+    ],
+)
+def test_known_ranges(operation: str, operands: list[Interval], params: dict[str, object], text: str) -> None:
+    assert str(range_of(operation, operands, params, FLOAT32)) == text
+
+
+@pytest.mark.parametrize(
+    ("operation", "operand", "fmt", "text"),
+    [
+        ("exp", Interval(0, 12), FLOAT16, "[1, inf]"),
+        ("exp", Interval(0, 12), BFLOAT16, "[1, 1.628e+05]"),
+        ("exp", Interval(-20, 0), FLOAT16, "[0, 1]"),
+        ("sigmoid", Interval(-10, 10), FLOAT16, "[4.542e-05, 1]"),
+        ("sigmoid", Interval(-20, 5), FLOAT16, "[0, 0.9932]"),
+        ("square", Interval(1e-4, 300), FLOAT16, "[0, inf]"),
+        ("normalize", UNIT, FLOAT16, "[0, 1] or NaN"),
+        ("normalize", UNIT, FLOAT32, "[0, 1]"),
+    ],
+)
+def test_a_narrow_format_overflows_and_underflows(
+    operation: str, operand: Interval, fmt: FloatFormat, text: str
+) -> None:
+    assert str(range_of(operation, [operand], {}, fmt)) == text
+
+
+def test_an_unknown_operation_has_no_range() -> None:
+    assert range_of("frobnicate", [TOP]) is None
+
+
+def test_an_inplace_spelling_is_the_operation() -> None:
+    assert range_of("relu_", [TOP]) == NONNEGATIVE
+
+
+def test_aliases_lead_to_entries() -> None:
+    assert not set(ALIASES) & set(OPERATIONS)
+    assert set(ALIASES.values()) <= set(OPERATIONS)
+
+
+EXTREMES = [
+    [],
+    [TOP, TOP],
+    [ANYTHING, ANYTHING, ANYTHING],
+    [POSITIVE, NONNEGATIVE, BOOLEAN],
+    [P(0.0), P(0.0), P(0.0)],
+    [P(INF), P(-INF), P(INF)],
+    [P(-INF), P(INF)],
+    [Interval(-3, -2, lo_open=True, hi_open=True)] * 3,
+    [Interval(0, 1e-60, lo_open=True, hi_open=True)] * 3,
+    [Interval(-1e308, 1e308), Interval(1e308, INF, hi_open=True), P(1e308)],
+    [P(math.nan), P(5e-324)],
+]
+ODD_PARAMS: dict[str, object] = {
+    **dict.fromkeys(("min", "max", "value", "dtype", "size", "p", "eps", "beta"), "text"),
+    "alpha": -1.0,
+    "decimals": 2,
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_operands_make_an_entry_fail(operation: str) -> None:
+    for fmt in FORMATS.values():
+        for operands in EXTREMES:
+            for params in ({}, ODD_PARAMS):
+                assert isinstance(range_of(operation, operands, params, fmt), Interval)
+
+
+def test_the_tables_load_without_torch() -> None:
+    code = (
+        "import sys, stablelint.numerics.ranges; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
