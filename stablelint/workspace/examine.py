@@ -108,9 +108,9 @@ class Examiner:
     def _propose(self, data: bytes, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         if not any(item.proposals for item in diagnostics):
             return diagnostics
-        from stablelint.codemod.propose import propose
+        from stablelint.codemod.propose import propose_all
 
-        proposed = [propose(data, item) if item.proposals else item for item in diagnostics]
+        proposed = propose_all(data, diagnostics)
         return [replace(item, proposals=()) for item in proposed]
 
 

@@ -1,0 +1,125 @@
+"""An engine and a catalogue that tests of the workspace can steer.
+
+`torch.log(x)` is a likely SL101 whose fix is `torch.log1p(x)`; `torch.exp(x)` a possible SL201; `torch.sqrt`
+is discharged. The words CRASH, RAISE and DEEP in a file make the engine do just that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from stablelint.diagnostic import (
+    Applicability,
+    Diagnostic,
+    Edit,
+    FileReport,
+    Fix,
+    Level,
+    Position,
+    Problem,
+    Severity,
+    Span,
+    Status,
+    Step,
+)
+
+_CALL = re.compile(r"torch\.(log|exp|sqrt)\((.*?)\)")
+_RULES = {"log": ("SL101", "unguarded-log"), "exp": ("SL201", "unguarded-exp"), "sqrt": ("SL103", "unguarded-sqrt")}
+
+
+@dataclass(frozen=True)
+class FakeRule:
+    code: str
+    name: str
+    enabled: bool = True
+    summary: str = "Summary."
+    text: str = "# page\n"
+
+
+@dataclass(frozen=True)
+class FakeCatalog:
+    rules: dict[str, FakeRule] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    digest: str = "digest"
+
+
+@dataclass(frozen=True)
+class FakeOptions:
+    root: Path | None = None
+    discharged: bool = False
+
+
+CATALOG = FakeCatalog({code: FakeRule(code, name) for code, name in _RULES.values()})
+
+
+def check_source(source: bytes, filename: str, catalog: object, options: FakeOptions) -> FileReport:
+    text = source.decode()
+    if "CRASH" in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "RAISE" in text:
+        raise ValueError("the engine is broken")
+    if "DEEP" in text:
+        raise RecursionError
+    if "BAD SYNTAX" in text:
+        return FileReport(filename, problems=(Problem("invalid syntax", filename, Position(1, 5)),))
+    found = []
+    for row, line in enumerate(text.split("\n"), 1):
+        code = line.split("#")[0]
+        found += [_diagnostic(match, row, filename) for match in _CALL.finditer(code)]
+    discharged = tuple(item for item in found if item.status is Status.DISCHARGED)
+    return FileReport(
+        filename,
+        diagnostics=tuple(item for item in found if item.status is not Status.DISCHARGED),
+        discharged=discharged if options.discharged else (),
+        lines=text.count("\n"),
+        discharge_counts={"clamp": len(discharged)} if discharged else {},
+        consulted=_consulted(text),
+    )
+
+
+def _consulted(text: str) -> dict[str, str]:
+    from stablelint.workspace.cache import digest
+
+    return {path: digest(Path(path).read_bytes()) for path in re.findall(r"# reads (\S+)", text)}
+
+
+def _diagnostic(match: re.Match[str], row: int, filename: str) -> Diagnostic:
+    operation, operand = match[1], match[2]
+    span = Span(Position(row, match.start() + 1), Position(row, match.end() + 1))
+    code, name = _RULES[operation]
+    fix = None
+    if operation == "log":
+        name_span = Span(Position(row, match.start() + 7), Position(row, match.start() + 10))
+        fix = Fix(Applicability.SAFE, "use log1p", (Edit(name_span, "log1p"),))
+    return Diagnostic(
+        code=code,
+        name=name,
+        filename=filename,
+        span=span,
+        message=f"{operation} of `{operand}` can fail",
+        severity=Severity.ERROR,
+        status=Status.DISCHARGED if operation == "sqrt" else Status.VIOLATED,
+        level=Level.POSSIBLE if operation == "exp" else Level.LIKELY,
+        expression=match[0],
+        derivation=(Step("it comes from here", span),),
+        fix=fix,
+        discharged_by="clamp" if operation == "sqrt" else None,
+    )
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts the fake in the place of the real engine and catalogue, in this process and its forks."""
+    engine = ModuleType("stablelint.analysis.check")
+    vars(engine).update(check_source=check_source, AnalysisOptions=FakeOptions)
+    monkeypatch.setitem(sys.modules, "stablelint.analysis.check", engine)
+    catalog = ModuleType("stablelint.catalog")
+    vars(catalog).update(load_catalog=lambda **_: CATALOG, Catalog=FakeCatalog)
+    monkeypatch.setitem(sys.modules, "stablelint.catalog", catalog)

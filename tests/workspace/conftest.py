@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+import fake_engine
+import pytest
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_engine.install(monkeypatch)
