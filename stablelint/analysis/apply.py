@@ -1,0 +1,202 @@
+"""Applies an operation to values: canonical form, folding, range, and the report to whoever observes."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stablelint.analysis import transfer
+from stablelint.analysis.state import Frame
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.numerics.formats import FORMATS
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": operator.pow,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_RANDOM = frozenset(
+    "rand rand_like randn randn_like randint randperm bernoulli multinomial normal dropout gumbel_softmax empty "
+    "empty_like uniform_ normal_ exponential_ parameter".split()
+)
+_ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
+_COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
+
+
+def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
+    """The value of an operation."""
+    op, operands = canonical(op, dict(operands), frame)
+    folded = _folded(op, operands, node, frame)
+    if folded is not None:
+        return folded
+    if op == "identity":
+        return next(iter(operands.values()))
+    value = _build(op, operands, node, frame)
+    if frame.reporting and value.kind is not Kind.FOREIGN:
+        frame.session.observe(value, frame)
+    return value
+
+
+def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
+    """One form for the operations that can be said in several ways."""
+    one = frame.graph.constant
+    if op == "square":
+        return "pow", {"input": operands["input"], "exponent": one(2)} if "input" in operands else operands
+    if op == "reciprocal" and "input" in operands:
+        return "div", {"input": one(1), "other": operands["input"]}
+    if op == "rsub" and "other" in operands:
+        return "sub", {"input": operands["other"], "other": operands["input"]}
+    if op == "pow" and "exponent" in operands:
+        return _canonical_power(operands, frame)
+    if op in ("clamp_min", "clamp_max"):
+        return "clamp", operands
+    if op in ("max", "min") and "dim" in operands and operands["dim"].kind in (Kind.TENSOR,):
+        renamed = {"input": operands["input"], "other": operands["dim"]}
+        return ("maximum" if op == "max" else "minimum"), renamed
+    if op in ("max", "min") and "other" in operands:
+        return ("maximum" if op == "max" else "minimum"), operands
+    if op in ("max", "min"):
+        return ("amax" if op == "max" else "amin"), operands
+    if op == "vector_norm":
+        return "norm", {("p" if k == "ord" else k): v for k, v in operands.items()}
+    if op in ("clamp",) and "input" in operands:
+        present = {k: v for k, v in operands.items() if v.kind is not Kind.NONE}
+        return op, present
+    return op, operands
+
+
+def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
+    base, exponent = operands["input"], operands["exponent"].constant()
+    if operands["exponent"].assumed or base.kind is Kind.NUMBER:
+        return "pow", operands
+    if exponent == 0.5:
+        return "sqrt", {"input": base}
+    if exponent == -0.5:
+        return "rsqrt", {"input": base}
+    if exponent == -1:
+        return "div", {"input": frame.graph.constant(1), "other": base}
+    return "pow", operands
+
+
+def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
+    values = list(operands.values())
+    if not values or not all(v.op == "const" and v.kind is Kind.NUMBER for v in values):
+        return None
+    data = [v.data for v in values]
+    try:
+        if op == "neg" and len(data) == 1:
+            result = -data[0]
+        elif op == "logical_not" and len(data) == 1:
+            result = not data[0]
+        elif op in _FOLD and len(data) == 2 and not _huge(op, data):
+            result = _FOLD[op](data[0], data[1])
+        else:
+            return None
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+    if not isinstance(result, bool | int | float):
+        return None
+    value = frame.graph.constant(result, node)
+    value.assumed = any(v.assumed for v in values)
+    value.module = frame.module
+    return value
+
+
+def _huge(op: str, data: list[Any]) -> bool:
+    return op == "pow" and (abs(data[0]) > 1e6 or abs(data[1]) > 400)
+
+
+def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
+    values = list(operands.values())
+    kind = kind_of(op, values)
+    dtype = transfer.promoted_dtype(op, values)
+    fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
+    ranges = {name: _rounded(v, frame.state.effective(v), fmt) for name, v in operands.items()}
+    interval = transfer.result_interval(op, operands, ranges, fmt)
+    interval = _nonempty(op, operands, interval, frame)
+    zero, ends = transfer.grounds(op, _narrow(operands, ranges), interval)
+    if not interval.contains(0.0):
+        zero = Ground.NONE
+    key = (
+        frame.graph.fresh()
+        if op in _RANDOM
+        else frame.graph.key(op, *((n, v.key) for n, v in operands.items()))
+    )
+    value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
+    value.peak = transfer.peaks(op, operands)
+    value.guard = transfer.guard_of(op, operands, interval)
+    return value
+
+
+def _rounded(value: Value, interval: Interval, fmt: Any) -> Interval:
+    """A Python constant takes the format of the tensor it meets."""
+    return interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
+
+
+def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Mapping[str, Value]:
+    """Operands as the branch knows them: a tested range is as well founded as its test."""
+    changed = {n: v for n, v in operands.items() if ranges[n] != v.interval and v.kind is not Kind.NUMBER}
+    if not changed:
+        return operands
+    result = dict(operands)
+    for name, value in changed.items():
+        zero = value.zero if ranges[name].contains(0.0) else Ground.NONE
+        result[name] = Value(
+            value.op, value.key, value.kind, value.operands, ranges[name], zero, value.ends, value.dtype, value.node,
+            value.module, value.data, value.name, value.peak, value.assumed, "branch",
+        )  # fmt: skip
+    return result
+
+
+def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
+    """The sum of a mask that is known to have a true element is at least 1."""
+    if op not in ("sum", "count_nonzero") or "dim" in operands or not frame.state.nonempty:
+        return interval
+    operand = operands.get("input")
+    if operand is not None and transfer.stripped(operand).key in frame.state.nonempty and interval.lo == 0:
+        return interval.meet(Interval(1.0, math.inf, hi_open=True)) or interval
+    return interval
+
+
+def kind_of(op: str, values: list[Value]) -> Kind:
+    """What sort of thing an operation yields."""
+    kinds = {v.kind for v in values}
+    if op in ("numel", "size", "dim", "ndim", "len", "item"):
+        return Kind.NUMBER
+    if op in ("numpy", "tolist", "is_floating_point", "backward", "finfo", "iinfo", "torch_load"):
+        return Kind.FOREIGN if op != "backward" else Kind.NONE
+    if op.startswith(("math.", "python.")):
+        return Kind.NUMBER
+    if op in _ARITHMETIC or op in _COMPARISONS:
+        if Kind.FOREIGN in kinds or Kind.STRING in kinds:
+            return Kind.FOREIGN
+        if Kind.TENSOR in kinds:
+            return Kind.TENSOR
+        if kinds == {Kind.NUMBER}:
+            return Kind.NUMBER
+        return Kind.UNKNOWN
+    if op in VIEWS or op in SELECTIONS:
+        return values[0].kind if values and values[0].kind in (Kind.TENSOR, Kind.FOREIGN) else Kind.TENSOR
+    if op == "index":
+        return values[0].kind if values[0].kind in (Kind.TENSOR, Kind.FOREIGN, Kind.NUMBER) else Kind.UNKNOWN
+    if Kind.FOREIGN in kinds and op in ("sum", "mean", "std", "var", "max", "min", "amax", "amin", "prod"):
+        return Kind.FOREIGN
+    return Kind.TENSOR
+
+
+UNKNOWN_RANGE = TOP

@@ -1,0 +1,162 @@
+"""The static pass over one file: source in, findings out. Nothing is imported or executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from stablelint.analysis import classes, inline
+from stablelint.analysis.modules import FunctionInfo, ModuleInfo, Project, module_of
+from stablelint.analysis.review import Review, finish
+from stablelint.analysis.roots import Root, roots_of
+from stablelint.analysis.sites import Collector, Index, index_of
+from stablelint.analysis.state import Frame, Session, State
+from stablelint.analysis.statements import execute
+from stablelint.analysis.value import Graph, Value, join
+from stablelint.catalog.catalog import Catalog
+from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
+from stablelint.syntax.sieve import mentions_torch
+from stablelint.syntax.source import SourceError, parse
+
+_BUDGET = 1500  # statements that the calls within one function may interpret
+_HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisOptions:
+    """`root` bounds which other files are read; `discharged` keeps what was proved safe."""
+
+    root: Path | None = None
+    discharged: bool = False
+
+
+def check_source(source: bytes, filename: str, catalog: Catalog, options: AnalysisOptions) -> FileReport:
+    """Every finding in a file, of both levels, in order of place.
+
+    What cannot be read or parsed is a problem in the report; nothing is raised.
+    """
+    if not mentions_torch(source):
+        return FileReport(filename, lines=source.count(b"\n"))
+    try:
+        parsed = parse(source, filename)
+    except SourceError as error:
+        return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
+    path = (options.root / filename) if options.root is not None else Path(filename)
+    project = Project()
+    package = project.package_of(path.absolute())[1]
+    module = module_of(parsed, path.absolute(), package)
+    try:
+        return _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source))).run()
+    except RecursionError:
+        problem = Problem("an expression is nested too deeply to be analysed", filename, Position(1, 1))
+        return FileReport(filename, problems=(problem,), lines=len(parsed.lines))
+
+
+def digest(data: bytes) -> str:
+    """The digest by which `FileReport.consulted` names a file's content."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+class _Analysis:
+    """One run over one file."""
+
+    def __init__(
+        self, module: ModuleInfo, project: Project, index: Index, options: AnalysisOptions, half_shown: bool
+    ) -> None:
+        self._module = module
+        self._project = project
+        self._index = index
+        self._options = options
+        self._half_shown = half_shown
+        self._graph = Graph()
+        self._diagnostics: list[Diagnostic] = []
+        self._discharged: list[Diagnostic] = []
+
+    def run(self) -> FileReport:
+        """Analyses the module body, then each function."""
+        self._session = Session(observe=lambda value, frame: None, project=self._project)
+        self._run_module()
+        for root in roots_of(self._module):
+            self._run_root(root)
+        filename = self._module.source.filename
+        counts = Counter(d.discharged_by or "range" for d in self._discharged)
+        unique = {(d.code, d.span): d for d in self._diagnostics}
+        return FileReport(
+            filename,
+            tuple(sorted(unique.values(), key=lambda d: d.sort_key)),
+            tuple(sorted(self._discharged, key=lambda d: d.sort_key)) if self._options.discharged else (),
+            (),
+            len(self._module.source.lines),
+            dict(sorted(counts.items())),
+            dict(self._project.consulted),
+        )
+
+    def _run_module(self) -> None:
+        frame = Frame(self._graph, self._module, None, State(), self._session, reporting=True)
+        collector = self._begin(frame)
+        execute(self._module.source.tree.body, frame)
+        for name, value in frame.state.names.items():
+            self._module.values.setdefault(name, value)
+        self._end(collector)
+
+    def _run_root(self, root: Root) -> None:
+        function = root.function
+        quiet = classes.quiet_frame(self._module, Frame(self._graph, self._module, None, State(), self._session, depth=-1))
+        quiet.depth = 0
+        self._session.budget = _BUDGET
+        receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
+        frame = inline.enter(function, self._arguments(root), receiver, quiet)
+        frame.depth, frame.reporting = 0, True
+        frame.state.gradient = not inline.no_grad(function)
+        collector = self._begin(frame)
+        self._session.running = [id(function.node)]
+        inline.execute_function(function, frame)
+        self._session.running = []
+        self._run_nested(function, frame)
+        self._end(collector)
+
+    def _run_nested(self, function: FunctionInfo, outer: Frame) -> None:
+        """Functions defined within a function: each once, with what surrounds it."""
+        for node in ast.walk(function.node):
+            if node is function.node or not isinstance(node, ast.FunctionDef | ast.Lambda):
+                continue
+            if isinstance(node, ast.Lambda):
+                continue
+            info = FunctionInfo(node, self._module, None, outer)
+            seen = self._session.calls.get(id(node), [])
+            arguments = _joined(self._graph, seen) if seen else {}
+            inner = inline.enter(info, arguments, None, outer)
+            inner.depth, inner.reporting = 0, True
+            inner.state.gradient = outer.state.gradient and not inline.no_grad(info)
+            self._session.running = [id(function.node), id(node)]
+            inline.execute_function(info, inner)
+            self._session.running = []
+
+    def _arguments(self, root: Root) -> dict[str, Value]:
+        """What is passed, where every call site was seen; nothing otherwise."""
+        seen = self._session.calls.get(id(root.function.node), [])
+        if not root.local or not seen or len(seen) < root.references:
+            return {}
+        return _joined(self._graph, seen)
+
+    def _begin(self, frame: Frame) -> Collector:
+        collector = Collector(self._index, self._half_shown)
+        self._session.observe = collector.observe
+        self._session.budget = _BUDGET
+        return collector
+
+    def _end(self, collector: Collector) -> None:
+        self._session.observe = lambda value, frame: None
+        review = Review(self._module, collector, self._index)
+        found, proved = finish(review)
+        self._diagnostics.extend(found)
+        self._discharged.extend(proved)
+
+
+def _joined(graph: Graph, seen: list[dict[str, Value]]) -> dict[str, Value]:
+    names = set.intersection(*(set(arguments) for arguments in seen))
+    return {name: join(graph, [arguments[name] for arguments in seen]) for name in names}

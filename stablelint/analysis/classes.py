@@ -1,0 +1,146 @@
+"""Classes: what `self` holds, what an instance's attributes and methods are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.state import Frame, State
+from stablelint.analysis.value import Kind, Value
+
+_DEPTH = 8
+
+
+def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
+    """A frame at module level that reports nothing."""
+    return Frame(frame.graph, module, None, State(), frame.session, frame.depth + 1)
+
+
+def ancestors(info: ClassInfo, frame: Frame, depth: int = 0) -> Iterator[ClassInfo]:
+    """The class and its bases whose source can be read, nearest first."""
+    yield info
+    if depth > _DEPTH:
+        return
+    for base in info.node.bases:
+        found = _base(base, info, frame)
+        if found is not None and found is not info:
+            yield from ancestors(found, frame, depth + 1)
+
+
+def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
+    from stablelint.analysis.expressions import evaluate
+
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    value = evaluate(node, quiet_frame(info.module, frame))
+    return value.data if value.kind is Kind.CLASS else None
+
+
+def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None:
+    """The method of that name, the class's own or inherited."""
+    return next((c.methods[name] for c in ancestors(info, frame) if name in c.methods), None)
+
+
+def self_of(info: ClassInfo, frame: Frame) -> Value:
+    """`self` as the methods of a class see it: attributes as `__init__` leaves them for its defaults."""
+    if info.instance is None:
+        info.instance = Value(
+            "self",
+            frame.graph.fresh(),
+            Kind.INSTANCE,
+            node=info.node,
+            module=info.module,
+            data=(info, {}),
+            name="self",
+        )
+        construct(info.instance, info, None, frame)
+    return info.instance
+
+
+def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | None, frame: Frame) -> None:
+    """Runs `__init__` (or sets dataclass fields) and keeps the attributes on the instance."""
+    from stablelint.analysis.inline import run_function
+
+    attributes: dict[str, Value] = instance.data[1]
+    if is_dataclass(info):
+        for name in info.fields:
+            if arguments and name in arguments:
+                attributes[name] = arguments[name]
+    function = find_method(info, "__init__", frame)
+    if function is None or frame.depth > _DEPTH:
+        return
+    inner = run_function(function, arguments, instance, frame)
+    if inner is not None:
+        for (key, attr), value in inner.state.attributes.items():
+            if key == instance.key:
+                attributes[attr] = value
+
+
+def is_dataclass(info: ClassInfo) -> bool:
+    """Whether the class body's annotated fields become `__init__` parameters."""
+    names = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
+    return any(
+        (n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "")) == "dataclass" for n in names
+    )
+
+
+def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
+    """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
+    from stablelint.analysis import inline, lookup
+
+    info, attributes = instance.data
+    method = find_method(info, attr, frame)
+    if attr in attributes:
+        value: Value = attributes[attr]
+        settled = value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION)
+        if settled or not any(attr in c.reassigned for c in ancestors(info, frame)):
+            return value
+        return _reassigned(instance, attr, value, node, frame)
+    if method is not None:
+        if method.has_decorator("property", "cached_property"):
+            return inline.call_function(method, {}, instance, node, frame)
+        return lookup.function_value(method, frame)
+    for ancestor in ancestors(info, frame):
+        default = ancestor.fields.get(attr)
+        if default is not None:
+            return _default(default, ancestor, frame)
+    key = frame.graph.key("attribute", instance.key, attr)
+    return lookup.hinted(
+        Value("attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr),
+        frame,
+    )
+
+
+def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
+    """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
+    from stablelint.analysis import lookup
+
+    key = frame.graph.key("attribute", instance.key, attr)
+    kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
+    return lookup.hinted(
+        Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr), frame
+    )
+
+
+def _default(node: ast.expr, info: ClassInfo, frame: Frame) -> Value:
+    from stablelint.analysis.expressions import evaluate
+
+    value = evaluate(node, quiet_frame(info.module, frame))
+    if value.op == "const":
+        value.assumed = True
+    return value
+
+
+def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:
+    """`Class.attr`."""
+    from stablelint.analysis import lookup
+
+    method = find_method(info, attr, frame)
+    if method is not None:
+        return lookup.function_value(method, frame)
+    for ancestor in ancestors(info, frame):
+        default = ancestor.fields.get(attr)
+        if default is not None:
+            return _default(default, ancestor, frame)
+    return frame.graph.unknown(attr)

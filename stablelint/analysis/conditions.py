@@ -1,0 +1,122 @@
+"""What a test establishes: branches, asserts, masks and `torch.where` narrow the values they speak of."""
+
+from __future__ import annotations
+
+import math
+
+from stablelint.analysis.state import Frame, State
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Kind, Value
+from stablelint.numerics.interval import TOP, Interval
+
+_FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def assume(test: Value, truth: bool, state: State) -> None:
+    """Records in `state` what follows from `test` being true (or false) for every element."""
+    op = test.op
+    operands = list(test.operands.values())
+    if op in ("logical_not", "python.not") and operands:
+        assume(operands[0], not truth, state)
+    elif op in ("logical_and", "python.and", "mul") and truth:
+        for operand in operands:
+            assume(operand, True, state)
+    elif op in ("logical_or", "python.or") and not truth:
+        for operand in operands:
+            assume(operand, False, state)
+    elif op in _NOT and len(operands) == 2:
+        _compare(op if truth else _NOT[op], operands[0], operands[1], state)
+    elif op in ("all", "any", "python.all", "python.any", "item", "bool") and operands:
+        _quantified(op.removeprefix("python."), operands[0], truth, state)
+    elif op in ("isfinite", "isnan", "isinf", "isclose"):
+        return
+    elif op in (
+        "unsqueeze",
+        "expand",
+        "view",
+        "squeeze",
+        "to",
+        "clone",
+        "detach",
+        "float",
+        "bool",
+        "contiguous",
+    ):
+        assume(operands[0], truth, state)
+    elif truth:
+        _truthy(test, state)
+    elif test.kind in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN) and not test.is_constant:
+        state.learn(test, Interval.point(0.0))
+
+
+def _truthy(test: Value, state: State) -> None:
+    if test.interval.lo >= 0 and test.interval.integral:
+        state.learn(test, Interval(1.0, math.inf, hi_open=True))
+    elif test.kind is not Kind.SEQUENCE:
+        state.learn(test, Interval(-math.inf, math.inf, True, True, nonzero=True))
+    state.nonempty |= {test.key}
+
+
+def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
+    if op in ("all", "item", "bool") and truth:
+        assume(operand, True, state)
+    if op == "any" and not truth:
+        assume(operand, False, state)
+    if op == "any" and truth:
+        state.nonempty |= {stripped(operand).key}
+
+
+def _compare(op: str, left: Value, right: Value, state: State) -> None:
+    _bound(op, left, state.effective(right), state)
+    _bound(_FLIP[op], right, state.effective(left), state)
+
+
+def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
+    if subject.is_constant or subject.kind in (Kind.STRING, Kind.FOREIGN, Kind.NONE):
+        return
+    learned: Interval | None = None
+    if op in ("gt", "ge") and bound.lo > -math.inf:
+        learned = Interval(bound.lo, math.inf, lo_open=op == "gt" or bound.lo_open)
+    elif op in ("lt", "le") and bound.hi < math.inf:
+        learned = Interval(-math.inf, bound.hi, hi_open=op == "lt" or bound.hi_open)
+    elif op == "eq" and bound != TOP:
+        learned = bound
+    elif op == "ne" and bound.is_point and bound.lo == 0.0:
+        learned = Interval(-math.inf, math.inf, nonzero=True)
+    if learned is None:
+        return
+    if subject.interval.integral and learned.lo_open and math.isfinite(learned.lo):
+        learned = Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
+    state.learn(subject, learned)
+    _through(op, subject, learned, state)
+    if (
+        subject.op in ("sum", "count_nonzero", "numel", "len")
+        and learned.lo > 0
+        and subject.first is not None
+    ):
+        state.nonempty |= {stripped(subject.first).key}
+
+
+def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
+    """A test of `abs(x)`, of a view or of a maximum says something of the operand."""
+    inner = subject.first
+    if inner is None:
+        return
+    if subject.op == "abs" and learned.lo > 0 or subject.op == "abs" and learned.lo == 0 and learned.lo_open:
+        state.learn(inner, Interval(-math.inf, math.inf, nonzero=True))
+    elif subject.op == "abs" and learned.hi < math.inf:
+        state.learn(inner, Interval(-learned.hi, learned.hi, learned.hi_open, learned.hi_open))
+    elif subject.op in ("amin",) and op in ("gt", "ge"):
+        state.learn(inner, learned)
+    elif subject.op in ("amax",) and op in ("lt", "le"):
+        state.learn(inner, learned)
+    elif subject.op in ("item", "squeeze", "unsqueeze", "detach", "float", "to", "view", "clone"):
+        state.learn(inner, learned)
+
+
+def narrowed_by(mask: Value, truth: bool, value: Value, frame: Frame) -> Interval:
+    """Where the elements of `value` lie at which `mask` is `truth`."""
+    state = frame.state.copy()
+    assume(mask, truth, state)
+    return state.effective(value)

@@ -1,0 +1,86 @@
+"""Tuple unpacking, and assignment to some elements of a tensor or container."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.apply import apply
+from stablelint.analysis.conditions import narrowed_by
+from stablelint.analysis.state import Frame
+from stablelint.analysis.value import Ground, Kind, Value
+
+
+def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
+    """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
+    from stablelint.analysis.lookup import bind
+
+    parts = _parts(value, len(target.elts), target, frame)
+    for element, part in zip(target.elts, parts, strict=True):
+        bind(element, part, frame)
+
+
+def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]:
+    if value.kind is Kind.SEQUENCE and len(value.data) == count:
+        return list(value.data)
+    if value.op in ("amax", "amin", "median", "cummax") and count == 2:
+        return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
+    if value.op in ("topk", "sort") and count == 2:
+        return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
+    if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
+        return [_part(value, i, node, frame) for i in range(count)]
+    if value.op == "shape":
+        from stablelint.analysis.expressions import size_of
+
+        return [size_of(value.operands["input"], node, frame) for _ in range(count)]
+    return [frame.graph.unknown(node=node) for _ in range(count)]
+
+
+def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:
+    key = frame.graph.key("part", value.key, index)
+    return Value(
+        "part", key, Kind.TENSOR, {"input": value}, value.interval, value.zero, value.ends, value.dtype, node,
+        frame.module,
+    )  # fmt: skip
+
+
+def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
+    """`x[mask] = c` leaves x's other elements, refined by the mask being false there."""
+    from stablelint.analysis.expressions import evaluate
+    from stablelint.analysis.lookup import bind
+
+    base = evaluate(target.value, frame)
+    index = evaluate(target.slice, frame)
+    if base.kind is Kind.MAPPING:
+        if isinstance(base.data, dict) and isinstance(index.constant(), str | int):
+            base.data[index.constant()] = value
+        return
+    if base.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return
+    if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
+        frame.state.attributes[(base.key, f"[{index.key}]")] = value
+        return
+    if index.dtype == "bool":
+        updated = apply("where", {"condition": index, "input": value, "other": base}, target, frame)
+    else:
+        updated = _overwritten(base, value, target, frame)
+    if isinstance(target.value, ast.Name | ast.Attribute):
+        bind(target.value, updated, frame)
+
+
+def _overwritten(base: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
+    zero = max(base.zero, value.zero) if base.op not in ("zeros", "zeros_like", "empty") else value.zero
+    interval = base.interval.join(value.interval)
+    if base.op in ("empty", "empty_like"):
+        interval = value.interval
+    ends = min(base.ends, value.ends) if base.ends and value.ends else Ground.NONE
+    return Value(
+        "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
+        node, frame.module,
+    )  # fmt: skip
+
+
+def masked(base: Value, mask: Value, fill: Value, frame: Frame) -> tuple[Value, Value]:
+    """`base` where the mask is false, and the fill, as `masked_fill` combines them."""
+    from stablelint.analysis.lookup import narrowed_value
+
+    return narrowed_value(base, narrowed_by(mask, False, base, frame), frame), fill

@@ -1,0 +1,364 @@
+"""Evaluates expressions to abstract values."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+from stablelint.analysis import calls, lookup
+from stablelint.analysis.apply import apply
+from stablelint.analysis.conditions import assume, narrowed_by
+from stablelint.analysis.state import Frame, merge
+from stablelint.analysis.value import Ground, Kind, Value, join
+from stablelint.numerics.interval import Interval
+
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.BitAnd: "logical_and",
+    ast.BitOr: "logical_or",
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+_COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
+
+
+def evaluate(node: ast.expr | None, frame: Frame) -> Value:
+    """The value of an expression; never raises for valid syntax."""
+    if node is None:
+        return frame.graph.constant(None)
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        return frame.graph.unknown(node=node)
+    return handler(node, frame)
+
+
+def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, frame: Frame) -> Value:
+    """The value of a binary operator, arithmetic or not."""
+    name = _BINARY.get(op)
+    if name is None:
+        return frame.graph.unknown(node=node)
+    if name == "add" and left.kind is Kind.SEQUENCE and right.kind is Kind.SEQUENCE:
+        return frame.graph.sequence([*left.data, *right.data], node)
+    if Kind.STRING in (left.kind, right.kind) or Kind.MAPPING in (left.kind, right.kind):
+        return frame.graph.foreign(node)
+    if name in ("add", "mul") and Kind.SEQUENCE in (left.kind, right.kind):
+        return frame.graph.unknown(node=node)
+    second = {"pow": "exponent"}.get(name, "other")
+    return apply(name, {"input": left, second: right}, node, frame)
+
+
+def _constant(node: ast.Constant, frame: Frame) -> Value:
+    value = frame.graph.constant(node.value, node)
+    value.module = frame.module
+    return value
+
+
+def _name(node: ast.Name, frame: Frame) -> Value:
+    return lookup.name(node, frame)
+
+
+def _attribute(node: ast.Attribute, frame: Frame) -> Value:
+    return lookup.attribute(evaluate(node.value, frame), node.attr, node, frame)
+
+
+def _binop(node: ast.BinOp, frame: Frame) -> Value:
+    return binary(type(node.op), evaluate(node.left, frame), evaluate(node.right, frame), node, frame)
+
+
+def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
+    operand = evaluate(node.operand, frame)
+    if isinstance(node.op, ast.UAdd):
+        return operand
+    if isinstance(node.op, ast.USub):
+        return apply("neg", {"input": operand}, node, frame)
+    if isinstance(node.op, ast.Not) and operand.op == "const":
+        return frame.graph.constant(not operand.data, node)
+    return apply("logical_not", {"input": operand}, node, frame)
+
+
+def _compare(node: ast.Compare, frame: Frame) -> Value:
+    left = evaluate(node.left, frame)
+    parts: list[Value] = []
+    for operator, comparator in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(comparator, frame)
+        name = _COMPARE.get(type(operator))
+        if name is not None:
+            parts.append(apply(name, {"input": left, "other": right}, node, frame))
+        else:
+            parts.append(_identity(operator, left, right, node, frame))
+        left = right
+    result = parts[0]
+    for part in parts[1:]:
+        result = apply("logical_and", {"input": result, "other": part}, node, frame)
+    return result
+
+
+def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare, frame: Frame) -> Value:
+    """`is`, `is not`, `in`, `not in`: decided where both sides are known."""
+    if isinstance(operator, ast.Is | ast.IsNot):
+        if right.op == "const" and left.op == "const" and not left.assumed:
+            same = left.data is right.data
+            return frame.graph.constant(same == isinstance(operator, ast.Is), node)
+        known = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.op not in (
+            "phi",
+            "unknown",
+            "param",
+            "const",
+        )
+        if right.kind is Kind.NONE and known:
+            return frame.graph.constant(isinstance(operator, ast.IsNot), node)
+        key = frame.graph.key("is", left.key, right.key)
+        test = Value(
+            "python.is", key, Kind.NUMBER, {"input": left, "other": right}, Interval(0, 1), node=node
+        )
+        return test if isinstance(operator, ast.Is) else apply("logical_not", {"input": test}, node, frame)
+    return Value("contains", frame.graph.fresh(), Kind.NUMBER, {}, Interval(0, 1, integral=True), node=node)
+
+
+def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
+    """`a and b`: b is evaluated where a holds."""
+    is_and = isinstance(node.op, ast.And)
+    saved = frame.state
+    frame.state = saved.copy()
+    values = []
+    for operand in node.values:
+        value = evaluate(operand, frame)
+        values.append(value)
+        assume(value, is_and, frame.state)
+    inner = frame.state
+    frame.state = saved
+    saved.names.update({k: v for k, v in inner.names.items() if k not in saved.names})
+    result = values[0]
+    kinds = {v.kind for v in values}
+    if not is_and and kinds & {
+        Kind.TENSOR,
+        Kind.LAYER,
+        Kind.INSTANCE,
+        Kind.FUNCTION,
+        Kind.CLASS,
+        Kind.MAPPING,
+    }:
+        return join(frame.graph, values)
+    for value in values[1:]:
+        name = "python.and" if is_and else "python.or"
+        key = frame.graph.key(name, result.key, value.key)
+        interval = value.interval.join(result.interval)
+        result = Value(name, key, Kind.UNKNOWN, {"input": result, "other": value}, interval, node=node)
+    return result
+
+
+def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
+    test = evaluate(node.test, frame)
+    if test.op == "const" and not test.assumed:
+        return evaluate(node.body if test.data else node.orelse, frame)
+    saved = frame.state
+    frame.state = saved.copy()
+    assume(test, True, frame.state)
+    body = evaluate(node.body, frame)
+    body = lookup.narrowed(body, frame)
+    after_body = frame.state
+    frame.state = saved.copy()
+    assume(test, False, frame.state)
+    orelse = lookup.narrowed(evaluate(node.orelse, frame), frame)
+    frame.state = merge(frame.graph, after_body, frame.state)
+    return join(frame.graph, [body, orelse])
+
+
+def _subscript(node: ast.Subscript, frame: Frame) -> Value:
+    base = evaluate(node.value, frame)
+    index = evaluate(node.slice, frame)
+    return subscript(base, index, node, frame)
+
+
+def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
+    """`base[index]`: an element of a sequence, a selection of a tensor, a shape's size."""
+    constant = index.constant()
+    if (
+        base.kind is Kind.SEQUENCE
+        and isinstance(constant, int)
+        and -len(base.data) <= constant < len(base.data)
+    ):
+        element: Value = base.data[constant]
+        return element
+    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant in base.data:
+        found: Value = base.data[constant]
+        return found
+    if base.op == "shape":
+        return size_of(base.operands["input"], node, frame)
+    if base.kind in (Kind.STRING, Kind.FOREIGN):
+        return frame.graph.foreign(node)
+    if base.kind is Kind.LAYER:
+        return calls.layer_element(base, constant, frame)
+    if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
+        stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
+        if stored is not None:
+            return stored
+        if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
+            key = frame.graph.key("item", base.key, index.key)
+            return lookup.hinted(
+                Value("item", key, node=node, module=frame.module, name=str(index.data)), frame
+            )
+        selected = lookup.narrowed_value(base, narrowed_by(index, True, base, frame), frame)
+        return apply("index", {"input": selected, "index": index}, node, frame)
+    return frame.graph.unknown(node=node)
+
+
+def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
+    """A tensor's size: at least 1, unless the tensor is a selection that can be empty."""
+    selected = tensor.op in ("masked_select", "nonzero") or (
+        tensor.op == "index" and tensor.operands["index"].dtype == "bool"
+    )
+    low = 0.0 if selected and tensor.key not in frame.state.nonempty else 1.0
+    key = frame.graph.key("size_at", tensor.key, ast.dump(node))
+    zero = Ground.EXACT if low == 0.0 else Ground.NONE
+    interval = Interval(low, math.inf, hi_open=True, integral=True)
+    return Value(
+        "size",
+        key,
+        Kind.NUMBER,
+        {"input": tensor},
+        interval,
+        zero,
+        Ground.EXACT,
+        node=node,
+        module=frame.module,
+    )
+
+
+def _slice(node: ast.Slice, frame: Frame) -> Value:
+    parts = [evaluate(part, frame) for part in (node.lower, node.upper, node.step)]
+    key = frame.graph.key("slice", *(p.key for p in parts))
+    return Value("slice", key, Kind.FOREIGN, node=node, data=tuple(parts))
+
+
+def _sequence(node: ast.Tuple | ast.List, frame: Frame) -> Value:
+    elements: list[Value] = []
+    for element in node.elts:
+        value = evaluate(element.value if isinstance(element, ast.Starred) else element, frame)
+        if isinstance(element, ast.Starred):
+            if value.kind is not Kind.SEQUENCE:
+                return frame.graph.unknown(node=node)
+            elements.extend(value.data)
+        else:
+            elements.append(value)
+    result = frame.graph.sequence(elements, node)
+    if isinstance(node, ast.List):
+        result.key = frame.graph.fresh()  # a list can grow
+        result.name = "list"
+    return result
+
+
+def _dict(node: ast.Dict, frame: Frame) -> Value:
+    data: dict[Any, Value] = {}
+    for key, item in zip(node.keys, node.values, strict=True):
+        value = evaluate(item, frame)
+        name = evaluate(key, frame).constant() if key is not None else None
+        if isinstance(name, str | int):
+            data[name] = value
+    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)
+
+
+def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+    """A list of unknown length; the element is evaluated once."""
+    saved = frame.state
+    frame.state = saved.copy()
+    filtered = _bind_generators(node.generators, frame)
+    element = evaluate(node.elt, frame)
+    frame.state = saved
+    key = frame.graph.key("list_of", element.key, id(node))
+    return Value(
+        "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
+        zero=Ground.EXACT if filtered else Ground.COINCIDENCE,
+    )  # fmt: skip
+
+
+def _dictcomp(node: ast.DictComp, frame: Frame) -> Value:
+    saved = frame.state
+    frame.state = saved.copy()
+    _bind_generators(node.generators, frame)
+    evaluate(node.key, frame)
+    evaluate(node.value, frame)
+    frame.state = saved
+    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node)
+
+
+def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
+    filtered = False
+    for generator in generators:
+        iterable = evaluate(generator.iter, frame)
+        lookup.bind(generator.target, calls.element_of(iterable, generator.target, frame), frame)
+        for test in generator.ifs:
+            assume(evaluate(test, frame), True, frame.state)
+            filtered = True
+        filtered = filtered or (iterable.op == "list_of" and iterable.zero is Ground.EXACT)
+    return filtered
+
+
+def _lambda(node: ast.Lambda, frame: Frame) -> Value:
+    return lookup.function_value(node, frame)
+
+
+def _named(node: ast.NamedExpr, frame: Frame) -> Value:
+    value = evaluate(node.value, frame)
+    lookup.bind(node.target, value, frame)
+    return value
+
+
+def _inner(node: ast.Await | ast.Starred | ast.YieldFrom, frame: Frame) -> Value:
+    return evaluate(node.value, frame)
+
+
+def _yield(node: ast.Yield, frame: Frame) -> Value:
+    evaluate(node.value, frame)
+    return frame.graph.unknown(node=node)
+
+
+def _string(node: ast.JoinedStr, frame: Frame) -> Value:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            evaluate(part.value, frame)
+    return Value("text", frame.graph.fresh(), Kind.STRING, node=node)
+
+
+_HANDLERS: dict[type[ast.expr], Callable[[Any, Frame], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.BinOp: _binop,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolop,
+    ast.IfExp: _ifexp,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _dictcomp,
+    ast.Lambda: _lambda,
+    ast.NamedExpr: _named,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+    ast.YieldFrom: _inner,
+    ast.Yield: _yield,
+    ast.JoinedStr: _string,
+    ast.Call: calls.evaluate_call,
+}

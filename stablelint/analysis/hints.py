@@ -1,0 +1,57 @@
+"""What a name tells of a value about which nothing else is known.
+
+A name is evidence of what the author means, never a proof: hints raise how well founded a critical point is, and
+they discharge nothing but a stabilising constant that is called one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from stablelint.analysis.value import Ground
+from stablelint.numerics.interval import TOP, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A likely range, and how well founded its critical points are."""
+
+    interval: Interval
+    zero: Ground = Ground.NONE
+    ends: Ground = Ground.NONE
+    guard: str | None = None
+
+
+_SMALL = Hint(Interval(0.0, 1.0, lo_open=True), guard="eps")
+_MASK = Hint(Interval(0.0, 1.0), Ground.EXACT, Ground.EXACT)
+_LOGARITHM = Hint(TOP, Ground.NONE, Ground.EXACT)
+_PROBABILITY = Hint(Interval(0.0, 1.0), Ground.SATURATION, Ground.SATURATION)
+_SCALE = Hint(Interval(0.0, math.inf, hi_open=True), Ground.COINCIDENCE, Ground.NONE)
+
+_HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
+    (re.compile(r"(^|_)(eps|epsilon|jitter|tiny|fuzz)(_|\d|$)|^smooth(ing)?(_nr|_dr)?$", re.I), _SMALL),
+    (re.compile(r"(^|_)(attn_|attention_|pad_|padding_|loss_|valid_|key_padding_)?masks?$", re.I), _MASK),
+    (
+        re.compile(
+            r"(^|_)(log_?(std|var|sigma|scale|alpha|temperature|variance|stddev|vars|stds|stdev)|logit_scale)s?$"
+        ),
+        _LOGARITHM,
+    ),
+    (re.compile(r"^(probs?|probabilities|probas?)$|_(probs|probabilities)$", re.I), _PROBABILITY),
+    (re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I), _SCALE),
+)
+_NOT_A_MASK = re.compile(r"^(un|de|num_|n_|use_|has_|is_)", re.I)
+
+
+def hint(name: str) -> Hint | None:
+    """What the name says, if anything."""
+    for pattern, found in _HINTS:
+        if pattern.search(name):
+            if found is _MASK and _NOT_A_MASK.search(name):
+                return None
+            if found in (_PROBABILITY, _SCALE) and "log" in name.lower():
+                return None
+            return found
+    return None

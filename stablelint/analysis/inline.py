@@ -1,0 +1,189 @@
+"""Calls of functions whose source was read: the body is interpreted with the arguments' values.
+
+What a call yields is remembered by function and argument keys; depth and a budget of statements bound the work, and
+past them a result is unknown, never wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.modules import FunctionInfo
+from stablelint.analysis.state import Frame, State
+from stablelint.analysis.value import Kind, Value, join
+
+MAX_DEPTH = 6
+
+
+def call_function(
+    function: FunctionInfo,
+    arguments: dict[str, Value] | list[Value],
+    receiver: Value | None,
+    node: ast.AST,
+    frame: Frame,
+    keywords: dict[str, Value] | None = None,
+) -> Value:
+    """The value of calling a function with positional and keyword arguments."""
+    positional = arguments if isinstance(arguments, list) else []
+    named = dict(arguments) if isinstance(arguments, dict) else {}
+    named.update(keywords or {})
+    bound = bind_arguments(function, positional, named, receiver)
+    if bound is None:
+        return frame.graph.unknown(node=node)
+    if frame.reporting:
+        frame.session.calls.setdefault(id(function.node), []).append(bound)
+    memo = (id(function.node), receiver.key if receiver else 0, *_signature(bound))
+    if isinstance(function.closure, Frame):
+        memo = (*memo, *(v.key for v in function.closure.state.names.values()))
+    known = frame.session.memo.get(memo)
+    if known is not None:
+        return known
+    inner = run_function(function, bound, receiver, frame)
+    if inner is None:
+        return frame.graph.unknown(node=node)
+    result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
+    if _is_generator(function.node):
+        result = frame.graph.unknown(node=node)
+    frame.session.memo[memo] = result
+    return result
+
+
+def _signature(bound: dict[str, Value]) -> list[int]:
+    return [v.key for v in bound.values()]
+
+
+def _is_generator(node: ast.AST) -> bool:
+    body = getattr(node, "body", [])
+    return isinstance(body, list) and any(_yields(s) for s in body)
+
+
+def _yields(statement: ast.AST) -> bool:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return False
+    return any(
+        isinstance(n, ast.Yield | ast.YieldFrom) or _yields(n) for n in ast.iter_child_nodes(statement)
+    )
+
+
+def bind_arguments(
+    function: FunctionInfo, positional: list[Value], keywords: dict[str, Value], receiver: Value | None
+) -> dict[str, Value] | None:
+    """Parameter names to values; None where the call does not fit (starred arguments, wrong count)."""
+    arguments = function.node.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    if takes_receiver(function):
+        names = names[1:]
+    if len(positional) > len(names) and arguments.vararg is None:
+        return None
+    bound = dict(zip(names, positional, strict=False))
+    known = {*names, *(a.arg for a in arguments.kwonlyargs)}
+    bound.update({k: v for k, v in keywords.items() if k in known})
+    return bound
+
+
+def takes_receiver(function: FunctionInfo) -> bool:
+    """Whether the first parameter is `self` or `cls`."""
+    return function.owner is not None and not function.has_decorator("staticmethod")
+
+
+def run_function(
+    function: FunctionInfo, arguments: dict[str, Value] | None, receiver: Value | None, frame: Frame
+) -> Frame | None:
+    """Interprets a body quietly; None where depth or budget forbids."""
+    session = frame.session
+    if frame.depth >= MAX_DEPTH or session.budget <= 0 or id(function.node) in session.running:
+        return None
+    inner = enter(function, arguments or {}, receiver, frame)
+    inner.state.gradient = frame.state.gradient and not no_grad(function)
+    inner.state.facts = dict(frame.state.facts)
+    inner.state.attributes = dict(frame.state.attributes)
+    inner.state.nonempty = frame.state.nonempty
+    session.running.append(id(function.node))
+    try:
+        execute_function(function, inner)
+    finally:
+        session.running.pop()
+    return inner
+
+
+def execute_function(function: FunctionInfo, inner: Frame) -> None:
+    """Runs the body of a function or the expression of a lambda."""
+    from stablelint.analysis.expressions import evaluate
+    from stablelint.analysis.statements import execute
+
+    if isinstance(function.node, ast.Lambda):
+        inner.returns.append(evaluate(function.node.body, inner))
+    else:
+        execute(function.node.body, inner)
+
+
+def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:
+    """A frame in which the parameters are bound: to arguments, defaults, or what their names and annotations tell."""
+    closure = function.closure if isinstance(function.closure, Frame) else None
+    inner = Frame(
+        frame.graph,
+        function.module,
+        function,
+        State(),
+        frame.session,
+        frame.depth + 1,
+        receiver=receiver,
+        closure=closure,
+    )
+    signature = function.node.args
+    parameters = [*signature.posonlyargs, *signature.args]
+    if takes_receiver(function) and parameters:
+        inner.state.names[parameters[0].arg] = receiver or frame.graph.unknown("self")
+        parameters = parameters[1:]
+    defaults = dict(zip(reversed([a.arg for a in parameters]), reversed(signature.defaults), strict=False))
+    keyword_defaults = zip((a.arg for a in signature.kwonlyargs), signature.kw_defaults, strict=True)
+    defaults.update({name: default for name, default in keyword_defaults if default is not None})
+    for parameter in (*parameters, *signature.kwonlyargs):
+        value = arguments.get(parameter.arg)
+        inner.state.names[parameter.arg] = value or _parameter(
+            parameter, defaults.get(parameter.arg), inner, frame
+        )
+    for extra in (signature.vararg, signature.kwarg):
+        if extra is not None:
+            inner.state.names[extra.arg] = frame.graph.unknown(extra.arg)
+    return inner
+
+
+def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame: Frame) -> Value:
+    """A parameter nobody has bound: its default (which a caller may override), or unknown."""
+    from stablelint.analysis.classes import quiet_frame
+    from stablelint.analysis.expressions import evaluate
+    from stablelint.analysis.lookup import hinted
+
+    key = frame.graph.key("argument", id(inner.function.node) if inner.function else 0, parameter.arg)
+    kind = annotated_kind(parameter.annotation)
+    value = Value("argument", key, kind, node=parameter, module=inner.module, name=parameter.arg)
+    if default is None:
+        return hinted(value, inner)
+    known = evaluate(default, quiet_frame(inner.module, inner))
+    if known.op == "const" and isinstance(known.data, float | int | str) and not isinstance(known.data, bool):
+        assumed = frame.graph.constant(known.data, parameter)
+        assumed.assumed, assumed.name, assumed.module = True, parameter.arg, inner.module
+        return assumed
+    if known.kind in (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER):
+        return known
+    return hinted(value, inner)
+
+
+def annotated_kind(annotation: ast.expr | None) -> Kind:
+    """What an annotation says a parameter is."""
+    text = ast.unparse(annotation) if annotation is not None else ""
+    text = text.removesuffix(" | None").removeprefix("Optional[").rstrip("]").strip("'\"")
+    last = text.rpartition(".")[2]
+    if last in ("Tensor", "FloatTensor", "LongTensor", "BoolTensor") or text.startswith("torch.Tensor"):
+        return Kind.TENSOR
+    if text in ("int", "float", "bool"):
+        return Kind.NUMBER
+    if last in ("str", "Path", "PathLike", "ndarray", "DataFrame", "bytes") or "ndarray" in text:
+        return Kind.FOREIGN
+    return Kind.UNKNOWN
+
+
+def no_grad(function: FunctionInfo) -> bool:
+    """Whether a decorator switches gradients off."""
+    return function.has_decorator("no_grad", "inference_mode")

@@ -1,0 +1,113 @@
+"""Decides an obligation: proved, violated by known operations, or unguarded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stablelint.analysis.transfer import format_of
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.catalog.contract import Comparison, Contract
+from stablelint.diagnostic import Level, Status
+from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.interval import Interval
+
+_NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
+_LEAVES = frozenset("unknown argument attribute item free".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer to an obligation, and the operand that decides it."""
+
+    status: Status
+    level: Level
+    by: str = ""  # what discharged it
+    operand: str = ""  # the metavariable that may go bad
+    backward_only: bool = False
+    ground: Ground = Ground.NONE
+    failing: str = ""  # the comparison that does not hold
+
+
+def judge(
+    forward: Contract | None,
+    backward: Contract | None,
+    bindings: Mapping[str, Value],
+    ranges: Mapping[str, Interval],
+    gradient: bool,
+) -> Judgement:
+    """Whether the contracts hold for operands in `ranges`."""
+    worst: Judgement | None = None
+    proof = ""
+    for contract, is_backward in ((forward, False), (backward, True)):
+        if contract is None:
+            continue
+        for comparison in contract.comparisons:
+            value = bindings.get(comparison.variable)
+            if value is None:
+                continue
+            fmt = format_of(value)
+            interval = ranges[comparison.variable]
+            if comparison.proved_by(interval, fmt):
+                proof = proof or _proof(value, interval)
+                continue
+            if is_backward and not _differentiable(value, gradient):
+                proof = proof or ("no gradient" if not gradient else "not differentiable")
+                continue
+            found = _failure(comparison, value, interval, fmt, is_backward)
+            if worst is None or found.ground > worst.ground:
+                worst = found
+    if worst is not None:
+        return worst
+    return Judgement(Status.DISCHARGED, Level.POSSIBLE, by=proof or "range")
+
+
+def _proof(value: Value, interval: Interval) -> str:
+    if value.is_constant:
+        return "constant"
+    if interval != value.interval:
+        return "branch"
+    if value.guard:
+        return value.guard
+    if value.kind is Kind.NUMBER and value.interval.integral:
+        return "count"
+    return "range"
+
+
+def _differentiable(value: Value, gradient: bool) -> bool:
+    if not gradient or value.kind is Kind.NUMBER or value.dtype in _NOT_DIFFERENTIABLE:
+        return False
+    seen = value
+    while seen.first is not None and seen.op in ("view", "float", "to", "unsqueeze", "squeeze", "expand", "detach"):
+        if seen.op == "detach":
+            return False
+        seen = seen.first
+    return seen.dtype not in _NOT_DIFFERENTIABLE
+
+
+def _failure(
+    comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat, is_backward: bool
+) -> Judgement:
+    ground = _ground(comparison, value, interval, fmt)
+    known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
+    status = Status.VIOLATED if known and value.op not in _LEAVES else Status.UNGUARDED
+    level = Level.LIKELY if known else Level.POSSIBLE
+    subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
+    failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
+    return Judgement(status, level, "", comparison.variable, is_backward, ground, failing)
+
+
+def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:
+    """How well founded it is that the operand breaks the comparison."""
+    bound = comparison.value(fmt)
+    if comparison.op == "!=" or comparison.absolute:
+        return value.zero if interval.contains(0.0) else Ground.NONE
+    if comparison.op in (">", ">="):
+        ground = Ground.NONE
+        if 0.0 <= bound < 1e-2 and interval.contains(0.0):
+            ground = value.zero
+        if interval.lo < min(bound, 0.0) or (interval.lo <= bound and not interval.lo_open and bound != 0.0):
+            ground = max(ground, value.ends)
+        return ground
+    reaches = interval.hi > bound or (interval.hi == bound and not interval.hi_open)
+    return value.ends if reaches else Ground.NONE

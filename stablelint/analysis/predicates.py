@@ -1,0 +1,170 @@
+"""Evaluates the `where` and `when` predicates of rule pages over a match."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.catalog.predicates import Predicate
+from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
+from stablelint.numerics.interval import Interval
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_HALF = ("float16", "bfloat16")
+
+
+@dataclass(slots=True)
+class Context:
+    """A match with what the path knows of its bindings."""
+
+    root: Value
+    bindings: Mapping[str, Value]
+    ranges: Mapping[str, Interval]
+    autocast: str | None
+    half_shown: bool  # the file shows that it is run in half precision
+
+
+def holds(predicate: Predicate, context: Context) -> bool:
+    """Whether a predicate is satisfied; one over unbound metavariables is left out."""
+    if not predicate.metavariables <= context.bindings.keys():
+        return True
+    return _TABLE[predicate.name](predicate, context) != predicate.negated
+
+
+def _value(predicate: Predicate, context: Context, position: int = 0) -> Value:
+    return context.bindings[str(predicate.args[position])]
+
+
+def _dtype(predicate: Predicate, context: Context) -> bool:
+    dtype = _value(predicate, context).dtype
+    if dtype is None:
+        return False
+    return (dtype == predicate.value) == (predicate.op == "==")
+
+
+def _half(predicate: Predicate, context: Context) -> bool:
+    return _value(predicate, context).dtype in _HALF
+
+
+def maybe_half(value: Value, context: Context) -> bool:
+    """Whether something in the program shows that the value can be half precision."""
+    if value.dtype is not None:
+        return value.dtype in _HALF
+    if value.kind is Kind.NUMBER:
+        return False
+    return context.autocast in _HALF or (context.half_shown and not _upcast(value))
+
+
+def _upcast(value: Value, depth: int = 12) -> bool:
+    if depth == 0:
+        return False
+    if value.dtype in ("float32", "float64") or value.op in ("float", "double"):
+        return True
+    return any(_upcast(v, depth - 1) for v in value.operands.values())
+
+
+def _maybe_half(predicate: Predicate, context: Context) -> bool:
+    return maybe_half(_value(predicate, context), context)
+
+
+def _range(predicate: Predicate, context: Context) -> bool:
+    interval = context.ranges[str(predicate.args[0])]
+    bound = float(predicate.value or 0.0)
+    op = predicate.op or "=="
+    if op in (">", ">="):
+        region = Interval(bound, float("inf"), lo_open=op == ">")
+    elif op in ("<", "<="):
+        region = Interval(float("-inf"), bound, hi_open=op == "<")
+    elif op == "==":
+        return interval.is_point and interval.lo == bound
+    else:
+        return not interval.contains(bound)
+    return interval.subset_of(region)
+
+
+def _nonnegative(predicate: Predicate, context: Context) -> bool:
+    return context.ranges[str(predicate.args[0])].lo >= 0
+
+
+def _reaches(predicate: Predicate, context: Context) -> bool:
+    value = _value(predicate, context)
+    point = float(predicate.args[1])
+    interval = context.ranges[str(predicate.args[0])]
+    if not interval.contains(point):
+        return False
+    return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
+
+
+def _vanishes(predicate: Predicate, context: Context) -> bool:
+    """A positive constant that the other's format rounds to 0 (or to 1 where it is near 1)."""
+    constant, other = _value(predicate, context), _value(predicate, context, 1)
+    number = constant.constant()
+    if not isinstance(number, int | float) or number == 0:
+        return False
+    formats = [FORMATS[other.dtype]] if other.dtype in FORMATS else []
+    if not formats and maybe_half(other, context):
+        formats = [BFLOAT16 if context.autocast == "bfloat16" else FLOAT16]
+    return any(round_to(float(number), f) in (0.0, 1.0) and number != 1 for f in formats)
+
+
+def _literal(predicate: Predicate, context: Context) -> bool:
+    return isinstance(_value(predicate, context).constant(), int | float)
+
+
+def _fractional(predicate: Predicate, context: Context) -> bool:
+    number = _value(predicate, context).constant()
+    return isinstance(number, float) and not number.is_integer()
+
+
+def _same(predicate: Predicate, context: Context) -> bool:
+    return stripped(_value(predicate, context)).key == stripped(_value(predicate, context, 1)).key
+
+
+def _last_dim(predicate: Predicate, context: Context) -> bool:
+    return _value(predicate, context).constant() == -1
+
+
+def _tensor(predicate: Predicate, context: Context) -> bool:
+    return _value(predicate, context).kind in (Kind.TENSOR, Kind.UNKNOWN)
+
+
+def _python(predicate: Predicate, context: Context) -> bool:
+    return _value(predicate, context).kind is Kind.NUMBER
+
+
+def _integral(predicate: Predicate, context: Context) -> bool:
+    value = stripped(_value(predicate, context))
+    return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
+
+
+def _keyword(predicate: Predicate, context: Context) -> bool:
+    return str(predicate.args[0]) in context.root.operands
+
+
+_TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
+    "dtype": _dtype,
+    "half": _half,
+    "maybe_half": _maybe_half,
+    "range": _range,
+    "nonnegative": _nonnegative,
+    "reaches": _reaches,
+    "vanishes": _vanishes,
+    "literal": _literal,
+    "fractional": _fractional,
+    "same": _same,
+    "last_dim": _last_dim,
+    "tensor": _tensor,
+    "python": _python,
+    "integral": _integral,
+    "keyword": _keyword,
+}

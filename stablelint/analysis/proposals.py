@@ -1,0 +1,112 @@
+"""The rewrites that a rule's page offers for a site, over the texts of what the pattern bound."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis import predicates
+from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.sites import Site, encloses
+from stablelint.analysis.value import Value
+from stablelint.catalog.predicates import parse_predicate
+from stablelint.catalog.rule import FixTemplate
+from stablelint.catalog.template import parse_template
+from stablelint.diagnostic import Binding, Proposal, Span
+
+
+def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
+    """The fixes open to a site, best first; and why there is none where the rule has some."""
+    offered: list[Proposal] = []
+    withheld: str | None = None
+    for fix in site.rule.fixes:
+        template = parse_template(fix.replace)
+        missing = template.metavariables - site.match.bindings.keys()
+        if missing and not _are_keywords(template.text, missing):
+            continue
+        if fix.target is not None and fix.target not in site.match.bindings:
+            continue
+        if not all(predicates.holds(parse_predicate(text), site.context) for text in fix.when):
+            continue
+        if not _suits_dtype(fix, site):
+            continue
+        proposal = _proposal(fix, site, module)
+        if isinstance(proposal, Proposal):
+            offered.append(proposal)
+        else:
+            withheld = withheld or proposal
+    return tuple(offered), None if offered else withheld
+
+
+def _are_keywords(text: str, names: frozenset[str]) -> bool:
+    """Whether the template uses these only as keyword arguments, which may be left out."""
+    return all(f"=${name}" in text.replace(" ", "") and f"${name}." not in text for name in names)
+
+
+def _suits_dtype(fix: FixTemplate, site: Site) -> bool:
+    known = {v.dtype for v in site.match.bindings.values() if v.dtype is not None}
+    known &= {"float16", "bfloat16", "float32", "float64"}
+    return (known or {"float32"}) <= set(fix.dtypes)
+
+
+def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | str:
+    """The proposal, or the reason why it is withheld."""
+    if site.match.through and fix.target is None:
+        return "a reshape or cast stands between the operations"
+    target = _target(fix, site, module)
+    if target is None:
+        return "the expression to change stands in another function"
+    node, span = target
+    template = parse_template(fix.replace)
+    bindings: dict[str, Binding] = {}
+    for name in template.metavariables & site.match.bindings.keys():
+        binding = _binding(name, site, node, module)
+        if binding.text is None:
+            return f"`${name}` cannot be written at this place"
+        bindings[name] = binding
+    text = template.bound(bindings.keys())
+    anchor = module.source.span(site.statement) if site.statement is not None else None
+    return Proposal(text, fix.applicability, span, bindings, fix.message, fix.kind, anchor)
+
+
+def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, Span] | None:
+    """The expression that the template replaces: the match's root, or the occurrence of one binding in it."""
+    source = module.source
+    if fix.target is None:
+        return site.node, source.span(site.node)
+    value = site.match.bindings[fix.target]
+    node = value.node
+    within = node is not None and isinstance(node, ast.expr) and value.module is module
+    if within and node is not None and encloses(site.node, node):
+        return node, source.span(node)
+    occurrence = _occurrence(site.texts.get(fix.target), site.node)
+    if occurrence is not None:
+        return occurrence, source.span(occurrence)
+    if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
+        return node, source.span(node)
+    return None
+
+
+def _inside_function(node: ast.AST, site: Site) -> bool:
+    function = site.frame.function
+    return function is None or encloses(function.node, node)
+
+
+def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
+    """The one place in the root at which a name or attribute stands."""
+    if text is None:
+        return None
+    found = [
+        n for n in ast.walk(root) if isinstance(n, ast.Name | ast.Attribute) and ast.unparse(n) == text
+    ]  # fmt: skip
+    return found[0] if found else None
+
+
+def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
+    value: Value = site.match.bindings[name]
+    node = value.node
+    if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
+        return Binding(module.source.segment(node), module.source.span(node), value.dtype)
+    text = site.texts.get(name)
+    occurrence = _occurrence(text, target)
+    span = module.source.span(occurrence) if occurrence is not None else None
+    return Binding(text, span, value.dtype)

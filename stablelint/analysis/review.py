@@ -1,0 +1,144 @@
+"""From sites to findings: one cause, one finding, at the place to change."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from stablelint.analysis.derivation import derivation
+from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.proposals import proposals
+from stablelint.analysis.sequence import sequence_sites
+from stablelint.analysis.sites import Collector, Index, Site
+from stablelint.analysis.value import Value
+from stablelint.catalog.rule import Rule
+from stablelint.diagnostic import Diagnostic, Level, Status
+
+Matcher = Callable[["Review", Rule], Iterable[Site]]
+
+
+@dataclass(slots=True)
+class Review:
+    """What was seen in one function: the material of matchers."""
+
+    module: ModuleInfo
+    collector: Collector
+    index: Index
+
+    @property
+    def sites(self) -> list[Site]:
+        """Sites of pattern rules, in no order."""
+        return list(self.collector.sites.values())
+
+    @property
+    def open(self) -> list[Site]:
+        """Sites that were not discharged."""
+        return [s for s in self.sites if s.judgement.status is not Status.DISCHARGED]
+
+
+def finish(review: Review) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The findings and the discharged obligations of one function."""
+    sites = review.sites
+    for rule in review.index.matchers:
+        sites.extend(_matcher(rule)(review, rule))
+    sites.extend(sequence_sites(review))
+    open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED and s.rule.enabled]
+    kept = _without_shadowed(open_sites)
+    found = [diagnose(site, review) for site in kept]
+    proved = [diagnose(s, review) for s in sites if s.judgement.status is Status.DISCHARGED]
+    return found, proved
+
+
+def _matcher(rule: Rule) -> Matcher:
+    assert rule.matcher is not None
+    module, _, function = rule.matcher.partition(":")
+    found: Matcher = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _without_shadowed(sites: list[Site]) -> list[Site]:
+    """Drops a site that another explains: a rewrite of the whole covers its parts, a cause covers its effects."""
+    kept: list[Site] = []
+    for site in sites:
+        if any(_shadows(other, site) for other in sites if other is not site):
+            continue
+        kept.append(site)
+    return kept
+
+
+def _shadows(other: Site, site: Site) -> bool:
+    outranks = site.rule.code in other.rule.replaces
+    likelier = other.judgement.level is Level.LIKELY or site.judgement.level is Level.POSSIBLE
+    if outranks and (other.node is site.node or _covers(other, site.value)) and likelier:
+        return site.rule.code != other.rule.code
+    if _has_contract(site) and not _has_contract(other) and other.node is not site.node and _covers(other, site.value):
+        return likelier
+    return _has_contract(site) and _has_contract(other) and likelier and _is_effect(site, other)
+
+
+def _has_contract(site: Site) -> bool:
+    return site.rule.forward is not None or site.rule.backward is not None
+
+
+def _covers(site: Site, value: Value) -> bool:
+    return any(value is c or (value.key == c.key and value.node is c.node) for c in site.match.covered)
+
+
+def _is_effect(site: Site, cause: Site) -> bool:
+    """Whether the site's operand goes bad only because the cause's does: x / sqrt(v) where sqrt(v) is flagged."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    depth = 0
+    while operand is not None and depth < 6:
+        if operand.node is cause.value.node and operand.key == cause.value.key:
+            return True
+        passes = operand.op in ("sqrt", "view", "unsqueeze", "squeeze", "expand", "float", "to", "index", "mul", "sum", "mean")
+        operand = operand.first if passes else None
+        depth += 1
+    return False
+
+
+def diagnose(site: Site, review: Review) -> Diagnostic:
+    """The finding as it is reported."""
+    source = site.frame.module.source
+    rule, judgement = site.rule, site.judgement
+    found = judgement.status is not Status.DISCHARGED
+    diagnostic = Diagnostic(
+        rule.code,
+        rule.name,
+        source.filename,
+        source.span(site.node),
+        _message(site),
+        rule.severity,
+        judgement.status,
+        judgement.level,
+        source.segment(site.node),
+        derivation(site, source.filename) if found else (),
+        discharged_by=judgement.by or None,
+        url=rule.url,
+    )
+    if not found:
+        return diagnostic
+    offered, withheld = proposals(site, review.module)
+    return replace(diagnostic, proposals=offered, fix_withheld=withheld)
+
+
+def _message(site: Site) -> str:
+    text = site.message or site.rule.message or site.rule.summary
+    for name, bound in site.texts.items():
+        text = text.replace(f"${name}", bound or "the operand")
+    operand = site.match.bindings.get(site.judgement.operand)
+    if operand is None or not site.judgement.failing:
+        return text
+    where = site.texts.get(site.judgement.operand)
+    subject = f"`{where}`" if where and len(where) <= 40 and "\n" not in where else "the operand"
+    known = site.ranges.get(site.judgement.operand)
+    place = f"{subject} lies in {known}" if known is not None and site.judgement.ground else f"the range of {subject} is unknown"
+    tail = "; the gradient is not finite there" if site.judgement.backward_only else ""
+    return f"{text}: {place}{tail}"
+
+
+def enclosing_statement(site: Site) -> ast.stmt | None:
+    """The simple statement in which the site stands."""
+    return site.statement

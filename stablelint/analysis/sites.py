@@ -1,0 +1,195 @@
+"""Collects the places at which a rule speaks, while the analysis runs over a function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from stablelint.analysis import predicates
+from stablelint.analysis.judge import Judgement, judge
+from stablelint.analysis.pattern import Match, Shape, compile_pattern, match
+from stablelint.analysis.predicates import Context
+from stablelint.analysis.state import Frame
+from stablelint.analysis.value import Value
+from stablelint.catalog import contract
+from stablelint.catalog.catalog import Catalog
+from stablelint.catalog.predicates import parse_predicate
+from stablelint.catalog.rule import Rule
+from stablelint.diagnostic import Level, Status
+from stablelint.numerics.interval import Interval
+
+
+@dataclass(slots=True)
+class Site:
+    """A rule's pattern met at an expression."""
+
+    rule: Rule
+    value: Value
+    match: Match
+    judgement: Judgement
+    frame: Frame
+    ranges: Mapping[str, Interval]
+    context: Context
+    texts: dict[str, str | None] = field(default_factory=dict)
+    statement: ast.stmt | None = None
+    gradient: bool = True
+    message: str | None = None
+    anchor: ast.AST | None = None  # where the finding is shown, where that is not the root of the match
+
+    @property
+    def node(self) -> ast.AST:
+        """The expression (or statement) the finding is about."""
+        node = self.anchor or self.value.node
+        assert node is not None
+        return node
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The patterns of a catalog by the operation at their root, and the rules that no root finds."""
+
+    by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
+    sequences: tuple[tuple[Rule, Shape], ...]
+    matchers: tuple[Rule, ...]
+
+
+def index_of(catalog: Catalog) -> Index:
+    """The compiled patterns of a catalog; compiled once."""
+    return _index(catalog.digest, _Held(catalog))
+
+
+class _Held:
+    """Lets a catalog be an argument of a cached function whose key is its digest."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=8)
+def _index(digest: str, held: _Held) -> Index:
+    by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
+    sequences: list[tuple[Rule, Shape]] = []
+    for rule in held.catalog.rules.values():
+        if rule.matcher is not None:
+            continue
+        for text in rule.patterns:
+            shape = compile_pattern(text)
+            if shape.is_sequence:
+                sequences.append((rule, shape))
+            else:
+                by_operation.setdefault(shape.operation, []).append((rule, shape))
+    matchers = tuple(rule for rule in held.catalog.rules.values() if rule.matcher is not None)
+    return Index({op: tuple(v) for op, v in by_operation.items()}, tuple(sequences), matchers)
+
+
+class Collector:
+    """Receives every operation of a reporting frame and keeps the sites among them."""
+
+    def __init__(self, index: Index, half_shown: bool) -> None:
+        self._index = index
+        self._half_shown = half_shown
+        self.sites: dict[tuple[str, int], Site] = {}
+        self.observed: list[tuple[Value, Frame]] = []
+        self.gradients: dict[int, bool] = {}
+        self.statements: dict[int, ast.stmt | None] = {}
+
+    def observe(self, value: Value, frame: Frame) -> None:
+        """Matches one operation against the rules whose patterns have it at the root."""
+        self.observed.append((value, frame))
+        self.gradients[id(value)] = frame.state.gradient
+        self.statements[id(value)] = frame.statement
+        candidates = self._index.by_operation.get(value.op)
+        if candidates is None or value.node is None or not hasattr(value.node, "lineno"):
+            return
+        for rule, shape in candidates:
+            root = shape.roots[0]
+            found = Match()
+            if root is not None and match(root, value, found, shape.optional):
+                self._keep(rule, shape, value, found, frame)
+
+    def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
+        """What predicates may ask about a match."""
+        ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
+        return Context(value, bindings, ranges, frame.state.autocast, self._half_shown)
+
+    def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
+        context = self.context(value, found.bindings, frame)
+        if not all(predicates.holds(parse_predicate(text), context) for text in rule.where):
+            return
+        judgement = self._judge(rule, found, context, frame)
+        if judgement is None:
+            return
+        key = (rule.code, id(value.node))
+        known = self.sites.get(key)
+        if known is not None and _rank(known.judgement) >= _rank(judgement):
+            return
+        texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
+        self.sites[key] = Site(
+            rule, value, found, judgement, frame, context.ranges, context, texts, frame.statement, frame.state.gradient
+        )
+
+    def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement | None:
+        if rule.forward is None and rule.backward is None:
+            return Judgement(Status.VIOLATED, Level.LIKELY)
+        forward = contract.parse(rule.forward) if rule.forward else None
+        backward = contract.parse(rule.backward) if rule.backward else None
+        spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
+        if not spoken & found.bindings.keys():
+            return None
+        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient)
+
+
+def _rank(judgement: Judgement) -> tuple[int, int]:
+    order = {Status.DISCHARGED: 0, Status.UNGUARDED: 1, Status.VIOLATED: 2}
+    return (1 if judgement.level is Level.LIKELY else 0, order[judgement.status])
+
+
+def text_at(value: Value, root: Value, frame: Frame) -> str | None:
+    """Python that yields `value` when it is evaluated where `root` stands; None where there is none."""
+    source = frame.module.source
+    if value.node is not None and value.module is frame.module and isinstance(value.node, ast.expr):
+        if root.node is not None and encloses(root.node, value.node):
+            return source.segment(value.node)
+    for name, held in frame.state.names.items():
+        if held.key == value.key:
+            return name
+    for (base, attr), held in frame.state.attributes.items():
+        if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
+            return f"self.{attr}"
+    if value.is_constant and isinstance(value.data, int | float) and not isinstance(value.data, bool):
+        return repr(value.data)
+    if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):
+        return None
+    return source.segment(value.node) if _still_valid(value.node, root, frame) else None
+
+
+def encloses(outer: ast.AST, inner: ast.AST) -> bool:
+    """Whether `inner` stands within `outer` in the text."""
+    start = (outer.lineno, outer.col_offset) <= (inner.lineno, inner.col_offset)  # type: ignore[attr-defined]
+    end = (inner.end_lineno, inner.end_col_offset) <= (outer.end_lineno, outer.end_col_offset)  # type: ignore[attr-defined]
+    return bool(start and end)
+
+
+def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
+    """Whether the names in an earlier expression mean the same at the root: nothing between rebinds them."""
+    if frame.function is None or root.node is None or isinstance(frame.function.node, ast.Lambda):
+        return False
+    if not encloses(frame.function.node, node):
+        return False
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    if any(isinstance(n, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for n in ast.walk(node)):
+        return False  # it would be computed twice
+    first, last = node.lineno, root.node.lineno  # type: ignore[attr-defined]
+    for inner in ast.walk(frame.function.node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
+            if first <= inner.lineno <= last:
+                return False
+    return True

@@ -1,0 +1,130 @@
+"""What holds at a point of a program: names, facts that branches established, and the context managers entered."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.value import Graph, Ground, Value, join
+from stablelint.numerics.interval import Interval
+
+if TYPE_CHECKING:
+    from stablelint.analysis.modules import FunctionInfo, ModuleInfo, Project
+
+
+@dataclass(slots=True)
+class State:
+    """Names, refinements and modes along one path."""
+
+    names: dict[str, Value] = field(default_factory=dict)
+    attributes: dict[tuple[int, str], Value] = field(default_factory=dict)
+    facts: dict[int, Interval] = field(default_factory=dict)  # by value key
+    nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
+    gradient: bool = True
+    autocast: str | None = None
+    dead: bool = False
+
+    def copy(self) -> State:
+        """An independent copy, for another path."""
+        return State(
+            dict(self.names),
+            dict(self.attributes),
+            dict(self.facts),
+            self.nonempty,
+            self.gradient,
+            self.autocast,
+            self.dead,
+        )
+
+    def effective(self, value: Value) -> Interval:
+        """The value's interval, narrowed by what the path has tested."""
+        fact = self.facts.get(value.key)
+        if fact is None:
+            return value.interval
+        return value.interval.meet(fact) or value.interval
+
+    def learn(self, value: Value, interval: Interval) -> None:
+        """Records that `value` lies in `interval` from here on."""
+        known = self.facts.get(value.key)
+        met = known.meet(interval) if known is not None else interval
+        self.facts[value.key] = met or interval
+
+
+def merge(graph: Graph, left: State, right: State) -> State:
+    """What holds where two paths meet."""
+    if left.dead:
+        return right
+    if right.dead:
+        return left
+    merged = State(gradient=left.gradient, autocast=left.autocast)
+    for name in left.names.keys() | right.names.keys():
+        a, b = left.names.get(name), right.names.get(name)
+        merged.names[name] = _meet_paths(graph, left, a, right, b)
+    for place in left.attributes.keys() | right.attributes.keys():
+        one, two = left.attributes.get(place), right.attributes.get(place)
+        if one is not None and two is not None:
+            merged.attributes[place] = _meet_paths(graph, left, one, right, two)
+        elif one is not None or two is not None:
+            merged.attributes[place] = graph.unknown(place[1])
+    for key in left.facts.keys() & right.facts.keys():
+        merged.facts[key] = left.facts[key].join(right.facts[key])
+    merged.nonempty = left.nonempty & right.nonempty
+    return merged
+
+
+def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value | None) -> Value:
+    if a is None or b is None:
+        known = a if a is not None else b
+        assert known is not None
+        return known  # the other path did not bind it: using it there would be a NameError
+    if a is b or a.key == b.key:
+        return a
+    return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)])
+
+
+def _narrowed(graph: Graph, state: State, value: Value) -> Value:
+    """The value with the path's facts made its own, so that a join keeps them."""
+    interval = state.effective(value)
+    if interval == value.interval:
+        return value
+    zero = value.zero if interval.contains(0.0) else Ground.NONE
+    return Value(
+        value.op, graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
+        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, value.guard or "branch",
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Frame:
+    """The interpretation of one function body (or module body)."""
+
+    graph: Graph
+    module: ModuleInfo
+    function: FunctionInfo | None
+    state: State
+    session: Session
+    depth: int = 0
+    reporting: bool = False
+    receiver: Value | None = None
+    closure: Frame | None = None
+    returns: list[Value] = field(default_factory=list)
+    breaks: list[State] = field(default_factory=list)
+    loop_depth: int = 0
+    statement: ast.stmt | None = None
+
+
+@dataclass(slots=True)
+class Session:
+    """What one run over one file shares among its frames."""
+
+    observe: Callable[[Value, Frame], None]  # called for each operation of a reporting frame
+    project: Project
+    calls: dict[int, list[dict[str, Value]]] = field(
+        default_factory=dict
+    )  # arguments seen, by function node id
+    memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
+    running: list[int] = field(default_factory=list)  # function node ids on the stack
+    budget: int = 0  # statements that calls may still interpret for the present root
+    events: list[tuple[Value, Frame]] = field(default_factory=list)  # calls in order, for sequence rules

@@ -1,0 +1,299 @@
+"""Interprets statements: assignments, branches, loops, and the ways out of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stablelint.analysis.calls import element_of
+from stablelint.analysis.conditions import assume
+from stablelint.analysis.expressions import binary, evaluate
+from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
+from stablelint.analysis.modules import class_of
+from stablelint.analysis.state import Frame, State, merge
+from stablelint.analysis.value import Kind, Value, join
+from stablelint.syntax.names import imported_names
+
+_MAX_NESTED_LOOPS = 2
+
+
+def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
+    """Runs statements until one of them leaves."""
+    for statement in body:
+        if frame.state.dead:
+            return
+        if not frame.reporting:
+            frame.session.budget -= 1
+            if frame.session.budget <= 0:
+                frame.state.dead = True
+                frame.returns.append(frame.graph.unknown())
+                return
+        handler = _HANDLERS.get(type(statement))
+        if handler is not None:
+            previous, frame.statement = frame.statement, statement
+            handler(statement, frame)
+            frame.statement = previous
+
+
+def _expression(node: ast.Expr, frame: Frame) -> None:
+    evaluate(node.value, frame)
+
+
+def _assign(node: ast.Assign, frame: Frame) -> None:
+    value = evaluate(node.value, frame)
+    for target in node.targets:
+        bind(target, value, frame)
+
+
+def _annotated(node: ast.AnnAssign, frame: Frame) -> None:
+    if node.value is not None:
+        bind(node.target, evaluate(node.value, frame), frame)
+
+
+def _augmented(node: ast.AugAssign, frame: Frame) -> None:
+    current = evaluate(_load(node.target), frame)
+    value = binary(type(node.op), current, evaluate(node.value, frame), node, frame)
+    if current.op == "list_of" or current.kind is Kind.SEQUENCE:
+        value = Value("list_of", frame.graph.fresh(), Kind.UNKNOWN, node=node, module=frame.module)
+    bind(node.target, value, frame)
+
+
+def _load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    if isinstance(target, ast.Attribute):
+        return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    if isinstance(target, ast.Subscript):
+        return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    return target
+
+
+def _return(node: ast.Return, frame: Frame) -> None:
+    value = evaluate(node.value, frame)
+    frame.returns.append(narrowed(value, frame))
+    frame.state.dead = True
+
+
+def _leave(node: ast.stmt, frame: Frame) -> None:
+    if isinstance(node, ast.Raise) and node.exc is not None:
+        evaluate(node.exc, frame)
+    elif isinstance(node, ast.Break | ast.Continue):
+        frame.breaks.append(frame.state.copy())
+    frame.state.dead = True
+
+
+def _if(node: ast.If, frame: Frame) -> None:
+    test = evaluate(node.test, frame)
+    decided = test.op == "const" and not test.assumed
+    if decided:
+        execute(node.body if test.data else node.orelse, frame)
+        return
+    before = frame.state
+    taken = before.copy()
+    assume(test, True, taken)
+    frame.state = taken
+    execute(node.body, frame)
+    after_body = frame.state
+    frame.state = before
+    assume(test, False, frame.state)
+    execute(node.orelse, frame)
+    frame.state = merge(frame.graph, after_body, frame.state)
+
+
+def _for(node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    iterable = evaluate(node.iter, frame)
+
+    def enter() -> None:
+        bind(node.target, element_of(iterable, node.target, frame), frame)
+
+    _loop(node.body, enter, frame)
+    execute(node.orelse, frame)
+
+
+def _while(node: ast.While, frame: Frame) -> None:
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+
+    def enter() -> None:
+        assume(evaluate(node.test, frame), True, frame.state)
+
+    _loop(node.body, enter, frame)
+    if not endless:
+        assume(evaluate(node.test, frame), False, frame.state)
+    execute(node.orelse, frame)
+
+
+def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None:
+    """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report."""
+    before = frame.state.copy()
+    saved_breaks, frame.breaks = frame.breaks, []
+    frame.loop_depth += 1
+    reporting = frame.reporting
+    changed = _assigned_names(body)
+    if frame.loop_depth <= _MAX_NESTED_LOOPS:
+        frame.reporting = False
+        returns = len(frame.returns)
+        frame.session.budget += 200 if reporting else 0
+        enter()
+        execute(body, frame)
+        del frame.returns[returns:]
+        frame.reporting = reporting
+        for state in frame.breaks:
+            frame.state = merge(frame.graph, frame.state, state)
+        frame.state.dead = False
+        frame.breaks = []
+        frame.state = _widened(before, frame.state, changed, frame)
+    else:
+        for name in changed:
+            frame.state.names[name] = frame.graph.unknown(name)
+    settled = frame.state.copy()
+    enter()
+    execute(body, frame)
+    for state in frame.breaks:
+        frame.state = merge(frame.graph, frame.state, state)
+    frame.state.dead = False
+    frame.state = merge(frame.graph, settled, frame.state)
+    frame.breaks = saved_breaks
+    frame.loop_depth -= 1
+
+
+def _assigned_names(body: list[ast.stmt]) -> set[str]:
+    return {
+        n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }  # fmt: skip
+
+
+def _widened(before: State, after: State, changed: set[str], frame: Frame) -> State:
+    """The state at the head of a loop: what a turn changes is widened."""
+    head = before.copy()
+    for name in changed:
+        old, new = before.names.get(name), after.names.get(name)
+        if old is None or new is None:
+            continue
+        if old.key == new.key:
+            continue
+        joined = join(frame.graph, [old, new])
+        if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+            joined = Value(
+                "phi", frame.graph.fresh(), joined.kind, {"before": old, "turn": new}, old.interval.widen(joined.interval),
+                joined.zero, joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
+            )  # fmt: skip
+        head.names[name] = joined
+        head.facts.pop(old.key, None)
+    for place, value in after.attributes.items():
+        if place in before.attributes and before.attributes[place].key != value.key:
+            head.attributes[place] = join(frame.graph, [before.attributes[place], value])
+    return head
+
+
+def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+    saved = (frame.state.gradient, frame.state.autocast)
+    for item in node.items:
+        context = evaluate(item.context_expr, frame)
+        if item.optional_vars is not None:
+            bind(item.optional_vars, context, frame)
+        _enter_context(item.context_expr, context, frame)
+    execute(node.body, frame)
+    frame.state.gradient, frame.state.autocast = saved
+
+
+def _enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
+    name = _called_name(node)
+    if name in ("no_grad", "inference_mode"):
+        frame.state.gradient = False
+    elif name == "enable_grad":
+        frame.state.gradient = True
+    elif name == "autocast":
+        enabled = context.operands.get("enabled")
+        off = enabled is not None and enabled.constant() is False
+        dtypes = [v.dtype for v in context.operands.values() if v.dtype is not None]
+        frame.state.autocast = None if off else (dtypes[0] if dtypes else "float16")
+
+
+def _called_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _try(node: ast.Try, frame: Frame) -> None:
+    before = frame.state.copy()
+    execute(node.body, frame)
+    execute(node.orelse, frame)
+    after = frame.state
+    for handler in node.handlers:
+        frame.state = before.copy()
+        if handler.name:
+            frame.state.names[handler.name] = frame.graph.foreign(handler)
+        execute(handler.body, frame)
+        after = merge(frame.graph, after, frame.state)
+    frame.state = after
+    dead, frame.state.dead = frame.state.dead, False
+    execute(node.finalbody, frame)
+    frame.state.dead = frame.state.dead or dead
+
+
+def _assert(node: ast.Assert, frame: Frame) -> None:
+    assume(evaluate(node.test, frame), True, frame.state)
+
+
+def _delete(node: ast.Delete, frame: Frame) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.state.names.pop(target.id, None)
+
+
+def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
+    for local, qualified in imported_names(node, frame.module.package):
+        frame.state.names[local] = namespace(qualified, frame)
+
+
+def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
+    if frame.function is None and node.name in frame.module.functions:
+        return  # a module-level function: found by its name, wherever it stands
+    frame.state.names[node.name] = function_value(node, frame)
+
+
+def _class(node: ast.ClassDef, frame: Frame) -> None:
+    if frame.function is None and node.name in frame.module.classes:
+        return
+    frame.state.names[node.name] = class_value(class_of(node, frame.module), frame)
+
+
+def _match(node: ast.Match, frame: Frame) -> None:
+    evaluate(node.subject, frame)
+    before = frame.state.copy()
+    after: State | None = None
+    for case in node.cases:
+        frame.state = before.copy()
+        execute(case.body, frame)
+        after = frame.state if after is None else merge(frame.graph, after, frame.state)
+    frame.state = merge(frame.graph, after, before) if after is not None else before
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Any, Frame], None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.Raise: _leave,
+    ast.Break: _leave,
+    ast.Continue: _leave,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.Assert: _assert,
+    ast.Delete: _delete,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Match: _match,
+}

@@ -1,0 +1,50 @@
+"""Import statements and what the names they bind stand for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, str]]:
+    """Yields (local name, qualified name) for each name that an import binds.
+
+    `package` is the dotted package that holds the file; relative imports resolve against it.
+    """
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            if alias.asname:
+                yield alias.asname, alias.name
+            else:
+                root = alias.name.partition(".")[0]
+                yield root, root
+        return
+    base = statement.module or ""
+    if statement.level:
+        parents = package.split(".") if package else []
+        keep = len(parents) - (statement.level - 1)
+        prefix = ".".join(parents[:keep]) if keep > 0 else ""
+        base = f"{prefix}.{base}".strip(".")
+    for alias in statement.names:
+        if alias.name != "*":
+            yield alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name
+
+
+def normalise(qualified_name: str) -> str:
+    """One name for the places under which PyTorch publishes the same thing."""
+    for old, new in _HOMES:
+        if qualified_name.startswith(old):
+            return new + qualified_name.removeprefix(old)
+    return qualified_name
+
+
+_HOMES = (
+    ("torch.nn.modules.activation.", "torch.nn."),
+    ("torch.nn.modules.loss.", "torch.nn."),
+    ("torch.nn.modules.linear.", "torch.nn."),
+    ("torch.nn.modules.container.", "torch.nn."),
+    ("torch.nn.modules.module.", "torch.nn."),
+    ("torch.nn.modules.", "torch.nn."),
+    ("torch.Tensor.", "torch."),
+    ("torch.functional.F.", "torch.nn.functional."),
+)

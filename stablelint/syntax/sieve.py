@@ -1,0 +1,61 @@
+"""Decides cheaply what need not be looked at: files without torch, functions without a risky operation."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+from stablelint.syntax.operations import VIEWS, canonical
+
+_RISKY_OPERATIONS = (
+    "log log2 log10 log1p xlogy xlog1py entr exp exp2 expm1 sqrt rsqrt reciprocal pow div true_divide divide asin acos "
+    "arcsin arccos atanh arctanh acosh erfinv logit sinh cosh norm std var std_mean var_mean softmax log_softmax logsumexp "
+    "logaddexp sigmoid logsigmoid cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
+    "masked_fill where nan_to_num inverse inv det logdet slogdet cholesky eigh eig svd symeig qr mean half bfloat16 float16 "
+    "clip_grad_norm_ clip_grad_value_ unscale_ scale backward step empty prod digamma lgamma std_mean square erf erfc "
+    "cosine_similarity lgamma isnan autocast GradScaler Normal Categorical Bernoulli Beta Gamma MultivariateNormal "
+    "set_detect_anomaly detect_anomaly new_empty empty_like addcdiv SGD Adam AdamW RMSprop normal_ uniform_ sign "
+    "CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss KLDivLoss CTCLoss ctc_loss ModuleList".split()
+)
+
+
+@cache
+def _risky_names() -> frozenset[str]:
+    names = set(_RISKY_OPERATIONS)
+    names |= {f"{name}_" for name in _RISKY_OPERATIONS if canonical(name) is not None and name not in VIEWS}
+    return frozenset(names)
+
+
+def mentions_torch(data: bytes) -> bool:
+    """Whether a file can concern us at all."""
+    return b"torch" in data
+
+
+def is_risky(tree: ast.AST) -> bool:
+    """Whether some node is an operation with a contract: a call by a risky name, a division, a power, a comparison with NaN."""
+    names = _risky_names()
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is ast.BinOp:
+            if _is_risky_operator(node):  # type: ignore[arg-type]
+                return True
+        elif kind is ast.Attribute:
+            if node.attr in names:  # type: ignore[attr-defined]
+                return True
+        elif kind is ast.Name:
+            if node.id in names:  # type: ignore[attr-defined]
+                return True
+        elif kind is ast.AugAssign and isinstance(node.op, ast.Div | ast.Pow | ast.Add):  # type: ignore[attr-defined]
+            return True
+        elif kind is ast.Call and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("criterion"):  # type: ignore[attr-defined]
+            return True
+        stack.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _is_risky_operator(node: ast.BinOp) -> bool:
+    if isinstance(node.op, ast.Div):
+        return not isinstance(node.right, ast.Constant)
+    return isinstance(node.op, ast.Pow)

@@ -1,0 +1,91 @@
+"""Source text: decoding, parsing with `ast`, and positions counted in characters."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+from dataclasses import dataclass, field
+
+from stablelint.diagnostic import Position, Problem, Span
+
+
+class SourceError(Exception):
+    """A file that cannot be decoded or parsed; carries the problem to report."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def decode(data: bytes, filename: str) -> str:
+    """Text of a Python file by its BOM or PEP 263 cookie.
+
+    Raises:
+        SourceError: unknown encoding, or bytes that do not belong to it.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
+    except SyntaxError as error:
+        raise SourceError(Problem(f"cannot decode: {error}", filename, Position(1, 1))) from None
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        message = f"cannot decode: byte 0x{data[error.start]:02x} is not {error.encoding}"
+        raise SourceError(Problem(message, filename, Position(row, 1))) from None
+
+
+@dataclass(slots=True)
+class Source:
+    """A parsed file."""
+
+    filename: str
+    text: str
+    tree: ast.Module
+    lines: list[str] = field(default_factory=list)
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of an expression or statement."""
+        end_line = getattr(node, "end_lineno", None) or node.lineno  # type: ignore[attr-defined]
+        end_column = getattr(node, "end_col_offset", None) or 0
+        start = self._position(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return Span(start, self._position(end_line, end_column))
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of an expression or statement."""
+        span = self.span(node)
+        rows = self.lines[span.start.row - 1 : span.end.row]
+        if not rows:
+            return ""
+        rows = [*rows[:-1], rows[-1][: span.end.column - 1]]
+        return "\n".join([rows[0][span.start.column - 1 :], *rows[1:]])
+
+    def _position(self, row: int, byte_offset: int) -> Position:
+        line = self.lines[row - 1] if row <= len(self.lines) else ""
+        if line.isascii():
+            return Position(row, byte_offset + 1)
+        return Position(row, len(line.encode("utf-8")[:byte_offset].decode("utf-8", "replace")) + 1)
+
+
+def parse(data: bytes, filename: str) -> Source:
+    """Parses a file.
+
+    Raises:
+        SourceError: with the place and the reason.
+    """
+    text = decode(data, filename)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, filename)
+    except SyntaxError as error:
+        place = Position(error.lineno or 1, max(1, error.offset or 1))
+        raise SourceError(Problem(f"cannot parse: {error.msg}", filename, place)) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise SourceError(Problem(f"cannot parse: {reason}", filename, Position(1, 1))) from None
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if lines and lines[0].startswith("\ufeff"):
+        lines[0] = lines[0][1:]
+    return Source(filename, text, tree, lines)
