@@ -74,7 +74,7 @@ def load(start: Path, explicit: Path | None = None) -> Settings:
         path = candidate / "pyproject.toml"
         if path.is_file():
             table, text = _read(path)
-            if "stablelint" in table.get("tool", {}):
+            if "stablelint" in _tools(table):
                 return _settings(path, table, text)
     return Settings(root=_project_root(folder))
 
@@ -93,7 +93,7 @@ def _project_root(folder: Path) -> Path:
     return folder
 
 
-def _read(path: Path) -> tuple[dict[str, dict[str, object]], str]:
+def _read(path: Path) -> tuple[dict[str, object], str]:
     try:
         text = path.read_text("utf-8")
         return tomllib.loads(text), text
@@ -184,9 +184,14 @@ _READERS: dict[str, Callable[[object], object]] = {
 KEYS = tuple(_READERS)
 
 
-def _settings(path: Path, table: Mapping[str, Mapping[str, object]], text: str) -> Settings:
+def _tools(table: Mapping[str, object]) -> Mapping[str, object]:
+    tools = table.get("tool")
+    return tools if isinstance(tools, dict) else {}
+
+
+def _settings(path: Path, table: Mapping[str, object], text: str) -> Settings:
     root = path.parent
-    section = table.get("tool", {}).get("stablelint", {})
+    section = _tools(table).get("stablelint", {})
     if not isinstance(section, dict):
         raise ConfigError([Problem(f"[{SECTION}] must be a table", str(path))])
     lines = _key_lines(text)

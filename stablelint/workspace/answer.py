@@ -29,9 +29,9 @@ class DamagedError(Exception):
 
 def read(entry: Json, path: str) -> Answer:
     """The answer that an entry holds. Raises DamagedError where it is malformed."""
-    if len(entry) <= 1 and isinstance(entry.get("lines", 0), int):
-        return Answer(lines=entry.get("lines", 0))
     try:
+        if entry.keys() <= {"lines"}:
+            return Answer(lines=int(entry.get("lines", 0)))
         counts = {str(guard): int(number) for guard, number in entry.get("counts", {}).items()}
         return Answer(
             findings=tuple(codec.decode(value, path) for value in entry.get("findings", ())),
