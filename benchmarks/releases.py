@@ -1,0 +1,67 @@
+"""Downloads and unpacks the releases named in ecosystem.toml, once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+LIST = Path(__file__).with_name("ecosystem.toml")
+CACHE = Path(os.environ.get("STABLELINT_ECOSYSTEM", "~/.cache/stablelint-eco")).expanduser()
+
+
+def releases(only: list[str] | None = None) -> dict[str, str]:
+    """Name and version of each pinned release; `only` restricts the names and may not name another."""
+    pinned: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))["releases"]
+    unknown = sorted(set(only or ()) - pinned.keys())
+    if unknown:
+        raise SystemExit(f"not in {LIST.name}: {', '.join(unknown)}")
+    return {name: version for name, version in pinned.items() if not only or name in only}
+
+
+def fetch(name: str, version: str) -> Path:
+    """The folder with the unpacked release; it is downloaded when it is not there yet."""
+    tree = CACHE / f"{name}-{version}"
+    if tree.is_dir():
+        return tree
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+        archive = _download(f"{name}=={version}", Path(scratch))
+        unpacked = Path(scratch) / "unpacked"
+        _unpack(archive, unpacked)
+        os.replace(unpacked, tree)
+    return tree
+
+
+def _download(requirement: str, folder: Path) -> Path:
+    options = ["--no-deps", "--prefer-binary", "--no-build-isolation", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", "-q", *options, "-d", str(folder), requirement]
+    done = subprocess.run(command, capture_output=True, text=True)
+    archives = [path for path in folder.iterdir() if path.is_file()]
+    if done.returncode or not archives:
+        raise SystemExit(f"cannot download {requirement}:\n{done.stderr[-800:]}")
+    return archives[0]
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    if archive.suffix in (".whl", ".zip"):
+        with zipfile.ZipFile(archive) as opened:
+            opened.extractall(target)
+    else:
+        with tarfile.open(archive) as opened:
+            opened.extractall(target, filter="data")
+
+
+def python_files(tree: Path) -> list[Path]:
+    """Every Python file of a release, in a stable order."""
+    return sorted(path for path in tree.rglob("*.py") if path.is_file())
+
+
+def count_lines(files: list[Path]) -> int:
+    """Lines of all the files together, blank ones and comments included."""
+    return sum(path.read_bytes().count(b"\n") for path in files)

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Draws findings at random over real packages for people to judge, and scores what they judged.
+
+    python benchmarks/sample.py                 draw 150, update judged.csv, write the page for the judges
+    python benchmarks/sample.py --score         the share that is worth the maintainer's time, from judged.csv
+
+`judged.csv` holds one row a drawn finding: package, place, code, expression, message, verdict, reason.
+A judge fills in the verdict (`worth` or `noise`) and one line of reason. A verdict is remembered by package,
+code and expression: a finding that is drawn again, at another line or in another release, keeps it. Each
+finding's place in the draw is a hash of its own, so that a changed linter draws nearly the same sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import Counter
+from pathlib import Path
+
+from findings import Finding, check, crashed
+from releases import CACHE, fetch, releases
+
+JUDGED = Path(__file__).with_name("judged.csv")
+COLUMNS = ["package", "place", "code", "expression", "message", "verdict", "reason"]
+VERDICTS = ("worth", "noise")
+CONTEXT_LINES = 12
+
+Row = dict[str, str]
+Key = tuple[str, str, str]
+
+
+def draw(findings: list[Finding], count: int, seed: int, cap: int) -> list[Finding]:
+    """`count` findings uniformly at random, at most `cap` of one package."""
+    taken: Counter[str] = Counter()
+    sample: list[Finding] = []
+    for item in sorted(findings, key=lambda item: (item.rank(seed), item.row, item.column)):
+        if taken[item.package] < cap and len(sample) < count:
+            taken[item.package] += 1
+            sample.append(item)
+    return sorted(sample, key=lambda item: (item.package, item.path, item.row, item.code))
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows judged so far; raises SystemExit on a verdict that is none."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row["verdict"] not in ("", *VERDICTS):
+            raise SystemExit(
+                f"{path.name}: {row['package']} {row['place']}: verdict {row['verdict']!r}; use {VERDICTS}"
+            )
+    return rows
+
+
+def key_of(row: Row) -> Key:
+    """What a verdict is remembered by."""
+    return (row["package"], row["code"], row["expression"])
+
+
+def merge(sample: list[Finding], known: list[Row]) -> list[Row]:
+    """The sample as rows, verdicts filled in where that package, code and expression were judged before."""
+    verdicts = {key_of(row): (row["verdict"], row["reason"]) for row in known if row["verdict"]}
+    rows = []
+    for item in sample:
+        verdict, reason = verdicts.get(item.key, ("", ""))
+        package, code, expression = item.key
+        values = [package, item.place, code, expression, item.message, verdict, reason]
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def keep_judged(rows: list[Row], known: list[Row]) -> list[Row]:
+    """Verdicts outside the present sample, kept for the next draw."""
+    drawn = {key_of(row) for row in rows}
+    return [row for row in known if row["verdict"] and key_of(row) not in drawn]
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Writes the table; one line a finding."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: " ".join(value.split()) for name, value in row.items()} for row in rows)
+
+
+def judge_page(sample: list[Finding], rows: list[Row], trees: dict[str, Path]) -> str:
+    """Markdown for the judges: every finding with its code around it and the chain that leads there."""
+    parts = ["# Findings to judge\n"]
+    for number, (item, row) in enumerate(zip(sample, rows, strict=True), 1):
+        verdict = f"{row['verdict']} – {row['reason']}" if row["verdict"] else "open"
+        parts.append(f"## {number}. {item.package} {item.place} {item.code} [{item.status}] ({verdict})\n")
+        parts.append(f"{item.message}\n")
+        parts += [f"- {step}" for step in item.chain]
+        parts.append(f"\n```python\n{context(trees[item.package] / item.path, item.row)}\n```\n")
+    return "\n".join(parts)
+
+
+def context(path: Path, row: int) -> str:
+    """The lines around `row`, numbered, the row itself marked."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    first, last = max(1, row - CONTEXT_LINES), min(len(lines), row + CONTEXT_LINES)
+    return "\n".join(f"{'>' if n == row else ' '}{n:5} {lines[n - 1]}" for n in range(first, last + 1))
+
+
+def score(rows: list[Row]) -> str:
+    """Share of `worth` over all and per rule."""
+    judged = [row for row in rows if row["verdict"]]
+    if not judged:
+        return "nothing is judged yet"
+    total, good = (
+        Counter(row["code"] for row in judged),
+        Counter(r["code"] for r in judged if r["verdict"] == "worth"),
+    )
+    lines = [f"{code}  {good[code]:3} of {total[code]:3}" for code in sorted(total)]
+    share = sum(good.values()) / len(judged)
+    packages = len({row["package"] for row in judged})
+    lines.append(f"all    {sum(good.values()):3} of {len(judged):3}  {share:.0%} over {packages} packages")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Draws and writes, or scores."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--cap", type=int, default=10**6, help="at most this many findings of one package")
+    parser.add_argument("--only", nargs="+", metavar="PACKAGE")
+    parser.add_argument("--level", choices=["likely", "possible"], default="likely")
+    parser.add_argument("--table", type=Path, default=JUDGED)
+    parser.add_argument("--page", type=Path, default=CACHE / "to-judge.md", help="where the judges read")
+    parser.add_argument("--score", action="store_true", help="score the table and draw nothing")
+    options = parser.parse_args()
+    known = read_rows(options.table)
+    if options.score:
+        print(score(known))
+        return 0
+    findings: list[Finding] = []
+    trees: dict[str, Path] = {}
+    for name, version in releases(options.only).items():
+        trees[name] = fetch(name, version)
+        found, cost = check(
+            name, trees[name], "--level", options.level, "--cache-dir", str(CACHE / "cache" / name)
+        )
+        if crashed(cost):
+            print(f"{name}: the linter crashed, its findings are not drawn")
+        findings += found
+    sample = draw(findings, options.count, options.seed, options.cap)
+    rows = merge(sample, known)
+    write_rows(options.table, rows + keep_judged(rows, known))
+    options.page.write_text(judge_page(sample, rows, trees), encoding="utf-8")
+    still_open = sum(not row["verdict"] for row in rows)
+    packages = len({item.package for item in sample})
+    print(f"drew {len(sample)} of {len(findings)} findings over {packages} packages; {still_open} not judged")
+    print(f"read {options.page}, fill in {options.table}")
+    print(score(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

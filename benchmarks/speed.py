@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Times the linter beside its floor and its peers, in one run, on the transformers wheel.
+
+    python benchmarks/speed.py                  the linter, ast.parse and ruff
+    python benchmarks/speed.py --peers DIR      also torchfix and semgrep, whose commands are in DIR
+    python benchmarks/speed.py --output docs/speed.md
+
+torchfix takes minutes on the whole wheel: it is timed on every tenth file, its figures scaled by the bytes.
+CPU is that of all processes of a command; memory the most that they held together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from measure import Cost, best_of, run
+from releases import count_lines, fetch, python_files, releases
+
+PACKAGE = "transformers"
+PYTHON = sys.executable
+LINT = [PYTHON, "-m", "stablelint", "check", "--exit-zero", "-q"]
+
+PARSE_ALL = """
+import ast, pathlib, sys
+for path in pathlib.Path(sys.argv[1]).rglob("*.py"):
+    ast.parse(path.read_bytes())
+"""
+
+SEMGREP_RULES = """
+rules:
+  - {id: a, languages: [python], severity: ERROR, message: a, pattern: torch.log($X)}
+  - {id: b, languages: [python], severity: ERROR, message: b, pattern: torch.sqrt($X)}
+  - {id: c, languages: [python], severity: ERROR, message: c, pattern: torch.exp($X)}
+  - {id: d, languages: [python], severity: ERROR, message: d, pattern: "torch.log(torch.softmax($X, ...))"}
+  - {id: e, languages: [python], severity: ERROR, message: e, pattern: $X / $Y.sum(...)}
+"""
+
+SMALL = """
+import torch
+
+def nll(logits, labels):
+    probabilities = torch.softmax(logits, dim=-1)
+    return -torch.log(probabilities).gather(1, labels[:, None]).mean()
+"""
+
+BLOCK = """
+class Layer{n}(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.project = nn.Linear(width, width)
+        self.scale = nn.Parameter(torch.ones(width))
+
+    def forward(self, x, mask):
+        h = self.project(x) / (x.norm(dim=-1, keepdim=True) + 1e-6)
+        p = torch.softmax(h.masked_fill(mask, float("-inf")), dim=-1)
+        entropy = -(p * torch.log(p + 1e-9)).sum(-1)
+        if entropy.mean() > {n}:
+            h = h * torch.sqrt(entropy.clamp(min=1e-6)).unsqueeze(-1)
+        return self.scale * h / entropy.sum()
+"""
+
+Row = tuple[str, float, float, float]
+
+
+def whole_package(tree: Path, peers: Path | None, scratch: Path) -> Iterator[Row]:
+    """Name, wall seconds, CPU seconds and peak MiB of every tool on the whole package."""
+    cache = str(scratch / "cache")
+    yield row("python, start and stop", best_of(5, [PYTHON, "-c", "pass"], tree))
+    yield row("ast.parse, one thread", best_of(2, [PYTHON, "-c", PARSE_ALL, "."], tree))
+    yield row("stablelint, cold", best_of(2, [*LINT, "--no-cache", "."], tree))
+    run([*LINT, "--cache-dir", cache, "."], tree)
+    yield row("stablelint, warm", best_of(3, [*LINT, "--cache-dir", cache, "."], tree))
+    ruff = [shutil.which("ruff", path=f"{Path(PYTHON).parent}:{os.environ['PATH']}") or "ruff", "check", "-q"]
+    ruff += ["--isolated", "--exit-zero", "--cache-dir", str(scratch / "ruff")]
+    run([*ruff, "."], tree)
+    yield row("ruff, warm", best_of(3, [*ruff, "."], tree))
+    if peers is not None:
+        yield from peer_rows(tree, peers, scratch)
+
+
+def peer_rows(tree: Path, peers: Path, scratch: Path) -> Iterator[Row]:
+    """torchfix on a tenth of the files, scaled; semgrep with five patterns."""
+    part, factor = every_tenth(tree, scratch / "part")
+    if (peers / "torchfix").exists():
+        cost = run([str(peers / "torchfix"), "--select", "ALL", "."], part)
+        yield "torchfix (scaled)", cost.wall * factor, cost.cpu * factor, cost.peak_mib
+    if (peers / "semgrep").exists():
+        rules = scratch / "rules.yaml"
+        rules.write_text(SEMGREP_RULES)
+        command = [str(peers / "semgrep"), "scan", "--metrics", "off", "--disable-version-check", "-q"]
+        yield row(
+            "semgrep, five patterns", run([*command, "--no-git-ignore", "--config", str(rules), "."], tree)
+        )
+
+
+def every_tenth(tree: Path, target: Path) -> tuple[Path, float]:
+    """Copies every tenth Python file; returns the folder and how many times larger the whole is in bytes."""
+    files = python_files(tree)
+    chosen = files[::10]
+    for path in chosen:
+        copy = target / path.relative_to(tree)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    return target, sum(p.stat().st_size for p in files) / sum(p.stat().st_size for p in chosen)
+
+
+def row(name: str, cost: Cost) -> Row:
+    """One line of the table; says so where the command failed."""
+    failed = "" if cost.code == 0 else f" (exit code {cost.code})"
+    return name + failed, cost.wall, cost.cpu, cost.peak_mib
+
+
+def small_file(scratch: Path) -> Iterator[Row]:
+    """One file of seven lines: cold, and from the cache."""
+    folder = scratch / "small"
+    folder.mkdir()
+    (folder / "nll.py").write_text(SMALL)
+    cached = [*LINT, "--cache-dir", str(scratch / "small-cache"), "nll.py"]
+    yield row("one small file, cold", best_of(5, [*LINT, "--no-cache", "nll.py"], folder))
+    run(cached, folder)
+    yield row("one small file, cached", best_of(5, cached, folder))
+
+
+def growth(scratch: Path) -> Iterator[Row]:
+    """Generated files of 2,500 to 20,000 lines: the time should double with them."""
+    folder = scratch / "growth"
+    folder.mkdir()
+    block_lines = BLOCK.count("\n")
+    for lines in (2_500, 5_000, 10_000, 20_000):
+        path = folder / f"generated_{lines}.py"
+        blocks = "".join(BLOCK.format(n=n) for n in range(lines // block_lines))
+        path.write_text("import torch\nfrom torch import nn\n" + blocks)
+        yield row(f"one file of {lines:,} lines", run([*LINT, "--no-cache", path.name], folder, timeout=300))
+
+
+def render(rows: list[Row], unit: str) -> str:
+    """A Markdown table with the ratio of each wall time to that of the row named `unit`."""
+    base = next(wall for name, wall, _, _ in rows if name.startswith(unit))
+    lines = [f"| | wall s | CPU s | peak MiB | × {unit} |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines += [
+        f"| {name} | {wall:.2f} | {cpu:.2f} | {peak:.0f} | {wall / base:.2f} |"
+        for name, wall, cpu, peak in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def report(peers: Path | None) -> str:
+    """Runs everything and returns the page."""
+    version = releases([PACKAGE])[PACKAGE]
+    tree = fetch(PACKAGE, version)
+    files = python_files(tree)
+    size = f"{len(files):,} files, {count_lines(files):,} lines"
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.platform(terse=True)}"
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        return "\n".join(
+            [
+                "# Speed",
+                "",
+                "Written by `python benchmarks/speed.py`, all in one run; the least of a few repeats.",
+                "",
+                f"{PACKAGE} {version}: {size}. {machine}.",
+                "",
+                render(list(whole_package(tree, peers, scratch)), "ast.parse"),
+                render(list(small_file(scratch)), "one small file, cold"),
+                render(list(growth(scratch)), "one file of 2,500"),
+            ]
+        )
+
+
+def main() -> int:
+    """Prints the page, and writes it where asked."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--peers", type=Path, help="folder with torchfix and semgrep")
+    parser.add_argument("--output", type=Path, help="write the page there too")
+    options = parser.parse_args()
+    text = report(options.peers)
+    print(text)
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
