@@ -57,7 +57,8 @@ def _distinct(calls: Sequence[Call]) -> list[Call]:
         if poisoned(call):
             continue
         key = tuple(
-            (tuple(v.shape), v.dtype) if isinstance(v, torch.Tensor) else type(v) for v in call.operands.values()
+            (tuple(v.shape), v.dtype) if isinstance(v, torch.Tensor) else type(v)
+            for v in call.operands.values()
         )
         seen.setdefault(key, call)
     return list(seen.values())
@@ -199,7 +200,9 @@ def _structure_cases(base: Call, label: str) -> list[Case]:
             cases.append(Case(_with(base, source, tied), Role.STRUCTURE, f"{label} {source} tied"))
     sizes = {v.shape[0] for v in base.operands.values() if isinstance(v, torch.Tensor) and v.ndim}
     if len(sizes) == 1:
-        operands = {n: v[:0] if isinstance(v, torch.Tensor) and v.ndim else v for n, v in base.operands.items()}
+        operands = {
+            n: v[:0] if isinstance(v, torch.Tensor) and v.ndim else v for n, v in base.operands.items()
+        }
         cases.append(Case(replace(base, operands=operands, inputs={}), Role.STRUCTURE, f"{label} empty"))
     return cases
 
@@ -269,5 +272,3 @@ def captured_cases(calls: Sequence[Call]) -> list[Case]:
         role = Role.SEARCH if call.origin == "search" else Role.CAPTURED
         cases.append(Case(call, role, f"{call.origin} {index}"))
     return cases
-
-

@@ -59,6 +59,11 @@ class Result:
     changed: float | None = None  # largest healthy change, in units of the tolerance
 
     @property
+    def infinite(self) -> bool:
+        """Whether an operand was infinite already."""
+        return _has_infinite(self.case.call)
+
+    @property
     def role(self) -> Role:
         """The role of the operands."""
         return self.case.role
@@ -80,7 +85,9 @@ class Replayer:
         original = evaluate(self.original, case.call, self.names)
         if original.error is not None:
             return None
-        return _judge(self, case, original, evaluate(self.fixed, case.call, self.names) if self.fixed else None)
+        return _judge(
+            self, case, original, evaluate(self.fixed, case.call, self.names) if self.fixed else None
+        )
 
 
 def prepare(site: Site, source: bytes) -> Replayer:
@@ -133,7 +140,9 @@ def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | N
     failed = _bad(original, infinite)
     still = _bad(fixed, infinite) if fixed is not None else None
     asked = case.call.context.grad or case.role not in (Role.CAPTURED, Role.SEARCH)
-    edge = failed == "backward" and not asked  # no gradient was asked: no fault, yet no healthy operand either
+    edge = (
+        failed == "backward" and not asked
+    )  # no gradient was asked: no fault, yet no healthy operand either
     if edge:
         failed = None
     if still == "backward" and not asked:
@@ -142,7 +151,7 @@ def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | N
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     if site.kind is Kind.INTERFACE:
         if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.HEALTHY):
-            failed = "wrong" if (_change(original, fixed, fixed) or 0.0) > 1 else None
+            failed = "wrong" if (_change(original, fixed, original) or 0.0) > 1 else None
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     compared = case.role in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY) or site.expect == "inaccurate"
     if not compared:
@@ -198,13 +207,21 @@ def _change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
         others, truths = fixed.gradients.get(source), exact.gradients.get(source)
         if others is None or truths is None:
             continue
+        # with one cotangent all terms may cancel: the size of a gradient is that under any of them
+        scale = max((_magnitude(truth) for truth in truths if truth is not None), default=0.0)
         for row, other, truth in zip(rows, others, truths, strict=True):
             if row is not None and truth is not None:
-                worst = max(worst, _distance(row, torch.zeros_like(row) if other is None else other, truth))
+                new = torch.zeros_like(row) if other is None else other
+                worst = max(worst, _distance(row, new, truth, scale))
     return worst
 
 
-def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor) -> float:
+def _magnitude(tensor: torch.Tensor) -> float:
+    finite = tensor[torch.isfinite(tensor)]
+    return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, scale: float = 0.0) -> float:
     if first.shape != second.shape or first.shape != truth.shape:
         return 0.0 if first.numel() == second.numel() == 1 else math.inf
     if not first.numel():
@@ -215,7 +232,7 @@ def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor) ->
         return 0.0
     coarser = min((first.dtype, second.dtype), key=mantissa_bits)
     allowed = tolerance(coarser)
-    scale = float(exact[healthy].abs().max())
+    scale = max(scale, float(exact[healthy].abs().max()))
     limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny
     moved = (one - other).abs()
     wrong = (other - exact).abs()

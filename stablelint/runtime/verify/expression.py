@@ -178,5 +178,8 @@ def compile_expression(text: str, variables: Mapping[str, str]) -> Expression:
         raise NotReplayable(f"cannot be compiled: {error}") from error
     present = {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
     return Expression(
-        text, ast.unparse(reduced), code, {name: source for name, source in variables.items() if name in present}
+        text,
+        ast.unparse(reduced),
+        code,
+        {name: source for name, source in variables.items() if name in present},
     )

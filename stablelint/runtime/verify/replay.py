@@ -95,7 +95,9 @@ def _cotangents(values: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
     return [unit, drawn]
 
 
-def evaluate(expression: Expression, call: Call, names: Mapping[str, object], backward: bool = True) -> Outcome:
+def evaluate(
+    expression: Expression, call: Call, names: Mapping[str, object], backward: bool = True
+) -> Outcome:
     """Evaluate `expression` on `call.operands` (by source text); never raises for what the expression does."""
     leaves: dict[str, torch.Tensor] = {}
     scope: dict[str, object] = dict(names)
@@ -122,7 +124,9 @@ def evaluate(expression: Expression, call: Call, names: Mapping[str, object], ba
             forward = count(values)
             gradients = _gradients(values, leaves) if backward else {}
         except Exception as error:  # the checked expression may raise anything
-            return Outcome(error=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+            return Outcome(
+                error=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            )
     back = sum((count(items) for items in gradients.values()), Counts())
     return Outcome(tuple(value.detach() for value in values), gradients, forward, back)
 

@@ -37,7 +37,9 @@ class Call:
     context: Context = field(default_factory=Context)
     origin: str = "captured"  # "captured", "search"; boundary operands carry their own names
     sliced: bool = False
-    inputs: Mapping[str, Value] = field(default_factory=dict)  # of the enclosing function, for a search's witness
+    inputs: Mapping[str, Value] = field(
+        default_factory=dict
+    )  # of the enclosing function, for a search's witness
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -75,7 +77,9 @@ class Encoder:
             case torch.device():
                 return {"device": str(value)}
             case tuple() | list():
-                return {"tuple" if isinstance(value, tuple) else "list": [self.encode(item) for item in value]}
+                return {
+                    "tuple" if isinstance(value, tuple) else "list": [self.encode(item) for item in value]
+                }
             case Opaque():
                 return {"opaque": value.type_name}
             case torch.nn.Module():

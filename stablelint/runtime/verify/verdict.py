@@ -20,7 +20,14 @@ class Decision:
 
 
 _PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
-_ORDER = {Role.CAPTURED: 0, Role.SEARCH: 1, Role.BOUNDARY: 2, Role.STRESS: 3, Role.STRUCTURE: 4, Role.HEALTHY: 5}
+_ORDER = {
+    Role.CAPTURED: 0,
+    Role.SEARCH: 1,
+    Role.BOUNDARY: 2,
+    Role.STRESS: 3,
+    Role.STRUCTURE: 4,
+    Role.HEALTHY: 5,
+}
 
 
 def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -> Decision:
@@ -36,11 +43,11 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         return Decision(Verdict.NOT_REACHED, notes=notes)
     failing = tuple(sorted((r for r in decisive if r.original_failed), key=lambda r: _ORDER[r.role]))
     if site.fixed is not None:
-        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF]
+        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
         if uncured:
             return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
         cured = [r for r in failing if not r.fixed_failed]
-        if not cured and any(r.role is not Role.STRUCTURE for r in failing):
+        if not cured and any(r.role is not Role.STRUCTURE and not r.infinite for r in failing):
             return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
         broken = [r for r in decisive if not r.original_failed and r.fixed_failed]
         if broken:
@@ -79,7 +86,9 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
         result.case.label for result in results if not result.case.decisive and result.fixed_failed
     } - {result.case.label for result in results if not result.case.decisive and not result.original_failed}
     if uncured and site.fixed is not None:
-        notes.append(f"the fix would not hold in {', '.join(sorted({label.split()[0] for label in uncured}))}")
+        notes.append(
+            f"the fix would not hold in {', '.join(sorted({label.split()[0] for label in uncured}))}"
+        )
     worse = [
         result
         for result in results

@@ -15,11 +15,19 @@ CLAMP = "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))"
 @pytest.mark.parametrize(
     ("original", "fixed", "operands", "more"),
     [
-        pytest.param("torch.log(x)", "torch.nan_to_num(torch.log(x))", {"x": "x"}, LOG, id="nan-to-num-after"),
-        pytest.param("torch.log(x)", "torch.log(x).clamp(min=-100)", {"x": "x"}, LOG, id="clamp-after"),
-        pytest.param("torch.log(x)", "torch.where(x > 0, torch.log(x), 0)", {"x": "x"}, LOG, id="single-where"),
         pytest.param(
-            "torch.log(x)", "torch.log(x + 1e-8)", {"x": "x"}, LOG | {"dtypes": ("float16",)}, id="eps-in-half"
+            "torch.log(x)", "torch.nan_to_num(torch.log(x))", {"x": "x"}, LOG, id="nan-to-num-after"
+        ),
+        pytest.param("torch.log(x)", "torch.log(x).clamp(min=-100)", {"x": "x"}, LOG, id="clamp-after"),
+        pytest.param(
+            "torch.log(x)", "torch.where(x > 0, torch.log(x), 0)", {"x": "x"}, LOG, id="single-where"
+        ),
+        pytest.param(
+            "torch.log(x)",
+            "torch.log(x + 1e-8)",
+            {"x": "x"},
+            LOG | {"dtypes": ("float16",)},
+            id="eps-in-half",
         ),
         pytest.param(
             "x / y",
@@ -37,7 +45,9 @@ CLAMP = "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))"
         ),
     ],
 )
-def test_false_fixes_are_refused(original: str, fixed: str, operands: dict[str, str], more: dict[str, object]) -> None:
+def test_false_fixes_are_refused(
+    original: str, fixed: str, operands: dict[str, str], more: dict[str, object]
+) -> None:
     found = replay(site(original, fixed, operands, **more))
     assert found.decision.verdict is Verdict.INEFFECTIVE
     witness = found.decision.witness

@@ -1,0 +1,124 @@
+"""Run the user's command as a child process under a plan."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stablelint.runtime.verify.probe.plan import VARIABLE, Plan
+
+_GRACE_SECONDS = 10.0
+_STARTUP = Path(__file__).parent / "probe" / "startup"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a command ended: its exit status (negative: killed by that signal), and why it was stopped, if it was."""
+
+    status: int
+    seconds: float
+    timed_out: bool = False
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not come to its own good end."""
+        return self.status != 0 or self.timed_out or self.interrupted
+
+
+class CommandNotFound(Exception):
+    """The command does not exist; the message names it."""
+
+
+def command_line(command: Sequence[str]) -> list[str]:
+    """The words to execute: `-m pkg`, `-c code` and a bare script are run by this interpreter.
+
+    `python` stands for the current interpreter where no other is on the path. Raises `CommandNotFound`.
+    """
+    first = command[0]
+    if first in ("-m", "-c"):
+        return [sys.executable, *command]
+    if first.endswith(".py") and Path(first).is_file():
+        return [sys.executable, *command]
+    if shutil.which(first) is not None:
+        return list(command)
+    if first in ("python", "python3"):
+        return [sys.executable, *command[1:]]
+    beside = Path(sys.executable).parent / first
+    if beside.is_file():
+        return [str(beside), *command[1:]]
+    raise CommandNotFound(f"no such command: {first}")
+
+
+def environment(plan_file: Path) -> dict[str, str]:
+    """The environment in which every Python process of the command finds the plan."""
+    found = dict(os.environ)
+    found[VARIABLE] = str(plan_file)
+    path = found.get("PYTHONPATH")
+    found["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *([path] if path else [])])
+    return found
+
+
+def run_command(
+    command: Sequence[str],
+    plan: Plan,
+    *,
+    timeout: float | None = None,
+    output: int | None = None,
+    directory: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> Ending:
+    """Run `command` under `plan` and wait for it; Ctrl-C and a time-out let it write what it has.
+
+    `output` is a file descriptor for its standard output and error (None: those of this process). Raises
+    `CommandNotFound`.
+    """
+    folder = Path(plan.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    plan_file = folder / "plan.json"
+    plan.write(plan_file)
+    started = time.perf_counter()
+    try:
+        process = subprocess.Popen(
+            command_line(command),
+            env=environment(plan_file) | dict(extra or {}),
+            cwd=directory,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CommandNotFound(f"cannot run {command[0]}: {error.strerror}") from error
+    timed_out = interrupted = False
+    try:
+        status = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        status = _stop(process)
+    except KeyboardInterrupt:
+        interrupted = True
+        status = _stop(process)
+    return Ending(status, time.perf_counter() - started, timed_out, interrupted)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> int:
+    """End the process and its children: asked first, then made to."""
+    for step, seconds in ((signal.SIGINT, _GRACE_SECONDS), (signal.SIGTERM, _GRACE_SECONDS), (signal.SIGKILL, None)):
+        try:
+            os.killpg(process.pid, step)
+        except ProcessLookupError:
+            pass
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            continue
+        except KeyboardInterrupt:
+            continue
+    return process.wait()

@@ -1,0 +1,177 @@
+"""Hooks the import system of a process so that planned files run with probes, or with replaced text.
+
+Only the standard library is loaded here: the command's own start must not change by more than it has to.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.abc
+import importlib.machinery
+import os
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from stablelint.runtime.verify.probe.plan import Plan, current_plan
+from stablelint.runtime.verify.probe.registry import REGISTRY, Function
+from stablelint.runtime.verify.probe.transform import insert_probes
+
+_RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"
+
+
+def install() -> None:
+    """Install the hooks when a plan is in the environment; once per process."""
+    plan = current_plan()
+    if plan is None or REGISTRY.plan is not None:
+        return
+    REGISTRY.plan = plan
+    _relaunch_script(plan)
+    _hook_loader(plan)
+    _hook_run_path(plan)
+    sys.meta_path.insert(0, _AfterTorch())
+    if any(os.path.basename(path).startswith(("test_", "conftest")) for path in plan.files):
+        # pytest compiles test modules itself in order to rewrite their assertions
+        options = os.environ.get("PYTEST_ADDOPTS", "")
+        if "--assert" not in options:
+            os.environ["PYTEST_ADDOPTS"] = f"{options} --assert=plain".strip()
+    atexit.register(_finish)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forked)
+
+
+def resolved(path: str) -> str:
+    """The name under which a plan knows a file."""
+    return os.path.realpath(path)
+
+
+def code_of(path: str, plan: Plan) -> CodeType:
+    """The code to run for a planned file: its replaced text, or its own with probes.
+
+    Raises what compiling the text on disk would raise.
+    """
+    name = resolved(path)
+    replaced = plan.sources.get(name)
+    source = Path(replaced or path).read_bytes()
+    targets = plan.targets.get(name, ()) if plan.capture else ()
+    REGISTRY.loaded.add(name)
+    if not targets:
+        return compile(source, path, "exec", dont_inherit=True)
+    first = max(REGISTRY.functions, default=-1) + 1
+    probed = insert_probes(source, path, targets, _next_number(), first)
+    for placed in probed.placed:
+        REGISTRY.placed[placed.number] = placed
+    for offset, function in enumerate(probed.functions):
+        REGISTRY.functions[first + offset] = Function(name, function)
+    return compile(probed.tree, path, "exec", dont_inherit=True)
+
+
+def _next_number() -> int:
+    return max(REGISTRY.placed, default=-1) + 1
+
+
+def _hook_loader(plan: Plan) -> None:
+    loader = importlib.machinery.SourceFileLoader
+    original: Callable[[importlib.machinery.SourceFileLoader, str], CodeType | None] = loader.get_code
+
+    def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        if resolved(path) in plan.files:
+            return code_of(path, plan)
+        return original(self, fullname)
+
+    loader.get_code = get_code  # type: ignore[method-assign]
+
+
+def _hook_run_path(plan: Plan) -> None:
+    """`runpy.run_path`, which spawned workers use for the main module, reads files past the loaders."""
+    original = getattr(runpy, "_get_code_from_file", None)
+    if original is None:
+        return
+
+    def get_code(*arguments: str) -> object:
+        path = arguments[-1]
+        if resolved(path) in plan.files:
+            code = code_of(path, plan)
+            return (code, path) if len(arguments) > 1 else code
+        return original(*arguments)
+
+    setattr(runpy, "_get_code_from_file", get_code)  # noqa: B010
+
+
+def _relaunch_script(plan: Plan) -> None:
+    """Start `python script.py` again through the launcher: the interpreter reads a main script by itself."""
+    argv: list[str] = getattr(sys, "argv", [])
+    if not argv or argv[0] in ("-c", "-m", "") or os.environ.get(_RELAUNCHED) == str(os.getpid()):
+        return
+    if resolved(argv[0]) not in plan.files or not os.path.isfile(argv[0]):
+        return
+    launcher = str(Path(__file__).with_name("launch.py"))
+    options = sys.orig_argv[1 : len(sys.orig_argv) - len(argv)]
+    os.environ[_RELAUNCHED] = str(os.getpid())
+    os.execv(sys.executable, [sys.orig_argv[0], *options, launcher, *argv])
+
+
+class _AfterTorch(importlib.abc.MetaPathFinder):
+    """Starts the watch over losses and steps once torch has been imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None and spec.loader is not None:
+            loader = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                _watch()
+
+            setattr(loader, "exec_module", exec_module)  # noqa: B010
+        return spec
+
+
+def _watch() -> None:
+    plan = REGISTRY.plan
+    if plan is None:
+        return
+    try:
+        from stablelint.runtime.verify.probe.watch import start
+
+        start(plan)
+    except Exception as error:  # the command must run, watched or not
+        sys.stderr.write(f"stablelint: losses of this process are not watched: {error}\n")
+
+
+def _finish() -> None:
+    plan = REGISTRY.plan
+    if plan is None or "torch" not in sys.modules:
+        return
+    try:
+        from stablelint.runtime.verify.probe.finish import finish
+
+        finish(plan)
+    except KeyboardInterrupt:
+        return
+    except Exception as error:  # at exit nothing is left to handle it
+        sys.stderr.write(f"stablelint: what this process recorded is incomplete: {error}\n")
+
+
+def _forked() -> None:
+    if "stablelint.runtime.verify.probe.recorder" in sys.modules:
+        from stablelint.runtime.verify.probe.recorder import RECORDER
+
+        RECORDER.forked()
+    if "stablelint.runtime.verify.probe.watch" in sys.modules:
+        from stablelint.runtime.verify.probe.watch import forked
+
+        forked()
+    # children of multiprocessing leave by os._exit and run their own finalizers only
+    from multiprocessing import util
+
+    util.register_after_fork(REGISTRY, lambda _: util.Finalize(None, _finish, exitpriority=0))

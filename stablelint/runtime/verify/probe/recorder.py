@@ -1,0 +1,296 @@
+"""The state of the probes in one process: calls, ranges and samples, and when they are written."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from stablelint.runtime.verify.probe.look import all_finite, context_of, extent_row, requires_grad
+from stablelint.runtime.verify.probe.registry import REGISTRY
+from stablelint.runtime.verify.probe.sample import Extent, Sample, kept
+from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name, write_tensors
+
+_SHARE = 0.04  # of the run's time that statistics may take, once the first calls are in
+_ALWAYS = 32  # calls of a site that are looked at in full, whatever it costs
+_FLUSH_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Frame:
+    """One evaluation of a target that is under way."""
+
+    outer: Frame | None
+    operands: dict[int, object] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Watched:
+    """One target in this process."""
+
+    id: str
+    operands: tuple[str, ...]
+    function: int | None = None
+    calls: int = 0
+    looked_at: int = 0
+    bad_results: int = 0
+    bad_gradients: int = 0
+    grad_calls: int = 0
+    dropped: int = 0  # looks that failed, for instance on tensors without storage
+    sample: Sample = field(default_factory=Sample)
+    extents: dict[str, Extent] = field(default_factory=dict)
+    dtypes: set[str] = field(default_factory=set)
+    leaves: weakref.WeakSet[torch.Tensor] = field(default_factory=weakref.WeakSet)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether infinite operands are usual here, as in a mask."""
+        return any(extent.inf for extent in self.extents.values())
+
+    def to_json(self, encoder: Encoder) -> dict[str, object]:
+        """All that is known of the target, its tensors handed to the encoder."""
+        return {
+            "id": self.id,
+            "calls": self.calls,
+            "looked_at": self.looked_at,
+            "bad_results": self.bad_results,
+            "bad_gradients": self.bad_gradients,
+            "grad_calls": self.grad_calls,
+            "dropped": self.dropped,
+            "dtypes": sorted(self.dtypes),
+            "extents": {name: extent.to_json() for name, extent in self.extents.items()},
+            "kept": [_encoded(call, encoder) for call in self.sample.calls()],
+        }
+
+
+def _encoded(call: Call, encoder: Encoder) -> dict[str, object]:
+    context = call.context
+    return {
+        "operands": {name: encoder.encode(value) for name, value in call.operands.items()},
+        "inputs": {name: encoder.encode(value) for name, value in call.inputs.items()},
+        "autocast": context.autocast,
+        "device": context.device,
+        "grad": context.grad,
+        "origin": call.origin,
+        "sliced": call.sliced,
+    }
+
+
+class Recorder:
+    """Collects what the probes see. One per process; its threads share it."""
+
+    def __init__(self) -> None:
+        self.targets: dict[int, Watched] = {}
+        self.functions: dict[int, Mapping[str, object]] = {}
+        self.folder: Path | None = None
+        self.listener: Watched | None = None  # while a search runs: the only target that is noted
+        self.heard: list[tuple[dict[str, object], Context, object]] = []
+        self.spent = 0.0
+        self._searching = False
+        self._dirty = False
+        self._local = threading.local()
+        self._lock = threading.RLock()
+        self._started = self._flushed = time.perf_counter()
+
+    def _frames(self) -> dict[int, Frame | None]:
+        frames: dict[int, Frame | None] | None = getattr(self._local, "frames", None)
+        if frames is None:
+            frames = self._local.frames = {}
+        return frames
+
+    def begin(self, number: int, extra: Sequence[object]) -> Frame:
+        """Open a frame, and read the operands that are not evaluated within the target."""
+        frames = self._frames()
+        frame = Frame(frames.get(number), dict(self._earlier().get(number, {})))
+        frames[number] = frame
+        for index, thunk in zip(extra[::2], extra[1::2], strict=True):
+            if isinstance(index, int) and callable(thunk):
+                try:
+                    frame.operands[index] = thunk()
+                except Exception:  # what does not exist here is an operand that is not captured
+                    continue
+        return frame
+
+    def _earlier(self) -> dict[int, dict[int, object]]:
+        earlier: dict[int, dict[int, object]] | None = getattr(self._local, "earlier", None)
+        if earlier is None:
+            earlier = self._local.earlier = {}
+        return earlier
+
+    def hold(self, number: int, index: int, value: object) -> None:
+        """Note an operand that is computed in a statement before the target; the latest one counts."""
+        self._earlier().setdefault(number, {})[index] = value
+
+    def see(self, number: int, index: int, value: object) -> None:
+        """Note an operand of the innermost open frame of the target."""
+        frame = self._frames().get(number)
+        if frame is not None and index not in frame.seen:
+            frame.seen.add(index)
+            frame.operands[index] = value
+
+    def end(self, number: int, frame: Frame | None, value: object) -> None:
+        """Close the frame, and look at what went in and what came out."""
+        if frame is not None:
+            self._frames()[number] = frame.outer
+        watched = self.targets.get(number) or self._adopt(number)
+        if watched is None or frame is None:
+            return
+        operands = {watched.operands[index]: value for index, value in frame.operands.items()}
+        if self._searching:
+            if watched is self.listener:
+                self.heard.append((operands, context_of(operands), value))
+            return
+        started = time.perf_counter()
+        grad = torch.is_grad_enabled() and any(requires_grad(item) for item in operands.values())
+        with self._lock:
+            try:
+                with torch.no_grad():
+                    self._look(watched, operands, value, grad)
+            except Exception:  # a probe never stops the program that it watches
+                watched.dropped += 1
+            now = time.perf_counter()
+            self.spent += now - started
+            if self._dirty and now - self._flushed > _FLUSH_SECONDS:
+                self.flush()
+
+    def _adopt(self, number: int) -> Watched | None:
+        """Take over a target from the registry, when its first call comes."""
+        placed = REGISTRY.placed.get(number)
+        if placed is None:
+            return None
+        if self.folder is None and REGISTRY.plan is not None:
+            self.folder = Path(REGISTRY.plan.folder)
+        watched = Watched(placed.target.id, placed.target.operands, placed.function)
+        return self.targets.setdefault(number, watched)
+
+    def _look(self, watched: Watched, operands: dict[str, object], value: object, grad: bool) -> None:
+        watched.calls += 1
+        self._dirty = True
+        watched.grad_calls += grad
+        sample = watched.sample
+        if sample.room_for_failing():
+            if not all_finite(value):
+                watched.bad_results += 1
+                if all(all_finite(item, nan_only=True) for item in operands.values()):
+                    sample.failing.append(self._call(operands, grad))
+            elif grad:
+                self._await_gradient(watched, operands)
+        elif not all_finite(value):
+            watched.bad_results += 1
+        if watched.looked_at >= _ALWAYS and self.spent > _SHARE * (time.perf_counter() - self._started):
+            return
+        watched.looked_at += 1
+        self._measure(watched, operands, grad)
+
+    def _measure(self, watched: Watched, operands: dict[str, object], grad: bool) -> None:
+        sample = watched.sample
+        call: Call | None = None
+        for name, item in operands.items():
+            row = extent_row(item)
+            if row is None or not isinstance(item, torch.Tensor):
+                continue
+            watched.dtypes.add(dtype_name(item.dtype))
+            watched.extents.setdefault(name, Extent()).add(row, item.numel())
+            for side, score in (("low", row.low), ("high", -row.high), ("small", row.smallest)):
+                if score == score and sample.beats((name, side), score):
+                    call = call or self._call(operands, grad)
+                    sample.extreme[name, side] = (score, call)
+        place = sample.draw()
+        if place is not None:
+            sample.drawn[place : place + 1] = [call or self._call(operands, grad)]
+
+    def _call(self, operands: Mapping[str, object], grad: bool) -> Call:
+        context = context_of(operands)
+        copies, cut = kept(operands)
+        return Call(copies, Context(context.autocast, context.device, grad), sliced=cut)
+
+    def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
+        """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
+        aliases = {
+            name: item.detach() if isinstance(item, torch.Tensor) else item for name, item in operands.items()
+        }
+        versions = {
+            name: item._version
+            for name, item in aliases.items()
+            if isinstance(item, torch.Tensor) and not item.is_inference()
+        }
+        context = context_of(operands)
+
+        def check(gradient: torch.Tensor) -> None:
+            if not watched.sample.room_for_failing() or all_finite(gradient):
+                return
+            with self._lock, torch.no_grad():
+                watched.bad_gradients += 1
+                unchanged = all(
+                    aliases[name]._version == version  # type: ignore[attr-defined]
+                    for name, version in versions.items()
+                )
+                if unchanged and watched.sample.room_for_failing():
+                    copies, cut = kept(aliases)
+                    watched.sample.failing.append(
+                        Call(copies, Context(context.autocast, context.device, True), sliced=cut)
+                    )
+                    self._dirty = True
+
+        for item in operands.values():
+            if isinstance(item, torch.Tensor) and item.requires_grad:
+                if item.is_leaf:
+                    # a parameter outlives the call: one hook for all of its calls, or they would pile up
+                    if item in watched.leaves:
+                        continue
+                    watched.leaves.add(item)
+                item.register_hook(check)
+
+    def enter(self, function: int, scope: Mapping[str, object]) -> None:
+        """Remember the arguments of the first call of a function that holds targets."""
+        if function not in self.functions and not self._searching:
+            self.functions[function] = {
+                name: item.detach().clone() if isinstance(item, torch.Tensor) and name != "self" else item
+                for name, item in scope.items()
+            }
+
+    def listen(self, watched: Watched | None) -> None:
+        """During a search: note what this target sees, and nothing else. None ends it."""
+        self.listener, self._searching = watched, watched is not None
+        self.heard.clear()
+
+    def flush(self) -> None:
+        """Write everything known so far; keeps quiet when that fails, for a full disk must not stop the run."""
+        if self.folder is None:
+            return
+        with self._lock:
+            encoder = Encoder()
+            document = {
+                "pid": os.getpid(),
+                "spent": self.spent,
+                "elapsed": time.perf_counter() - self._started,
+                "targets": [watched.to_json(encoder) for watched in self.targets.values()],
+            }
+            self._dirty = False
+            try:
+                write_tensors(self.folder / f"capture-{os.getpid()}.json", encoder.tensors, document)
+            except OSError:
+                return
+            finally:
+                self._flushed = time.perf_counter()
+
+    def forked(self) -> None:
+        """In a forked child: start with empty hands, so that nothing is counted twice."""
+        self._lock = threading.RLock()
+        for watched in self.targets.values():
+            watched.calls = watched.looked_at = watched.bad_results = watched.bad_gradients = watched.grad_calls = 0
+            watched.sample, watched.extents = Sample(), {}
+        self.functions.clear()
+        self._dirty = False
+        self._started = self._flushed = time.perf_counter()
+        self.spent = 0.0
+
+
+RECORDER = Recorder()

@@ -1,0 +1,106 @@
+"""Which calls of a site are kept: the most telling and a random sample, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+from stablelint.runtime.verify.probe.look import Row
+from stablelint.runtime.verify.values import Call
+
+CALLS_FAILING = 3
+CALLS_RANDOM = 4
+ELEMENTS = 1 << 18  # of one stored operand; longer ones are cut along their first dimension
+
+
+@dataclass(slots=True)
+class Extent:
+    """Running range of one operand over all calls."""
+
+    low: float = math.inf
+    high: float = -math.inf
+    smallest: float = math.inf  # magnitude
+    zeros: int = 0
+    nan: int = 0
+    inf: int = 0
+    elements: int = 0
+
+    def add(self, row: Row, elements: int) -> None:
+        """Widen by the range of one tensor."""
+        self.low, self.high = min(self.low, row.low), max(self.high, row.high)
+        self.smallest = min(self.smallest, row.smallest)
+        self.zeros, self.nan, self.inf = self.zeros + row.zeros, self.nan + row.nan, self.inf + row.inf
+        self.elements += elements
+
+    def to_json(self) -> dict[str, object]:
+        """Finite numbers only: None where nothing was seen."""
+        finite = {"min": self.low, "max": self.high, "smallest": self.smallest}
+        shown: dict[str, object] = {k: v if math.isfinite(v) else None for k, v in finite.items()}
+        return shown | {"zeros": self.zeros, "nan": self.nan, "inf": self.inf, "elements": self.elements}
+
+
+def kept(operands: Mapping[str, object]) -> tuple[dict[str, object], bool]:
+    """Copies of all operands, which later writes cannot touch, and whether they were cut.
+
+    Where one is cut along its first dimension, those of the same length are cut alike.
+    """
+    large = [v for v in operands.values() if isinstance(v, torch.Tensor) and v.ndim and v.numel() > ELEMENTS]
+    sizes = {tensor.shape[0] for tensor in large}
+    share = min((max(1, ELEMENTS * tensor.shape[0] // tensor.numel()) for tensor in large), default=0)
+    result: dict[str, object] = {}
+    for name, value in operands.items():
+        if isinstance(value, torch.Tensor):
+            same = value.ndim > 0 and value.shape[0] in sizes
+            result[name] = (value.detach()[:share] if same else value.detach()).clone()
+        else:
+            result[name] = value
+    return result, bool(large)
+
+
+@dataclass(slots=True)
+class Sample:
+    """The kept calls of one site.
+
+    Keeps the first calls with a bad result, for each operand the calls with its least, greatest and smallest
+    elements, and a uniform random sample of the others (algorithm R).
+    """
+
+    failing: list[Call] = field(default_factory=list)
+    extreme: dict[tuple[str, str], tuple[float, Call]] = field(default_factory=dict)
+    drawn: list[Call] = field(default_factory=list)
+    searched: list[Call] = field(default_factory=list)
+    offered: int = 0
+    _random: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def room_for_failing(self) -> bool:
+        """Whether another call with a bad result is wanted."""
+        return len(self.failing) < CALLS_FAILING
+
+    def beats(self, key: tuple[str, str], score: float) -> bool:
+        """Whether a call with this score replaces the most extreme one kept under `key`.
+
+        A score must be better by a twentieth: a slowly drifting operand would be copied at each call otherwise.
+        """
+        held = self.extreme.get(key)
+        if held is None:
+            return True
+        return score < held[0] and (score == 0 or abs(score - held[0]) > 0.05 * abs(held[0]))
+
+    def draw(self) -> int | None:
+        """Where in the random sample the next call belongs; None: nowhere."""
+        self.offered += 1
+        if len(self.drawn) < CALLS_RANDOM:
+            return len(self.drawn)
+        place = self._random.randrange(self.offered)
+        return place if place < CALLS_RANDOM else None
+
+    def calls(self) -> list[Call]:
+        """All kept calls, each once: failing first, then extremes, then random ones, then searched ones."""
+        found: dict[int, Call] = {}
+        for call in (*self.failing, *(call for _, call in self.extreme.values()), *self.drawn, *self.searched):
+            found.setdefault(id(call), call)
+        return list(found.values())

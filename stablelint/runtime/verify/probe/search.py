@@ -1,0 +1,246 @@
+"""Searches for inputs of the enclosing function at which a site goes wrong, in the process that has it alive.
+
+Candidates of a known kind come first (zeros, constants, scaled inputs, equal rows, full and empty masks), then
+signed gradient steps that drive the site's operands towards the edge of their contract.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+
+import torch
+
+from stablelint.runtime.verify.probe.look import all_finite
+from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
+from stablelint.runtime.verify.probe.registry import REGISTRY
+from stablelint.runtime.verify.probe.sample import kept
+from stablelint.runtime.verify.values import Call, Context
+
+_CALLS_PER_DIRECTION = 24
+# A function that uses one of these names does more than compute; it is not called again.
+_EFFECTS = frozenset(
+    "backward step save open write print input exit _exit remove unlink mkdir rmtree system run Popen barrier"
+    " all_reduce broadcast add_scalar fit send recv put".split()
+)
+Inputs = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A function that can be called again with other inputs."""
+
+    call: Callable[[Inputs], object]
+    inputs: Inputs  # those of the captured call, without `self`
+    module: torch.nn.Module | None
+
+
+def search_all(seconds: float) -> None:
+    """Search for each target that went right in every captured call, for `seconds` in all."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return  # a collective called by one rank alone would wait for ever
+    waiting = [watched for watched in RECORDER.targets.values() if not watched.sample.failing]
+    deadline = time.perf_counter() + seconds
+    for index, watched in enumerate(waiting):
+        left = deadline - time.perf_counter()
+        subject = _subject(watched)
+        if left <= 0 or subject is None:
+            continue
+        share = time.perf_counter() + left / (len(waiting) - index)
+        RECORDER.listen(watched)
+        try:
+            found = _search(watched, subject, share)
+        finally:
+            RECORDER.listen(None)
+        if found is not None:
+            watched.sample.searched.append(found)
+
+
+def _subject(watched: Watched) -> _Subject | None:
+    number = watched.function
+    scope = RECORDER.functions.get(number) if number is not None else None
+    place = REGISTRY.functions.get(number) if number is not None else None
+    if scope is None or place is None:
+        return None
+    owner = scope.get("self")
+    inputs = {name: value for name, value in scope.items() if name != "self"}
+    function: object
+    if owner is not None:
+        function = getattr(type(owner), place.name, None)
+    else:
+        function = next(
+            (
+                getattr(module, place.name, None)
+                for module in list(sys.modules.values())
+                if _path_of(module) == place.path
+            ),
+            None,
+        )
+    if not isinstance(function, FunctionType) or _EFFECTS & set(function.__code__.co_names):
+        return None
+    if set(function.__code__.co_varnames[: function.__code__.co_argcount]) - {"self"} - set(inputs):
+        return None
+
+    def again(values: Inputs) -> object:
+        return function(owner, **values) if owner is not None else function(**values)
+
+    return _Subject(again, inputs, owner if isinstance(owner, torch.nn.Module) else None)
+
+
+def _path_of(module: object) -> str | None:
+    import os
+
+    path = getattr(module, "__file__", None)
+    return os.path.realpath(path) if isinstance(path, str) else None
+
+
+def _search(watched: Watched, subject: _Subject, deadline: float) -> Call | None:
+    for inputs in _candidates(subject.inputs):
+        if time.perf_counter() > deadline:
+            return None
+        found = _try(watched, subject, inputs)
+        if found is not None:
+            return found
+    for direction in _directions(watched):
+        found = _climb(watched, subject, direction, deadline)
+        if found is not None:
+            return found
+    return None
+
+
+def _floating(inputs: Mapping[str, object]) -> dict[str, torch.Tensor]:
+    return {n: v for n, v in inputs.items() if isinstance(v, torch.Tensor) and v.is_floating_point() and v.numel()}
+
+
+def _candidates(inputs: Inputs) -> Iterator[Inputs]:
+    floating = _floating(inputs)
+    changes: list[Callable[[torch.Tensor], torch.Tensor]] = [
+        torch.zeros_like,
+        torch.ones_like,
+        lambda x: x * 30,
+        lambda x: x * 1000,
+        lambda x: -x * 1000,
+        lambda x: x[:1].expand_as(x) if x.ndim else x,
+        lambda x: x[..., :1].expand_as(x) if x.ndim else x,
+        lambda x: x * 1e-12,
+    ]
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor) and value.dtype in (torch.bool, torch.int64):
+            yield {**inputs, name: torch.zeros_like(value)}
+            yield {**inputs, name: torch.ones_like(value)}
+    for change in changes:
+        yield {**inputs, **{name: change(value) for name, value in floating.items()}}
+        if len(floating) > 1:
+            for name, value in floating.items():
+                yield {**inputs, name: change(value)}
+    names = list(floating)
+    for first, second in zip(names, names[1:], strict=False):
+        if floating[first].shape == floating[second].shape:
+            yield {**inputs, first: floating[second].clone()}  # prediction equal to target
+
+
+@contextlib.contextmanager
+def _calm(subject: _Subject) -> Iterator[None]:
+    """Random state, buffers and output streams as they were, whatever the call does."""
+    buffers = {name: buffer.clone() for name, buffer in subject.module.named_buffers()} if subject.module else {}
+    with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()), torch.enable_grad():
+        try:
+            yield
+        finally:
+            if subject.module is not None:
+                with torch.no_grad():
+                    for name, buffer in subject.module.named_buffers():
+                        if name in buffers and buffer.shape == buffers[name].shape:
+                            buffer.copy_(buffers[name])
+
+
+def _hear(subject: _Subject, inputs: Inputs) -> list[tuple[dict[str, object], Context, object]]:
+    RECORDER.heard.clear()
+    with _calm(subject):
+        try:
+            subject.call(inputs)
+        except Exception:  # inputs that the function refuses prove nothing
+            return []
+    return list(RECORDER.heard)
+
+
+def _tracked(inputs: Inputs) -> Inputs:
+    return {
+        name: value.detach().clone().requires_grad_() if name in _floating(inputs) else value
+        for name, value in inputs.items()
+    }
+
+
+def _try(watched: Watched, subject: _Subject, inputs: Inputs) -> Call | None:
+    for operands, context, value in _hear(subject, _tracked(inputs)):
+        usual = all(all_finite(item, nan_only=watched.infinite) for item in operands.values())
+        if usual and _bad(operands, value):
+            copies, cut = kept(operands)
+            plain, _ = kept(inputs)
+            return Call(copies, Context(context.autocast, context.device, True), "search", cut, plain)
+    return None
+
+
+def _bad(operands: Mapping[str, object], value: object) -> bool:
+    if not all_finite(value):
+        return True
+    asked = [v for v in operands.values() if isinstance(v, torch.Tensor) and v.requires_grad]
+    if not asked or not isinstance(value, torch.Tensor) or not value.requires_grad:
+        return False
+    gradients = torch.autograd.grad(value.sum(), asked, retain_graph=True, allow_unused=True)
+    return not all(all_finite(gradient) for gradient in gradients if gradient is not None)
+
+
+def _directions(watched: Watched) -> list[tuple[str, str]]:
+    """Operand and way to push it: "down", "up" or "zero", as the site's contract has it."""
+    number = next((n for n, w in RECORDER.targets.items() if w is watched), None)
+    placed = REGISTRY.placed.get(number) if number is not None else None
+    wanted = placed.target.search if placed is not None else None
+    if wanted:
+        return [(str(text), str(way)) for text, ways in wanted.items() if isinstance(ways, list) for way in ways]
+    return [(name, way) for name in watched.operands for way in ("zero", "down", "up")]
+
+
+def _objective(value: torch.Tensor, way: str) -> torch.Tensor:
+    if way == "up":
+        return -value.max()
+    return value.abs().min() if way == "zero" else value.min()
+
+
+def _climb(watched: Watched, subject: _Subject, direction: tuple[str, str], deadline: float) -> Call | None:
+    name, way = direction
+    inputs = dict(subject.inputs)
+    step = 0.05
+    for _ in range(_CALLS_PER_DIRECTION):
+        if time.perf_counter() > deadline:
+            return None
+        tracked = _tracked(inputs)
+        heard = _hear(subject, tracked)
+        leaves = {n: v for n, v in tracked.items() if isinstance(v, torch.Tensor) and v.requires_grad}
+        operand = heard[0][0].get(name) if heard else None
+        if not leaves or not isinstance(operand, torch.Tensor) or not operand.requires_grad:
+            return None
+        goal = _objective(operand.float(), way)
+        gradients = torch.autograd.grad(goal, list(leaves.values()), allow_unused=True)
+        moved = False
+        for (leaf, value), gradient in zip(leaves.items(), gradients, strict=True):
+            if gradient is not None and all_finite(gradient) and bool(gradient.any()):
+                scale = value.detach().abs().mean().clamp_min(1e-3)
+                # near a zero the plain Newton step lands on it; elsewhere only the sign is trusted
+                newton = float(goal.detach()) / float(gradient.pow(2).sum())
+                signed = step * scale * gradient.sign()
+                delta = newton * gradient if way == "zero" else signed
+                inputs[leaf] = value.detach() - delta
+                moved = True
+        if not moved:
+            return None
+        step *= 1.6
+        found = _try(watched, subject, inputs)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,325 @@
+"""Put probes into a tree: operands are recorded where they are evaluated, and nothing else changes.
+
+`f(a, b)` with operands `a` and `b` becomes
+`__sl_end__(0, __sl_begin__(0), f(__sl_see__(0, 0, a), __sl_see__(0, 1, b)))`; every wrapped expression keeps its place, so tracebacks and profiles show the user's own lines and columns.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import decode_source
+
+from stablelint.runtime.verify.probe.plan import Target
+
+# Two underscores at both ends: inside a class body other names of this kind would be mangled.
+HELPERS = {name: f"__sl_{name}__" for name in ("begin", "see", "hold", "end", "snap", "enter")}
+BEGIN, SEE, HOLD, END, SNAP, ENTER = HELPERS.values()
+_MODULE = "stablelint.runtime.verify.probe.calls"
+_MARK = "_stablelint_operands"
+_EARLIER = "_stablelint_earlier"
+_READING = (
+    ast.Name,
+    ast.Attribute,
+    ast.Constant,
+    ast.Subscript,
+    ast.Tuple,
+    ast.UnaryOp,
+    ast.Slice,
+    ast.expr_context,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A target that was found in the tree, under the number by which probes call it."""
+
+    number: int
+    target: Target
+    function: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A tree with probes, and which targets they belong to."""
+
+    tree: ast.Module
+    placed: tuple[Placed, ...]
+    functions: tuple[str, ...]  # names of enclosing functions, by number
+
+
+def _columns(lines: Sequence[str], node: ast.expr | ast.stmt) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The place of a node in rows and characters from 1; `ast` counts columns in UTF-8 bytes."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return (
+        (node.lineno, _character(lines, node.lineno, node.col_offset)),
+        (node.end_lineno, _character(lines, node.end_lineno, node.end_col_offset)),
+    )
+
+
+def _character(lines: Sequence[str], row: int, offset: int) -> int:
+    line = lines[row - 1] if row <= len(lines) else ""
+    if line.isascii():
+        return offset + 1
+    return len(line.encode()[:offset].decode(errors="replace")) + 1
+
+
+def _pure(node: ast.expr) -> bool:
+    """Whether evaluating the expression once more does nothing but read."""
+    return all(isinstance(part, _READING + (ast.USub, ast.UAdd)) for part in ast.walk(node))
+
+
+def _call(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
+    node = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+    for part in ast.walk(node):
+        if isinstance(part, ast.expr) and not hasattr(part, "lineno"):
+            ast.copy_location(part, place)
+    return node
+
+
+def _number(value: int, place: ast.AST) -> ast.Constant:
+    return ast.copy_location(ast.Constant(value), place)
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(f"({text}\n)", mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _guarded(tree: ast.expr, place: ast.AST) -> ast.expr:
+    """`lambda: operand`, so that an operand which does not exist here cannot stop the program."""
+    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    made = ast.Lambda(empty, tree)
+    for part in ast.walk(made):
+        if isinstance(part, ast.expr | ast.stmt | ast.arg):
+            ast.copy_location(part, place)
+    return made
+
+
+def _loads(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.expr)
+        and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+        and not isinstance(node, ast.Starred)
+    )
+
+
+def _within(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that are evaluated as part of `node`, at its own place."""
+    yield node
+    if isinstance(node, ast.Lambda | ast.GeneratorExp | ast.JoinedStr):
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield from _within(child)
+        elif isinstance(child, ast.keyword):
+            yield from _within(child.value)
+
+
+class _Insert(ast.NodeTransformer):
+    """Wraps the targets' expressions and the operands inside them."""
+
+    def __init__(self, lines: Sequence[str], targets: Sequence[Target], offset: int, functions: int) -> None:
+        self._lines = lines
+        self._first_function = functions
+        self._waiting: dict[tuple[tuple[int, int], tuple[int, int]], list[tuple[int, Target]]] = {}
+        for index, target in enumerate(targets):
+            self._waiting.setdefault((target.start, target.end), []).append((offset + index, target))
+        self.placed: list[Placed] = []
+        self.functions: list[str] = []
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        node.args = self.visit(node.args)
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        number = self._first_function + len(self.functions)
+        self.functions.append(node.name)
+        before = len(self.placed)
+        node.body = self._statements(node.body)
+        mine = [index for index in range(before, len(self.placed)) if self.placed[index].function is None]
+        for index in mine:
+            self.placed[index] = replace(self.placed[index], function=number)
+        if mine and isinstance(node, ast.FunctionDef):
+            self._enter(node, number)
+        return node
+
+    def mark_earlier(self, tree: ast.Module) -> None:
+        """Mark operands that are computed, with effects or at a cost, in statements before their target."""
+        for (start, _), waiting in self._waiting.items():
+            for number, target in waiting:
+                keys = {
+                    ast.unparse(operand): index
+                    for index, text in enumerate(target.operands)
+                    if (operand := _parsed(text)) is not None and not _pure(operand)
+                }
+                if not keys:
+                    continue
+                for part in ast.walk(_enclosing(tree, start[0])):
+                    if isinstance(part, ast.expr) and _loads(part) and part.lineno <= start[0]:
+                        index = keys.get(ast.unparse(part))
+                        if index is not None and _columns(self._lines, part)[0] < start:
+                            marks: list[tuple[int, int]] = getattr(part, _EARLIER, [])
+                            setattr(part, _EARLIER, [*marks, (number, index)])
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def _enter(self, node: ast.FunctionDef, number: int) -> None:
+        first = node.body[0]
+        at = int(isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(node.body) > 1)
+        place = node.body[at]
+        parts = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        if node.args.vararg or node.args.kwarg:
+            return  # cannot be called again from the names alone
+        keys: list[ast.expr | None] = [ast.Constant(part.arg) for part in parts]
+        scope = ast.Dict(keys, [ast.Name(part.arg, ast.Load()) for part in parts])
+        statement = ast.Expr(_call(ENTER, place, _number(number, place), scope))
+        node.body.insert(at, _placed_at(statement, place))
+
+    def _statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for statement in body:
+            found = [] if isinstance(statement, ast.Expr) else self._take(statement)
+            value = getattr(statement, "value", None)
+            if found and isinstance(value, ast.expr):
+                setattr(statement, "value", self._site(value, found))  # noqa: B010
+                result.append(statement)
+                continue
+            for number, target in found:
+                call = _call(
+                    SNAP, statement, _number(number, statement), *_extra(target, frozenset(), statement)
+                )
+                result.append(_placed_at(ast.Expr(call), statement))
+                self.placed.append(Placed(number, target))
+            visited = self.visit(statement)
+            result.extend(visited if isinstance(visited, list) else [visited])
+        return result
+
+    def _take(self, node: ast.expr | ast.stmt) -> list[tuple[int, Target]]:
+        return self._waiting.pop(_columns(self._lines, node), [])
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                if name in ("body", "orelse", "finalbody"):
+                    value[:] = self._statements(value)
+                else:
+                    value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+            elif isinstance(value, ast.AST):
+                setattr(node, name, self.visit(value))
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return node  # its parts have no places of their own before Python 3.12
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if not isinstance(node, ast.expr) or not _loads(node):
+            found: ast.AST = super().visit(node)
+            return found
+        return self._site(node, self._take(node))
+
+    def _site(self, node: ast.expr, found: Sequence[tuple[int, Target]]) -> ast.expr:
+        """`node` with probes for the targets `found` at it, and with what other targets want of it."""
+        absent = [(number, target, self._mark(node, number, target)) for number, target in found]
+        wanted: list[tuple[int, int]] = getattr(node, _MARK, [])
+        earlier: list[tuple[int, int]] = getattr(node, _EARLIER, [])
+        inner = super().visit(node)
+        assert isinstance(inner, ast.expr)
+        for number, index in wanted:
+            inner = _call(SEE, node, _number(number, node), _number(index, node), inner)
+        for number, index in earlier:
+            inner = _call(HOLD, node, _number(number, node), _number(index, node), inner)
+        for number, target, seen in absent:
+            begin = _call(BEGIN, node, _number(number, node), *_extra(target, seen, node))
+            inner = _call(END, node, _number(number, node), begin, inner)
+            self.placed.append(Placed(number, target))
+        return inner
+
+    def _mark(self, node: ast.expr, number: int, target: Target) -> frozenset[int]:
+        """Mark the operands that are evaluated inside `node`; their indices."""
+        keys = {
+            ast.unparse(tree): index
+            for index, text in enumerate(target.operands)
+            if (tree := _parsed(text)) is not None
+        }
+        seen = set()
+        for part in _within(node):
+            index = keys.get(ast.unparse(part)) if _loads(part) else None
+            if index is not None:
+                seen.add(index)
+                marks: list[tuple[int, int]] = getattr(part, _MARK, [])
+                setattr(part, _MARK, [*marks, (number, index)])
+        return frozenset(seen)
+
+
+def _enclosing(tree: ast.Module, row: int) -> ast.AST:
+    """The innermost function around a row, or the module."""
+    found: ast.AST = tree
+    for node in ast.walk(tree):  # breadth first: inner functions come later
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= row <= (node.end_lineno or 0):
+            found = node
+    return found
+
+
+def _placed_at(statement: ast.stmt, place: ast.stmt) -> ast.stmt:
+    for part in ast.walk(statement):
+        if isinstance(part, ast.expr | ast.stmt):
+            part.lineno, part.col_offset = place.lineno, place.col_offset
+            part.end_lineno, part.end_col_offset = place.lineno, place.col_offset
+    return statement
+
+
+def _extra(target: Target, seen: frozenset[int], place: ast.AST) -> list[ast.expr]:
+    """Index and thunk for each operand that is not evaluated within the target, where reading it is harmless."""
+    extra: list[ast.expr] = []
+    for index, text in enumerate(target.operands):
+        tree = None if index in seen else _parsed(text)
+        if tree is not None and _pure(tree):
+            extra += [_number(index, place), _guarded(tree, place)]
+    return extra
+
+
+def _import_helpers(tree: ast.Module) -> None:
+    """Import the helpers behind the last top-level import of torch, or else behind docstring and `__future__`."""
+    at = 0
+    for index, node in enumerate(tree.body):
+        docstring = index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        match node:
+            case ast.ImportFrom(module="__future__"):
+                at = index + 1
+            case ast.ImportFrom(module=str(name), level=0) if name.partition(".")[0] == "torch":
+                at = index + 1
+            case ast.Import(names=names) if any(item.name.partition(".")[0] == "torch" for item in names):
+                at = index + 1
+            case _ if docstring:
+                at = index + 1
+    names = [ast.alias(name, alias) for name, alias in HELPERS.items()]
+    statement = ast.ImportFrom(_MODULE, names, 0)
+    place = tree.body[min(at, len(tree.body) - 1)] if tree.body else None
+    for part in (statement, *names):
+        part.lineno = part.end_lineno = place.lineno if place else 1
+        part.col_offset = part.end_col_offset = 0
+    tree.body.insert(at, statement)
+
+
+def insert_probes(
+    source: bytes, filename: str, targets: Sequence[Target], offset: int = 0, functions: int = 0
+) -> Probed:
+    """Parse `source` and put a probe at each target; targets that are not found are left out.
+
+    Targets count up from `offset`, enclosing functions from `functions`. Raises SyntaxError when the source
+    cannot be parsed.
+    """
+    tree = ast.parse(source, filename)
+    insert = _Insert(decode_source(source).split("\n"), targets, offset, functions)
+    insert.mark_earlier(tree)
+    tree.body = insert._statements(tree.body)
+    if insert.placed:
+        _import_helpers(tree)
+    return Probed(ast.fix_missing_locations(tree), tuple(insert.placed), tuple(insert.functions))

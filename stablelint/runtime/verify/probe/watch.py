@@ -1,0 +1,141 @@
+"""Watches losses and optimizer steps of a process: the series, and where it stops being finite."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from stablelint.runtime.verify.probe.plan import Plan
+
+_POINTS = 2000
+_EVENTS = 400
+_FLUSH_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Series:
+    """Losses by number of the `backward` call; every n-th once there are many."""
+
+    stride: int = 1
+    losses: list[float] = field(default_factory=list)
+    backwards: int = 0
+    steps: int = 0
+    first_bad_loss: int | None = None
+    first_bad_step: int | None = None  # step whose gradients are not finite
+    bad_losses: int = 0
+    bad_steps: int = 0
+    events: list[str] = field(default_factory=list)  # order of the calls of a training loop
+
+    def note(self, name: str) -> None:
+        """Remember that a call of the training loop was made."""
+        if len(self.events) < _EVENTS:
+            self.events.append(name)
+
+    def loss(self, value: float) -> None:
+        """Add a loss."""
+        if not math.isfinite(value):
+            self.bad_losses += 1
+            if self.first_bad_loss is None:
+                self.first_bad_loss = self.backwards
+        if self.backwards % self.stride == 0:
+            self.losses.append(value)
+            if len(self.losses) > _POINTS:
+                self.losses = self.losses[::2]
+                self.stride *= 2
+        self.backwards += 1
+
+
+SERIES = Series()
+_state: dict[str, Any] = {"folder": None, "flushed": time.perf_counter()}
+
+
+def forked() -> None:
+    """In a forked child: a series of its own."""
+    global SERIES
+    SERIES = Series()
+
+
+def start(plan: Plan) -> None:
+    """Begin watching; called once, right after torch was imported."""
+    _state["folder"] = plan.folder
+    _wrap(torch.Tensor, "backward", _on_backward)
+    _wrap(torch.amp.GradScaler, "scale", lambda *_, **__: SERIES.note("scale"))
+    _wrap(torch.amp.GradScaler, "unscale_", lambda *_, **__: SERIES.note("unscale_"))
+    _wrap(torch.amp.GradScaler, "step", lambda *_, **__: SERIES.note("scaler.step"))
+    _wrap(torch.amp.GradScaler, "update", lambda *_, **__: SERIES.note("scaler.update"))
+    _wrap(torch.optim.Optimizer, "zero_grad", lambda *_, **__: SERIES.note("zero_grad"))
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        _wrap(torch.nn.utils, name, lambda *_, _name=name, **__: SERIES.note(_name))
+    register_optimizer_step_pre_hook(_on_step)
+
+
+def _wrap(owner: Any, name: str, before: Callable[..., None]) -> None:
+    import functools
+
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def wrapped(*arguments: Any, **keywords: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            try:
+                before(*arguments, **keywords)
+            except Exception:  # watching must not change what the command does
+                SERIES.note("unwatched")
+        return original(*arguments, **keywords)
+
+    setattr(owner, name, wrapped)
+
+
+def _on_backward(tensor: torch.Tensor, *_: Any, **__: Any) -> None:
+    SERIES.note("backward")
+    if tensor.numel() == 1:
+        SERIES.loss(float(tensor.detach()))
+    _flush_sometimes()
+
+
+def _on_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    SERIES.note("step")
+    gradients = [
+        parameter.grad.detach()
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+        if parameter.grad is not None and not parameter.grad.is_sparse
+    ]
+    if gradients:
+        # sums, for they are one pass; an overflow of the sum alone is told apart
+        total = torch.stack([gradient.sum().float().cpu() for gradient in gradients])
+        finite = bool(torch.isfinite(total).all()) or all(bool(torch.isfinite(g).all()) for g in gradients)
+        if not finite:
+            SERIES.bad_steps += 1
+            if SERIES.first_bad_step is None:
+                SERIES.first_bad_step = SERIES.steps
+    SERIES.steps += 1
+
+
+def _flush_sometimes() -> None:
+    if time.perf_counter() - _state["flushed"] > _FLUSH_SECONDS:
+        flush()
+
+
+def flush() -> None:
+    """Write the series; keeps quiet when that fails."""
+    folder = _state["folder"]
+    _state["flushed"] = time.perf_counter()
+    if folder is None or not (SERIES.backwards or SERIES.steps or SERIES.events):
+        return
+    path = Path(folder) / f"series-{os.getpid()}.json"
+    try:
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(asdict(SERIES)), encoding="utf-8")
+        partial.replace(path)
+    except OSError:
+        return
