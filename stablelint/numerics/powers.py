@@ -24,7 +24,8 @@ def power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:
         return Monotone(lambda y: real_power(base.lo, y), attains=BOTH).image(exponent, fmt)
     nan = base.nan or exponent.nan
     above = base.without_nan().meet(Interval(0.0, math.inf))
-    below = base.without_nan().meet(Interval(-math.inf, 0.0, hi_open=True))
+    # A zero that ends a range with negative numbers is either zero: -0 to an odd power below 0 is -inf.
+    below = base.without_nan().meet(Interval(-math.inf, 0.0)) if base.lo < 0 else None
     if below is None:
         return _nonnegative_power(base, exponent, fmt).with_nan(nan)
     mirrored = _nonnegative_power(Interval(-below.hi, -below.lo, below.hi_open, below.lo_open), exponent, fmt)

@@ -65,8 +65,10 @@ def of_shape(shape: Monotone | Valley) -> Transfer:
 def _gelu(call: Call) -> Interval:
     shape = _GELU_TANH if call.params.get("approximate") == "tanh" else _GELU
     result = shape.image(call.x, call.fmt)
-    # Far below 0 the product is lost to cancellation: libraries give 0 there.
-    return result if result.hi >= 0 else result.join(_ZERO)
+    # Below 0 the computed 1 + erf(x) cancels: its error is an absolute one, and the result 0 at worst.
+    if result.hi >= 0:
+        return result
+    return Interval(shape.function(shape.bottom), 0.0, nan=result.nan).rounded(call.fmt)
 
 
 def _ndtr(call: Call) -> Interval:

@@ -38,7 +38,7 @@ MASKED = Interval(-INF, INF, hi_open=True)
         ("softmax", [MASKED], {}, "[0, 1] or NaN"),
         ("log_softmax", [TOP], {}, "(-inf, 0]"),
         ("sigmoid", [TOP], {}, "[0, 1]"),
-        ("sigmoid", [Interval(-10, 10)], {}, "[4.54e-05, 1]"),
+        ("sigmoid", [Interval(-10, 10)], {}, "[4.54e-05, 0.99995458]"),
         ("logsigmoid", [TOP], {}, "(-inf, 0]"),
         ("tanh", [TOP], {}, "[-1, 1]"),
         ("softplus", [TOP], {}, "[0, inf)"),
@@ -103,7 +103,7 @@ def test_known_ranges(operation: str, operands: list[Interval], params: dict[str
     ("operation", "operand", "fmt", "text"),
     [
         ("exp", Interval(0, 12), FLOAT16, "[1, inf]"),
-        ("exp", Interval(0, 12), BFLOAT16, "[1, 1.628e+05]"),
+        ("exp", Interval(0, 12), BFLOAT16, "[1, 162816]"),
         ("exp", Interval(-20, 0), FLOAT16, "[0, 1]"),
         ("sigmoid", Interval(-10, 10), FLOAT16, "[4.542e-05, 1]"),
         ("sigmoid", Interval(-20, 5), FLOAT16, "[0, 0.9932]"),

@@ -58,7 +58,7 @@ def operand_ranges(case: Case, chance: random.Random) -> list[tuple[Interval, ..
         pool = [met for each in pool if (met := each.meet(bound)) is not None]
     if case.arity == 1:
         return [(each,) for each in pool]
-    return [tuple(chance.choice(pool) for _ in range(case.arity)) for _ in range(60)]
+    return [tuple(chance.choice(pool) for _ in range(case.arity)) for _ in range(30)]
 
 
 def _random_interval(chance: random.Random) -> Interval:
@@ -69,13 +69,13 @@ def _random_interval(chance: random.Random) -> Interval:
 
 
 def results(case: Case, tensors: list[torch.Tensor]) -> list[float]:
-    """What torch computes, flat; nothing where it has no kernel for the dtype on this machine."""
+    """What torch computes, flat; nothing where it has no kernel for a narrow dtype."""
     try:
         out = case.call(*tensors)
     except (RuntimeError, NotImplementedError) as error:
-        if "not implemented for" in str(error) or "not supported" in str(error):
-            return []
-        raise
+        if tensors[0].dtype == torch.float32 or "not implemented for" not in str(error):
+            raise
+        return []
     return [float(value) for value in out.flatten().tolist()]
 
 
@@ -87,18 +87,15 @@ def test_the_range_holds_what_torch_computes(label: str, dtype: str) -> None:
     chance = random.Random(zlib.crc32(label.encode()))
     torch.manual_seed(0)
     for operands in operand_ranges(case, chance):
-        rounded = tuple(
-            each if each.subset_of(TOP) and not each.is_bounded else each.rounded(fmt) for each in operands
-        )
+        rounded = tuple(each.rounded(fmt) for each in operands)
         tensors = [torch.tensor(members(each, fmt, chance), dtype=getattr(torch, dtype)) for each in rounded]
         if case.rows:
             tensors = [each.reshape(4, 4) for each in tensors]
         found = range_of(operation, rounded, case.params, fmt)
         assert found is not None, operation
         for value in results(case, tensors):
-            assert_holds(
-                found, value, fmt, case, f"{label} of {', '.join(map(str, rounded))}: {value} in {found}"
-            )
+            message = f"{label} of {', '.join(map(str, rounded))}: {value} in {found}"
+            assert_holds(found, value, fmt, case, message)
 
 
 def assert_holds(found: Interval, value: float, fmt: FloatFormat, case: Case, message: str) -> None:
