@@ -74,7 +74,10 @@ def delete_item(tree: Tree, node: ast.expr) -> list[Edit]:
     after = re.compile(r"\s*,[ \t]*").match(source, end)
     before = re.compile(r",\s*$").search(source, 0, start)
     parent_end = tree.end(link.parent) if isinstance(link.parent, ast.expr) else end
-    if after is not None and after.end() < parent_end:
+    is_last = after is not None and after.end() + 1 == parent_end
+    if is_last and before is not None:
+        start = before.start()
+    elif after is not None and after.end() < parent_end:
         end = after.end()
         row = tree.source.position(start).row
         own_line = not source[tree.source.line_start(row) : start].strip()

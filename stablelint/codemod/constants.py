@@ -79,4 +79,5 @@ def _literal(attribute: str, dtype: str | None) -> str | None:
 
 def _shortened(value: float, rounding: str) -> str:
     short = decimal.Context(prec=2, rounding=rounding).create_decimal(decimal.Decimal(value))
-    return str(short).replace("E+", "e").replace("E", "e")
+    text = str(short) if 1e-3 < abs(value) < 1e6 else f"{short:e}"
+    return text.replace("e+", "e")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stablelint.codemod.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.source import SourceError, SourceText
-from stablelint.diagnostic import Diagnostic, Edit, Fix
+from stablelint.diagnostic import Diagnostic, Edit, Span
 
 MAX_ROUNDS = 10
 
@@ -44,34 +44,54 @@ def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
     withdrawn and the finding is among `withheld` with the reason. The result always parses.
     """
     applied: list[Diagnostic] = []
-    refused: dict[_Key, Diagnostic] = {}
+    refused: dict[_Site, str] = {}
     current = _proposed(source, diagnose)
     rounds = 0
     while rounds < MAX_ROUNDS:
+        sites = _sites(source, current)
         wanted = [
-            item for item in current if item.fix is not None and _key(item) not in refused and accept(item)
+            item
+            for item, site in zip(current, sites, strict=True)
+            if item.fix is not None and site not in refused and accept(item)
         ]
         if not wanted:
             break
         rounds += 1
-        taken, deferred = select([item.fix for item in wanted if item.fix is not None])
+        taken, _ = select([item.fix for item in wanted if item.fix is not None])
         trial = _Trial(source, current, diagnose)
-        kept = trial.largest([wanted[index] for index in taken], refused)
-        if not kept:
-            if not deferred:
-                break
-            continue
+        kept, failed = trial.largest([wanted[index] for index in taken])
+        for item, reason in failed:
+            refused[_site(source, item)] = reason
         source, current = trial.source, trial.after
         applied += kept
-    return FixOutcome(source, tuple(applied), tuple(_withheld(current, refused, accept)), rounds)
+    left = tuple(_left(source, current, refused, accept))
+    return FixOutcome(source, tuple(applied), left, rounds)
 
 
 _Key = tuple[str, str]
+_Site = tuple[str, str, str]
 
 
 def _key(diagnostic: Diagnostic) -> _Key:
     """What identifies a finding wherever it stands: rule and expression, white space aside."""
     return diagnostic.code, "".join(diagnostic.expression.split())
+
+
+def _site(source: bytes, diagnostic: Diagnostic) -> _Site:
+    """As `_key`, with the line it stands on: equal expressions elsewhere are other sites."""
+    return _sites(source, [diagnostic])[0]
+
+
+def _sites(source: bytes, diagnostics: Sequence[Diagnostic]) -> list[_Site]:
+    try:
+        text = SourceText.decode(source)
+    except SourceError:
+        return [(*_key(item), "") for item in diagnostics]
+    rows = len(text.starts)
+    return [
+        (*_key(item), text.line(item.span.start.row).strip() if item.span.start.row <= rows else "")
+        for item in diagnostics
+    ]
 
 
 def _proposed(source: bytes, diagnose: Diagnose) -> list[Diagnostic]:
@@ -85,24 +105,27 @@ class _Trial:
         self.source = source
         self.after = before
         self._original = source
+        self._findings = before
         self._before = Counter(_key(item) for item in before)
         self._diagnose = diagnose
 
-    def largest(self, wanted: list[Diagnostic], refused: dict[_Key, Diagnostic]) -> list[Diagnostic]:
-        """All of `wanted` where they pass together, else those that pass one added to the other.
-
-        What does not pass is put into `refused` with the reason.
-        """
-        if self._accepts(wanted) is None:
-            return wanted
+    def largest(self, wanted: list[Diagnostic]) -> tuple[list[Diagnostic], list[tuple[Diagnostic, str]]]:
+        """All of `wanted` where they pass together, else as many as pass; and the others with the reason."""
         kept: list[Diagnostic] = []
-        for item in wanted:
-            reason = self._accepts([*kept, item])
+        failed: list[tuple[Diagnostic, str]] = []
+        # Halving finds a few bad fixes among many without a check for each.
+        pending = [wanted]
+        while pending:
+            group = pending.pop()
+            reason = self._accepts([*kept, *group])
             if reason is None:
-                kept.append(item)
+                kept += group
+            elif len(group) == 1:
+                failed.append((group[0], reason))
             else:
-                refused[_key(item)] = replace(item, fix=None, fix_withheld=reason)
-        return kept
+                middle = len(group) // 2
+                pending += [group[middle:], group[:middle]]
+        return kept, failed
 
     def _accepts(self, items: list[Diagnostic]) -> str | None:
         """Try fixes together; None and the new state when they pass, else why not."""
@@ -115,23 +138,37 @@ class _Trial:
         if reason is not None:
             return reason
         after = _proposed(source, self._diagnose)
-        reason = self._judge(items, Counter(_key(item) for item in after))
+        reason = self._judge(items, after)
         if reason is None:
             self.source, self.after = source, after
         return reason
 
-    def _judge(self, items: list[Diagnostic], after: Counter[_Key]) -> str | None:
-        fixed = Counter(_key(item) for item in items)
-        for key, count in fixed.items():
-            if after[key] > self._before[key] - count:
+    def _judge(self, items: list[Diagnostic], after: list[Diagnostic]) -> str | None:
+        now = Counter(_key(item) for item in after)
+        for key, count in Counter(_key(item) for item in items).items():
+            if now[key] > self._before[key] - count:
                 return "the finding would still be there"
-        for code, expression in after - self._before:
-            return f"the fixed code would have another finding, {code} ({expression[:60]})"
+        # A finding around a fixed expression is the same finding, although its text has changed.
+        edited = [edit.span for item in items if item.fix is not None for edit in item.fix.edits]
+        others = [item for item in self._findings if item not in items and _touched(item, edited)]
+        renamed = Counter(item.code for item in others)
+        for code, expression in (now - self._before).elements():
+            renamed[code] -= 1
+            if renamed[code] < 0:
+                return f"the fixed code would have another finding: {code}, `{_shown(expression)}`"
         return None
 
 
+def _touched(diagnostic: Diagnostic, edited: list[Span]) -> bool:
+    return any(diagnostic.span.contains(span) or diagnostic.span.overlaps(span) for span in edited)
+
+
+def _shown(expression: str) -> str:
+    return expression if len(expression) <= 60 else f"{expression[:57]}..."
+
+
 def _unreadable(source: bytes) -> str | None:
-    """Why a text cannot be written: it must parse, with LibCST too, and LibCST must give it back unchanged."""
+    """Why a text cannot be written, or None: it must parse, and survive LibCST unchanged."""
     import libcst as cst
 
     from stablelint.codemod.locate import parse
@@ -146,20 +183,14 @@ def _unreadable(source: bytes) -> str | None:
     return None
 
 
-def _withheld(current: list[Diagnostic], refused: dict[_Key, Diagnostic], accept: Accept) -> list[Diagnostic]:
+def _left(
+    source: bytes, current: list[Diagnostic], refused: dict[_Site, str], accept: Accept
+) -> Iterator[Diagnostic]:
     """Findings of the final text whose fix was withdrawn or could not be made."""
-    result: list[Diagnostic] = []
-    for item in current:
-        withdrawn = refused.get(_key(item))
-        if withdrawn is not None:
-            result.append(replace(item, fix=None, fix_withheld=withdrawn.fix_withheld))
+    for item, site in zip(current, _sites(source, current), strict=True):
+        if site in refused and item.fix is not None:
+            yield replace(item, fix=None, fix_withheld=refused[site])
         elif item.fix is None and item.fix_withheld is not None:
-            result.append(item)
+            yield item
         elif item.fix is not None and accept(item):
-            result.append(replace(item, fix=None, fix_withheld=f"not settled after {MAX_ROUNDS} rounds"))
-    return result
-
-
-def conflicts(fixes: Sequence[Fix]) -> bool:
-    """Whether some of the fixes touch the same text and need more than one round."""
-    return bool(select(fixes)[1])
+            yield replace(item, fix=None, fix_withheld=f"not settled after {MAX_ROUNDS} rounds")

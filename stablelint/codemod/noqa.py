@@ -84,9 +84,9 @@ def _comment(
     column, comment = existing
     found = _NOQA.search(comment)
     if found is None:
-        # A `noqa` before another comment is read by every linter; behind one it is not by some.
-        start = source.line_start(row) + column
-        return start, start, f"# noqa: {listed}  "
+        # Behind the comment that is there: `# type: ignore` counts only where it comes first.
+        place = source.line_start(row) + column + len(comment.rstrip())
+        return place, place, f"  # noqa: {listed}"
     if found["codes"] is None:
         return end, end, ""
     have = _CODE.findall(found["codes"])

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from stablelint.diagnostic import Binding
+from tests.codemod.support import proposal, rewritten, withheld
+
+STEP = """\
+import torch
+
+def step(scaler, loss, model, optimizer):
+    scaler.scale(loss).backward()
+    # clip
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # why
+    scaler.step(optimizer)
+"""
+CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
+UNSCALE = "$s.unscale_($o)"
+NAMES = {"s": Binding("scaler"), "o": Binding("optimizer")}
+
+
+def test_a_statement_is_inserted_before_another() -> None:
+    after = rewritten(STEP, proposal(STEP, CLIP, UNSCALE, kind="insert-before", **NAMES))
+    assert after == STEP.replace(f"    {CLIP}", f"    scaler.unscale_(optimizer)\n    {CLIP}")
+
+
+def test_a_statement_is_inserted_after_another_and_its_comment() -> None:
+    after = rewritten(STEP, proposal(STEP, CLIP, UNSCALE, kind="insert-after", **NAMES))
+    assert after == STEP.replace("# why\n", "# why\n    scaler.unscale_(optimizer)\n")
+
+
+def test_the_anchor_need_not_be_the_finding() -> None:
+    anchor = "scaler.scale(loss).backward()"
+    after = rewritten(STEP, proposal(STEP, CLIP, UNSCALE, kind="insert-after", anchor=anchor, **NAMES))
+    assert after == STEP.replace(f"{anchor}\n", f"{anchor}\n    scaler.unscale_(optimizer)\n")
+
+
+def test_an_insertion_at_the_end_of_a_file_without_a_newline() -> None:
+    source = "import torch\nif a:\n\tb()"
+    after = rewritten(source, proposal(source, "b()", "c($x)", kind="insert-after", x=Binding("a + 1")))
+    assert after == "import torch\nif a:\n\tb()\n\tc(a + 1)"
+
+
+def test_an_insertion_before_a_decorated_function_goes_above_its_decorators() -> None:
+    source = "import torch\n@jit\n@other\ndef f():\n    pass\n"
+    change = proposal(source, "def f():\n    pass", "x = 1", kind="insert-before")
+    assert rewritten(source, change) == "import torch\nx = 1\n@jit\n@other\ndef f():\n    pass\n"
+
+
+def test_a_template_of_several_statements_is_indented() -> None:
+    source = "import torch\r\nwith a:\r\n  b()\r\n"
+    change = proposal(source, "b()", "if $x:\n    torch.relu($x)", kind="insert-before", x=Binding("q"))
+    assert (
+        rewritten(source, change) == "import torch\r\nwith a:\r\n  if q:\r\n      torch.relu(q)\r\n  b()\r\n"
+    )
+
+
+def test_a_shared_line_is_left_alone() -> None:
+    for source in ("a(); b(); c()\n", "if a: b()\n", "b();\n", "x = lambda: b()\nfor i in x: b()\n"):
+        occurrence = source.count("b()") - 1
+        reason = withheld(source, proposal(source, "b()", "c()", kind="insert-before", occurrence=occurrence))
+        assert reason == "the statement shares its line with another"
+
+
+def test_nothing_is_inserted_where_it_is_never_reached() -> None:
+    source = "def f():\n    return b()\n"
+    assert "never be executed" in withheld(source, proposal(source, "b()", "c()", kind="insert-after"))
+
+
+def test_a_statement_is_deleted_with_its_line() -> None:
+    source = "a()\nb(\n  1,\n)\nc()\n"
+    assert rewritten(source, proposal(source, "b(\n  1,\n)", "", kind="delete")) == "a()\nc()\n"
+
+
+def test_the_only_statement_of_a_suite_becomes_pass() -> None:
+    source = "if a:\n    b()\n"
+    assert rewritten(source, proposal(source, "b()", "", kind="delete")) == "if a:\n    pass\n"
+
+
+def test_a_statement_with_a_comment_is_not_deleted() -> None:
+    source = "a()\nb()  # why\n"
+    assert "comment" in withheld(source, proposal(source, "b()", "", kind="delete"))
+
+
+def test_an_element_is_deleted_with_its_comma() -> None:
+    lines = "net = nn.Sequential(\n    a,\n    nn.Softmax(1),\n)\n"
+    change = proposal(lines, "nn.Softmax(1)", "", kind="delete")
+    assert rewritten(lines, change) == "net = nn.Sequential(\n    a,\n)\n"
+    for before, after in [
+        ("n = S(a, nn.Softmax(1))\n", "n = S(a)\n"),
+        ("n = S(nn.Softmax(1), a)\n", "n = S(a)\n"),
+        ("n = [nn.Softmax(1)]\n", "n = []\n"),
+        ("n = [a, nn.Softmax(1),]\n", "n = [a,]\n"),
+        ("n = S(\n    a,\n    nn.Softmax(1)\n)\n", "n = S(\n    a\n)\n"),
+    ]:
+        assert rewritten(before, proposal(before, "nn.Softmax(1)", "", kind="delete")) == after
+    operand = "n = a + nn.Softmax(1)\n"
+    assert "can be deleted" in withheld(operand, proposal(operand, "nn.Softmax(1)", "", kind="delete"))
+
+
+def test_a_statement_moves_with_its_comment() -> None:
+    source = "for b in d:\n    opt.step()\n    loss.backward()\n    clip(m)  # after\nend()\n"
+    change = proposal(source, "clip(m)", "", kind="move-before", anchor="opt.step()")
+    assert rewritten(source, change) == (
+        "for b in d:\n    clip(m)  # after\n    opt.step()\n    loss.backward()\nend()\n"
+    )
+
+
+def test_a_statement_does_not_move_into_another_block() -> None:
+    source = "opt.step()\nif a:\n    clip(m)\n"
+    change = proposal(source, "clip(m)", "", kind="move-before", anchor="opt.step()")
+    assert "different blocks" in withheld(source, change)
+
+
+def test_keywords_are_added_or_changed() -> None:
+    for before, after in [
+        ("y = x.std()\n", "y = x.std(correction=0)\n"),
+        ("y = x.std(1)\n", "y = x.std(1, correction=0)\n"),
+        ("y = x.std((1),)\n", "y = x.std((1), correction=0)\n"),
+        ("y = x.std(dim=1, correction=1)\n", "y = x.std(dim=1, correction=0)\n"),
+        ("y = x.std(\n    1,\n)\n", "y = x.std(\n    1, correction=0\n)\n"),
+    ]:
+        text = before.removeprefix("y = ").rstrip("\n")
+        assert rewritten(before, proposal(before, text, "correction=0", kind="set-keywords")) == after
+    source = "y = x.std(**given)\n"
+    assert "**" in withheld(source, proposal(source, "x.std(**given)", "correction=0", kind="set-keywords"))
+
+
+def test_keyword_values_are_templates() -> None:
+    source = "import torch as t\ny = x.sum()\n"
+    change = proposal(source, "x.sum()", "dtype=torch.float32", kind="set-keywords")
+    assert rewritten(source, change) == "import torch as t\ny = x.sum(dtype=t.float32)\n"
+
+
+def test_a_statement_is_replaced_by_statements() -> None:
+    source = "def f():\n    x = torch.empty(3)\n"
+    change = proposal(source, "x = torch.empty(3)", "x = zeros($n)\ncheck(x)", n="3")
+    assert rewritten(source, change) == "def f():\n    x = zeros(3)\n    check(x)\n"
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        self.loss = nn.BCELoss(reduction="sum")
+
+    def forward(self, x, y):
+        return self.loss(torch.sigmoid(self.body(x)), y)
+"""
+
+
+def test_rewrites_that_belong_together_are_one_fix() -> None:
+    other = proposal(MODEL, "nn.BCELoss", "torch.nn.BCEWithLogitsLoss")
+    change = proposal(MODEL, "torch.sigmoid(self.body(x))", "$z", z="self.body(x)", also=(other,))
+    after = rewritten(MODEL, change)
+    assert 'self.loss = nn.BCEWithLogitsLoss(reduction="sum")' in after
+    assert "return self.loss(self.body(x), y)" in after
+
+
+def test_when_one_part_cannot_be_made_none_is() -> None:
+    other = proposal(MODEL, "nn.BCELoss", "$missing")
+    change = proposal(MODEL, "torch.sigmoid(self.body(x))", "$z", z="self.body(x)", also=(other,))
+    assert withheld(MODEL, change)
+    twice = proposal(MODEL, "torch.sigmoid(self.body(x))", "$z", z="self.body(x)")
+    change = proposal(MODEL, "self.body(x)", "torch.relu($z)", z="x", also=(twice,))
+    assert "same code" in withheld(MODEL, change)
