@@ -141,8 +141,11 @@ def boundary_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[tupl
     base = _single(healthy_operands(rule, _inputs(pattern)))
     for name in sorted({v for side in sides for v in side.variables} & pattern.metavariables):
         values = sorted({v for side in sides for v in side.boundaries(name, fmt)})
+        low, high = _domain(rule.sample.get(name))
         for value in values:
-            if any(_close(value, c, dtype) for side in sides for c in side.about(name)):
+            if not low <= value <= high or any(
+                _close(value, c, dtype) for side in sides for c in side.about(name)
+            ):
                 continue
             allowed = all(side.holds({name: value}, fmt) for side in sides)
             yield base | {name: torch.tensor([value], dtype=torch.float64)}, allowed
@@ -166,6 +169,12 @@ def parts(tree: ast.AST) -> frozenset[str]:
     return frozenset(name for name in found if name)
 
 
+def _domain(spec: object) -> tuple[float, float]:
+    """The operands that the page speaks of at all, where it says so."""
+    domain = spec.get("domain") if isinstance(spec, dict) else None
+    return (float(domain[0]), float(domain[1])) if domain else (-math.inf, math.inf)
+
+
 def _single(operands: Operands) -> dict[str, object]:
     """The operands with each floating tensor cut down to its first element."""
     return {
@@ -186,7 +195,9 @@ def _draw(spec: object, generator: torch.Generator) -> object:
         return torch.rand(shape, generator=generator) < 0.5
     unit = torch.rand(shape, generator=generator, dtype=torch.float64)
     drawn = spec["low"] + unit * (spec["high"] - spec["low"])
-    return drawn @ drawn.mT if spec.get("positive_definite") else drawn
+    if spec.get("positive_definite"):
+        return drawn @ drawn.mT
+    return drawn + drawn.mT if spec.get("symmetric") else drawn
 
 
 def _constant(value: object, dtype: str) -> object:
@@ -204,7 +215,7 @@ def _constant(value: object, dtype: str) -> object:
 
 
 def relative_error(value: torch.Tensor, reference: torch.Tensor, floor: float = 1e-3) -> float:
-    """The largest error relative to the reference, whose elements count as at least `floor` of the largest."""
+    """The largest relative error, where each element counts as at least `floor` of the largest."""
     scale = reference.abs().clamp_min(floor * float(reference.abs().max()) + 1e-30)
     error = float(((value.double() - reference).abs() / scale).max())
     return math.inf if math.isnan(error) else error

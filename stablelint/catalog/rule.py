@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stablelint.catalog import page
-from stablelint.catalog.pattern import parse_pattern
 from stablelint.diagnostic import Applicability, Severity
 
 DTYPES = ("float32", "float64", "float16", "bfloat16")
@@ -17,7 +16,8 @@ class FixTemplate:
     """One rewrite. It is open to a match that binds all its metavariables and satisfies `when`.
 
     `target` names the metavariable whose expression is replaced (None: the whole match); `dtypes` the
-    element types for which its constants are right. Among those open to a match the first is the best.
+    element types for which its constants are right. `redefines` tells that it changes healthy values too, on
+    purpose. Among those open to a match the first is the best.
     """
 
     replace: str
@@ -27,6 +27,7 @@ class FixTemplate:
     kind: str = "replace"
     target: str | None = None
     dtypes: tuple[str, ...] = DTYPES
+    redefines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Rule:
     @property
     def metavariables(self) -> frozenset[str]:
         """Every metavariable that one of the patterns binds."""
+        from stablelint.catalog.pattern import parse_pattern  # brings `ast`, which a cached run does without
+
         return frozenset().union(*(parse_pattern(text).metavariables for text in self.patterns))
 
     @property

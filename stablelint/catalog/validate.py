@@ -18,7 +18,7 @@ KEYS = (
     *("code", "severity", "enabled", "replaces", "message", "dtypes", "expect"),
     *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
 )
-FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes")
+FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes", "redefines")
 REQUIRES_KEYS = ("forward", "backward")
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
 FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before")
@@ -127,6 +127,7 @@ def _fix(table: Mapping[str, object]) -> FixTemplate:
         kind=kind,
         target=_string(table, "target").removeprefix("$") or None,
         dtypes=_dtypes(table),
+        redefines=_boolean(table, "redefines", False),
     )
 
 

@@ -122,12 +122,12 @@ def test_the_fix_is_no_less_accurate_on_healthy_operands(
     if not _meant_for(fix, operands, dtype):
         return
     rounded = _rounded(operands, DTYPES[dtype])
-    reference = gate.evaluate(after if rule.expect == "wrong" else before, rounded, torch.float64, fixed)
+    reference = gate.evaluate(after if fix.redefines else before, rounded, torch.float64, fixed)
     old, new = (gate.evaluate(tree, rounded, DTYPES[dtype], fixed) for tree in (before, after))
     assert new.finite
     eps = torch.finfo(DTYPES[dtype]).eps
     old_error, new_error = (gate.relative_error(o.value, reference.value) for o in (old, new))
-    assert new_error <= 2 * old_error + 16 * eps, (old_error, new_error)
+    assert new_error <= 2 * old_error + 32 * eps, (old_error, new_error)
     for name, gradient in reference.gradients.items():
         old_error = gate.relative_error(old.gradients[name], gradient, 1.0)
         new_error = gate.relative_error(new.gradients[name], gradient, 1.0)
