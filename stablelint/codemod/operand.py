@@ -64,9 +64,11 @@ def bare(text: str) -> str:
     while text.startswith("(") and text.endswith(")"):
         inner = text[1:-1].strip()
         try:
+            # In other brackets, the parentheses in `(a) + (b)` are seen not to belong together.
+            parse(f"[\n{inner}\n]")
             if not same(parse_operand(inner), parse_operand(text)):
                 return text
-        except Withheld:
+        except (Withheld, SourceError):
             return text
         text = inner
     return text

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from stablelint.codemod.fixpoint import MAX_ROUNDS, FixOutcome, fix_source
+from stablelint.codemod.source import SourceText
+from stablelint.diagnostic import Applicability, Binding, Diagnostic, Proposal, Span
+from tests.codemod.support import diagnostic
+
+Template = Callable[[ast.Call], str]
+
+
+def span(source: SourceText, node: ast.expr) -> Span:
+    start = source.offset_of_bytes(node.lineno, node.col_offset)
+    return source.span(start, source.offset_of_bytes(node.end_lineno or 0, node.end_col_offset or 0))
+
+
+def linter(template: Template, function: str = "log") -> Callable[[bytes], Sequence[Diagnostic]]:
+    """A toy check: every `torch.log(x)` is a finding unless `x` is a call of `clamp_min`."""
+
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = SourceText.decode(source).text
+        decoded = SourceText.of_text(text)
+        found = []
+        for node in ast.walk(ast.parse(text)):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if node.func.attr != function or "clamp_min" in ast.unparse(node.args[0]).rpartition(").")[2]:
+                continue
+            operand = Binding(decoded.slice(span(decoded, node.args[0])), span(decoded, node.args[0]))
+            made = Proposal(template(node), Applicability.SAFE, span(decoded, node), {"x": operand}, "m")
+            found.append(diagnostic(text, made))
+        return found
+
+    return diagnose
+
+
+def clamp(node: ast.Call) -> str:
+    return "torch.log($x.clamp_min(1e-6))"
+
+
+def run(source: str, template: Template = clamp) -> FixOutcome:
+    return fix_source(source.encode(), linter(template), lambda item: True)
+
+
+def test_findings_are_fixed_and_a_second_run_changes_nothing() -> None:
+    outcome = run("import torch\ny = torch.log(a)\nz = torch.log(b) + torch.log(a)\n")
+    assert outcome.source.decode() == (
+        "import torch\ny = torch.log(a.clamp_min(1e-6))\n"
+        "z = torch.log(b.clamp_min(1e-6)) + torch.log(a.clamp_min(1e-6))\n"
+    )
+    assert len(outcome.applied) == 3
+    assert outcome.rounds == 1
+    again = run(outcome.source.decode())
+    assert again.source == outcome.source
+    assert not again.changed
+    assert not again.withheld
+
+
+def test_nested_findings_take_further_rounds() -> None:
+    outcome = run("import torch\ny = torch.log(torch.log(torch.log(a)))\n")
+    assert outcome.source.decode().count("clamp_min") == 3
+    assert outcome.rounds == 3
+    assert not outcome.withheld
+
+
+def test_findings_that_are_not_accepted_stay() -> None:
+    source = b"import torch\ny = torch.log(a)\nz = torch.log(b)\n"
+    outcome = fix_source(source, linter(clamp), lambda item: "(b)" in item.expression)
+    assert b"torch.log(a)\nz = torch.log(b.clamp_min(1e-6))" in outcome.source
+    assert [item.expression for item in outcome.applied] == ["torch.log(b)"]
+
+
+def test_a_fix_that_leaves_the_finding_is_withdrawn() -> None:
+    outcome = run("import torch\ny = torch.log(a)\n", lambda node: "torch.log($x + 0)")
+    assert outcome.source == b"import torch\ny = torch.log(a)\n"
+    assert "another finding: SL101" in (outcome.withheld[0].fix_withheld or "")
+    same = run("import torch\ny = torch.log(a)\n", lambda node: "torch.log($x)")
+    assert same.withheld[0].fix_withheld == "the finding would still be there"
+
+
+def test_a_bad_fix_does_not_take_the_good_ones_with_it() -> None:
+    def template(node: ast.Call) -> str:
+        return "torch.log($x + 0)" if ast.unparse(node.args[0]) == "c" else clamp(node)
+
+    names = "abcdefg"
+    source = "import torch\n" + "".join(f"y = torch.log({name})\n" for name in names)
+    outcome = run(source, template)
+    assert outcome.source.decode() == "import torch\n" + "".join(
+        f"y = torch.log({name})\n" if name == "c" else f"y = torch.log({name}.clamp_min(1e-6))\n"
+        for name in names
+    )
+    assert [item.expression for item in outcome.withheld] == ["torch.log(c)"]
+    assert len(outcome.applied) == len(names) - 1
+
+
+def test_a_finding_around_a_fixed_one_is_not_new() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        decoded = SourceText.of_text(text)
+        outer = [
+            diagnostic(text, Proposal("1", Applicability.DISPLAY, span(decoded, node), {}, "m"), code="SL102")
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.BinOp)
+        ]
+        return [*linter(clamp)(source), *outer]
+
+    source = b"import torch\ny = 1 / torch.log(a)\n"
+    outcome = fix_source(source, diagnose, lambda item: item.code == "SL101")
+    assert outcome.source == b"import torch\ny = 1 / torch.log(a.clamp_min(1e-6))\n"
+
+
+def test_a_check_that_never_settles_is_stopped() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        node = next(item for item in ast.walk(ast.parse(text)) if isinstance(item, ast.Constant))
+        place = span(SourceText.of_text(text), node)
+        return [diagnostic(text, Proposal(str(node.value + 1), Applicability.SAFE, place, {}, "m"))]
+
+    outcome = fix_source(b"x = 0\n", diagnose, lambda item: True)
+    assert outcome.rounds <= MAX_ROUNDS
+
+
+def test_reasons_of_fixes_that_cannot_be_made_are_reported() -> None:
+    outcome = run("import torch\ny = torch.log(  # why\n    a)\n")
+    assert not outcome.applied
+    assert outcome.withheld[0].fix_withheld == "a comment inside the expression would be lost"
+
+
+def test_encoding_newlines_and_byte_order_mark_survive() -> None:
+    source = b"\xef\xbb\xbfimport torch\r\ns = '\xc3\xa9'; y = torch.log(a)\r\n"
+    outcome = fix_source(source, linter(clamp), lambda item: True)
+    assert outcome.source == source.replace(b"(a)", b"(a.clamp_min(1e-6))")
