@@ -207,9 +207,10 @@ def _clause(node: ast.Compare, text: str) -> list[Comparison]:
         if sign is None:
             raise RuleError(f"a contract compares by < <= > >= !=: `{text}`")
         subject, other = _subject(left), _subject(right)
-        if (subject is None) == (other is None):
-            what = "no metavariable" if subject is None else "two metavariables"
-            raise RuleError(f"each comparison of a contract has one metavariable, not {what}: `{text}`")
+        if subject is None and other is None:
+            raise RuleError(f"a comparison of a contract has a metavariable: `{text}`")
+        if subject is not None and other is not None:
+            raise _undefined(other[0], text)
         if subject is None:
             assert other is not None
             subject, right, sign = other, left, _MIRRORED[sign]
@@ -237,8 +238,7 @@ def _check_constant(node: ast.expr, text: str) -> None:
     elif isinstance(node, ast.Name):
         if node.id in _CONSTANTS:
             return
-        hint = nearest(node.id, _CONSTANTS)
-        raise RuleError(f"undefined name `{node.id}` in `{text}`: a constant knows tiny, eps, max", hint=hint)
+        raise _undefined(node.id, text)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _check_constant(node.operand, text)
     elif isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
@@ -250,6 +250,11 @@ def _check_constant(node: ast.expr, text: str) -> None:
             raise RuleError(f"undefined function `{node.func.id}` in `{text}`", hint=hint)
         return _check_constant(node.args[0], text)
     raise RuleError(f"not a constant of the contract language: `{ast.unparse(node)}` in `{text}`")
+
+
+def _undefined(name: str, text: str) -> RuleError:
+    message = f"undefined name `{name}` in `{text}`: a bound is made of numbers, tiny, eps and max"
+    return RuleError(message, hint=nearest(name, _CONSTANTS))
 
 
 def _meet(one: Interval, other: Interval) -> Interval:
