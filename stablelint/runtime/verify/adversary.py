@@ -257,7 +257,7 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
 
     for choice in islice(product(*(kinds(source) for source in sources)), _GUESSES):
         call = Call(dict(zip(sources, choice, strict=True)), Context(), "invented")
-        outcome = evaluate(replayer.original, call, replayer.names, backward=False)
+        outcome = evaluate(replayer.model or replayer.original, call, replayer.names, backward=False)
         if outcome.error is None and outcome.values:
             return [call]
     return []

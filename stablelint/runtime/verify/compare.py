@@ -79,10 +79,11 @@ class Replayer:
     operands: Mapping[str, str]  # variable -> source text
     metavariables: Mapping[str, str]  # metavariable -> source text, literals included
     names: Mapping[str, object] = field(repr=False)
+    model: Expression | None = None  # used where operands were not captured together
 
     def result(self, case: Case) -> Result | None:
         """Replay a case; None when the original cannot be evaluated on it."""
-        original = evaluate(self.original, case.call, self.names)
+        original = evaluate(self.original_for(case), case.call, self.names)
         if original.error is not None:
             return None
         return _judge(
@@ -90,20 +91,27 @@ class Replayer:
         )
 
 
+    def original_for(self, case: Case) -> Expression:
+        """The original to evaluate: of invented operands only those count that the fix is made of."""
+        together = case.role in (Role.CAPTURED, Role.SEARCH)
+        return self.original if together or self.model is None else self.model
+
+
 def prepare(site: Site, source: bytes) -> Replayer:
     """Compile the site's expressions; `source` is the text of its file. Raises `NotReplayable`."""
     names = namespace_of(source)
-    texts = [site.original, *([site.fixed] if site.fixed else [])]
+    texts = [text for text in (site.original, site.fixed, site.model) if text]
     operands = needed(texts, site.operands, frozenset(names))
     original = compile_expression(site.original, operands)
     fixed = compile_expression(site.fixed, operands) if site.fixed else None
+    model = compile_expression(site.model, operands) if site.model else None
     metavariables: dict[str, str] = {}
     for name, text in site.operands.items():
         try:
             metavariables[name] = key_of(parse_expression(text))
         except NotReplayable:
             continue
-    return Replayer(site, original, fixed, operands, metavariables, names)
+    return Replayer(site, original, fixed, operands, metavariables, names, model)
 
 
 def _has_infinite(call: Call) -> bool:
@@ -157,7 +165,7 @@ def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | N
     if not compared:
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     wide = widened(case.call)
-    exact = evaluate(replayer.original, wide, replayer.names)
+    exact = evaluate(replayer.original_for(case), wide, replayer.names)
     exact_fixed = evaluate(replayer.fixed, wide, replayer.names) if replayer.fixed and site.safe else None
     truths = _truths(exact, exact_fixed)
     original_bits, worst = _bits(original, truths)

@@ -35,6 +35,10 @@ def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reac
         verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
         return Examination(site, Decision(verdict, notes=(f"cannot be replayed: {error}",)))
     usable = [call for call in calls if unusable(call) is None]
+    if calls and not usable:
+        hidden = unusable(calls[0])
+        reason = f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
+        return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(f"cannot be replayed: {reason}",)))
     cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
     results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)

@@ -39,9 +39,10 @@ class Site:
     """One finding to verify.
 
     `original` and `fixed` are whole expressions over the texts in `operands` (metavariable name to text that
-    yields it at the site). `original` may differ from `expression`, the text standing at `span`: where an
-    operand was computed in an earlier statement, `original` spells that computation out. `forward` and
-    `backward` are contracts in the language of the rule pages. `dtypes` names element types known by analysis.
+    yields it at the site). Where the fix goes back to an operand from an earlier statement, `model` spells
+    that statement out: captured operands are replayed with `original`, boundary operands with `model`.
+    `forward` and `backward` are contracts in the language of the rule pages. `dtypes` names element types
+    known by analysis.
     """
 
     code: str
@@ -63,12 +64,20 @@ class Site:
     kind: Kind = Kind.EXPRESSION
     expect: str | None = None
     fix_message: str = ""
+    has_fix: bool = True  # a fix exists, though it may not be one of a single expression (`fixed` is None then)
+    target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
+    model: str | None = None  # the original with earlier statements spelled out, over the operands of the fix
 
     @property
     def id(self) -> str:
         """Names the site within one verification."""
         start, end = self.span.start, self.span.end
         return f"{self.code}:{self.filename}:{start.row}:{start.column}-{end.row}:{end.column}"
+
+    @property
+    def probe_span(self) -> Span:
+        """Where the probe stands."""
+        return self.target or self.span
 
     def to_json(self) -> dict[str, object]:
         """The site as plain JSON values."""
@@ -85,6 +94,9 @@ class Site:
         if not isinstance(span, dict):
             raise TypeError("a site needs a span")
         values["span"] = Span(Position(**span["start"]), Position(**span["end"]))
+        target = values["target"]
+        if isinstance(target, dict):
+            values["target"] = Span(Position(**target["start"]), Position(**target["end"]))
         values["kind"] = Kind(str(values["kind"]))
         for name in ("dtypes", "bad_operands", "page_dtypes"):
             listed = values[name]

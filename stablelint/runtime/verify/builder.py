@@ -1,0 +1,244 @@
+"""From a finding, its rule and its fix to a site."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import decode_source
+
+from stablelint.catalog.rule import Rule
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
+from stablelint.runtime.verify.expression import NotReplayable, parse_expression
+from stablelint.runtime.verify.site import Kind, Site
+
+_KINDS = {"wrong": Kind.INTERFACE, "order": Kind.SEQUENCE}
+_INLINED = 4  # earlier statements that are spelled out, at most
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A file's text with positions that count characters from 1."""
+
+    text: str
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, source: bytes) -> _Text:
+        text = decode_source(source)
+        starts = [0]
+        for line in text.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        return cls(text, tuple(starts))
+
+    def offset(self, position: Position) -> int:
+        return self.starts[min(position.row, len(self.starts)) - 1] + position.column - 1
+
+    def between(self, span: Span) -> str:
+        return self.text[self.offset(span.start) : self.offset(span.end)]
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return Span(
+            self._position(node.lineno, node.col_offset), self._position(node.end_lineno, node.end_col_offset)
+        )
+
+    def _position(self, row: int, column: int) -> Position:
+        line = self.text[self.starts[row - 1] : self.starts[min(row, len(self.starts) - 1)]]
+        if not line.isascii():  # `ast` counts columns in bytes
+            column = len(line.encode()[:column].decode(errors="replace"))
+        return Position(row, column + 1)
+
+
+def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site:
+    """The site of a finding; its fix is taken from `diagnostic.fix`.
+
+    Where the fix is no rewrite of one expression, `fixed` is None: only the rerun can speak for it then.
+    """
+    bindings = diagnostic.proposals[0].bindings if diagnostic.proposals else {}
+    operands = {name: item.text for name, item in bindings.items() if item.text is not None}
+    dtypes = tuple(sorted({item.dtype for item in bindings.values() if item.dtype}))
+    fix = diagnostic.fix
+    site = Site(
+        diagnostic.code,
+        diagnostic.filename,
+        diagnostic.span,
+        diagnostic.expression,
+        diagnostic.expression,
+        None,
+        operands,
+        name=diagnostic.name,
+        message=diagnostic.message,
+        dtypes=dtypes,
+        safe=fix is not None and fix.applicability is Applicability.SAFE,
+        fix_message=fix.message if fix else "",
+        has_fix=fix is not None,
+    )
+    if rule is not None:
+        site = replace(
+            site,
+            forward=rule.forward,
+            backward=rule.backward,
+            bad_operands=rule.operands,
+            sample=rule.sample,
+            page_dtypes=rule.dtypes,
+            expect=rule.expect,
+            kind=_KINDS.get(rule.expect, Kind.EXPRESSION),
+        )
+    try:
+        return _with_expressions(site, diagnostic, _Text.of(source))
+    except (SyntaxError, ValueError, NotReplayable):
+        return site
+
+
+def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:
+    tree = ast.parse(text.text)
+    edits = diagnostic.fix.edits if diagnostic.fix else ()
+    statement = _statement(tree, text, diagnostic.span)
+    within = text.span(statement) if statement is not None else diagnostic.span
+    local = [edit for edit in edits if _touches(within, edit.span)]
+    target = _target(statement or tree, text, [diagnostic.span, *(edit.span for edit in local)])
+    if target is None:
+        return site
+    span = text.span(target)
+    original = _value_text(target, text)
+    fixed = None
+    if local:
+        rewritten = _applied(text, span, local)
+        fixed = _spelled(rewritten, _hoisted(edits, local))
+    model = None
+    if fixed is not None and statement is not None:
+        model = _inlined(original, fixed, tree, text, span)
+    return replace(site, target=span, original=original, fixed=fixed, model=model)
+
+
+def _touches(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _statement(tree: ast.AST, text: _Text, span: Span) -> ast.stmt | None:
+    """The innermost simple statement, or compound statement's head, around a span."""
+    found = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and _touches(text.span(node), span):
+            found = node
+    return found
+
+
+def _target(root: ast.AST, text: _Text, spans: Sequence[Span]) -> ast.expr | ast.stmt | None:
+    """The smallest expression around all spans; an assignment in place counts as one."""
+    found: ast.expr | ast.stmt | None = None
+    for node in ast.walk(root):
+        fits = isinstance(node, ast.AugAssign) or (
+            isinstance(node, ast.expr) and not isinstance(node, ast.Starred | ast.JoinedStr | ast.Slice)
+        )
+        if fits and isinstance(node, ast.expr | ast.stmt):
+            if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+                continue
+            own = text.span(node)
+            if all(_touches(own, span) for span in spans):
+                found = node  # children come after their parents
+    return found
+
+
+def _value_text(node: ast.expr | ast.stmt, text: _Text) -> str:
+    return text.between(text.span(node))
+
+
+def _applied(text: _Text, span: Span, edits: Sequence[Edit]) -> str:
+    start, end = text.offset(span.start), text.offset(span.end)
+    result = text.text[start:end]
+    for edit in sorted(edits, key=lambda item: item.span, reverse=True):
+        first, last = text.offset(edit.span.start) - start, text.offset(edit.span.end) - start
+        result = result[:first] + edit.content + result[last:]
+    return result
+
+
+def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr]:
+    """Names that the fix binds in statements of their own, and what it binds them to."""
+    found: dict[str, ast.expr] = {}
+    for edit in edits:
+        if edit in local:
+            continue
+        try:
+            body = ast.parse(edit.content.strip()).body
+        except SyntaxError:
+            continue
+        for node in body:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                found[node.targets[0].id] = node.value
+    return found
+
+
+class _Names(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        value = self._values.get(node.id) if isinstance(node.ctx, ast.Load) else None
+        return self.visit(_copy(value)) if value is not None else node
+
+
+def _copy(tree: ast.expr) -> ast.expr:
+    return ast.parse(ast.unparse(tree), mode="eval").body
+
+
+def _spelled(text: str, values: Mapping[str, ast.expr]) -> str:
+    """An expression's text with names replaced by what they stand for."""
+    tree = parse_expression(text)
+    return ast.unparse(_Names(values).visit(tree)) if values else text
+
+
+def _free(text: str) -> set[str]:
+    tree = parse_expression(text)
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _inlined(original: str, fixed: str, tree: ast.Module, text: _Text, span: Span) -> str | None:
+    """The original with earlier statements spelled out, until it speaks of the operands of the fix.
+
+    None where it does already, or where that cannot be reached: a name bound twice is not followed.
+    """
+    wanted = _free(fixed)
+    missing = wanted - _free(original)
+    known = {alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree) for alias in _aliases(node)}
+    missing -= known | {"torch", "F", "math"}
+    if not missing:
+        return None
+    bound = _bindings_before(tree, text, span)
+    current = original
+    for _ in range(_INLINED):
+        names = {name: bound[name] for name in _free(current) - wanted if name in bound}
+        if not names:
+            break
+        current = _spelled(current, names)
+        if not missing - _free(current):
+            return current
+    return None
+
+
+def _aliases(node: ast.AST) -> Iterator[ast.alias]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from node.names
+
+
+def _bindings_before(tree: ast.Module, text: _Text, span: Span) -> dict[str, ast.expr]:
+    """Names assigned exactly once in the enclosing function, before the span, and their values."""
+    scope: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _touches(text.span(node), span):
+            scope = node
+    values: dict[str, ast.expr] = {}
+    times: dict[str, int] = {}
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            times[node.id] = times.get(node.id, 0) + 1
+        if (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+            and text.span(node).end <= span.start
+        ):
+            values[node.targets[0].id] = node.value
+    return {name: value for name, value in values.items() if times.get(name) == 1}

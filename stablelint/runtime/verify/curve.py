@@ -1,0 +1,168 @@
+"""Accuracy of both expressions along the range of one operand, with where captured elements lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from stablelint.catalog import contract as contracts
+from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.verify.compare import Case, Replayer, Role, poisoned
+from stablelint.runtime.verify.measure import element_bits
+from stablelint.runtime.verify.outcome import Curve
+from stablelint.runtime.verify.replay import Outcome, evaluate, widened
+from stablelint.runtime.verify.values import Call, dtype_name
+
+_POINTS = 61
+_BINS = 36
+
+
+def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
+    """Sweep the operand that the contract speaks of (or the first floating one) through its range.
+
+    The sweep is logarithmic in magnitude on both sides of 0, in one representative call's context. None when
+    nothing floating is there to sweep, or the expression refuses.
+    """
+    usable = [call for call in calls if not poisoned(call)]
+    chosen = _operand(replayer, usable)
+    if chosen is None:
+        return None
+    call, source = chosen
+    value = call.operands[source]
+    assert isinstance(value, torch.Tensor)
+    points = _points(value.dtype, _contract_sided(replayer, source))
+    rows = [_at(replayer, call, source, value, point) for point in points]
+    rows = [row for row in rows if row is not None]
+    if len(rows) < len(points) // 2:
+        return None
+    edges, counts = _histogram(usable, source)
+    columns = list(zip(*[row for row in rows if row], strict=True))
+    return Curve(
+        source,
+        dtype_name(value.dtype),
+        tuple(columns[0]),
+        tuple(columns[1]),
+        tuple(columns[2]),
+        tuple(columns[3]),
+        tuple(columns[4]),
+        tuple(columns[5]),
+        edges,
+        counts,
+    )
+
+
+def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | None:
+    texts = [text for text in (replayer.site.forward, replayer.site.backward) if text]
+    named = [
+        replayer.metavariables[variable]
+        for text in texts
+        for variable in sorted(contracts.parse(text).variables)
+        if variable in replayer.metavariables
+    ]
+    needed = set(replayer.fixed.operands.values()) if replayer.fixed else set(replayer.original.operands.values())
+    for call in calls:
+        for source in (*named, *needed):
+            value = call.operands.get(source)
+            known = isinstance(value, torch.Tensor) and dtype_name(value.dtype) in FORMATS
+            if known and isinstance(value, torch.Tensor) and value.numel():
+                return call, source
+    return None
+
+
+def _contract_sided(replayer: Replayer, source: str) -> bool:
+    """Whether negative operands are outside of the contract, and so outside of the plot but for a few."""
+    meant = {text: name for name, text in replayer.metavariables.items()}
+    text = replayer.site.forward or replayer.site.backward
+    if not text or source not in meant:
+        return False
+    parsed = contracts.parse(text)
+    fmt = FORMATS["float32"]
+    return meant[source] in parsed.variables and not parsed.holds({meant[source]: -1.0}, fmt)
+
+
+def _points(dtype: torch.dtype, positive: bool) -> list[float]:
+    info = torch.finfo(dtype)
+    low, high = math.log10(info.smallest_normal) / (1 if dtype.itemsize == 2 else 2), min(math.log10(info.max), 6.0)
+    sizes = [10 ** (low + (high - low) * index / (_POINTS - 1)) for index in range(_POINTS)]
+    if positive:
+        return [0.0, *sizes]
+    half = sizes[::2]
+    return [*(-size for size in reversed(half)), 0.0, *half]
+
+
+def _at(
+    replayer: Replayer, call: Call, source: str, value: torch.Tensor, point: float
+) -> tuple[float, float | None, float | None, float | None, float | None, bool] | None:
+    filled = _placed(value, point)
+    changed = Call({**call.operands, source: filled}, call.context)
+    case = Case(changed, Role.STRESS, "curve")
+    expression = replayer.original_for(case)
+    original = evaluate(expression, changed, replayer.names)
+    if original.error:
+        return None
+    fixed = evaluate(replayer.fixed, changed, replayer.names) if replayer.fixed else None
+    wide = widened(changed)
+    exact = evaluate(expression, wide, replayer.names, backward=False)
+    if replayer.fixed is not None and replayer.site.safe:
+        other = evaluate(replayer.fixed, wide, replayer.names, backward=False)
+        if not other.error and exact.forward.bad:
+            exact = other
+    return (
+        point,
+        _bits(original, exact),
+        _bits(fixed, exact) if fixed else None,
+        _value(original),
+        _value(fixed) if fixed else None,
+        original.forward.bad or original.backward.bad,
+    )
+
+
+def _placed(value: torch.Tensor, point: float) -> torch.Tensor:
+    """A tensor that holds the point once per row, so that expressions over rows see a contrast."""
+    if value.ndim == 0 or value.shape[-1] == 1:
+        return torch.full_like(value, point)
+    filled = torch.where(torch.isfinite(value), value, torch.ones_like(value)).clone()
+    filled[..., 0] = point
+    return filled
+
+
+def _bits(outcome: Outcome, exact: Outcome) -> float | None:
+    """Least accuracy over the elements; None where value or gradient is not finite."""
+    if outcome.error or outcome.forward.bad or outcome.backward.bad or len(outcome.values) != len(exact.values):
+        return None
+    found = []
+    for value, truth in zip(outcome.values, exact.values, strict=True):
+        if value.numel() and value.shape == truth.shape:
+            bits = element_bits(value, truth)
+            found.append(bits[~torch.isnan(bits)].flatten())
+    joined = torch.cat(found) if found else torch.empty(0)
+    return round(float(joined.min()), 2) if joined.numel() else None
+
+
+def _value(outcome: Outcome) -> float | None:
+    if outcome.error or not outcome.values or not outcome.values[0].numel():
+        return None
+    first = float(outcome.values[0].flatten()[0])
+    return first if math.isfinite(first) else None
+
+
+def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    parts = [value.flatten().double() for call in calls if isinstance(value := call.operands.get(source), torch.Tensor)]
+    if not parts:
+        return (), ()
+    joined = torch.cat(parts)
+    joined = joined[torch.isfinite(joined)]
+    if not joined.numel():
+        return (), ()
+    low, high = float(joined.min()), float(joined.max())
+    if low >= 0 and high > 0:
+        floor = max(float(joined[joined > 0].min()), high * 1e-30)
+        edges = torch.logspace(math.log10(floor) - 0.05, math.log10(high) + 0.05, _BINS + 1, dtype=torch.float64)
+        counts = torch.histogram(joined[joined > 0], bins=edges).hist
+    else:
+        spread = max(high - low, abs(high) * 1e-3, 1e-6)
+        edges = torch.linspace(low - 0.01 * spread, high + 0.01 * spread, _BINS + 1, dtype=torch.float64)
+        counts = torch.histogram(joined, bins=edges).hist
+    return tuple(edges.tolist()), tuple(int(count) for count in counts.tolist())

@@ -1,0 +1,98 @@
+"""Verdicts on disk, by content of the site: `.stablelint/verdicts.json`.
+
+The file is ``{"version": 1, "sites": {fingerprint: {"verdict", "code", "filename", "expression", "fixed",
+"command"}}}``. A fingerprint covers the rule's code, the text of the enclosing function, the expression and the
+fix, so that an edited site is another one.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import textwrap
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from stablelint.diagnostic import Edit
+from stablelint.runtime.verify.outcome import SiteReport
+from stablelint.runtime.verify.site import Site, Verdict
+
+FOLDER = ".stablelint"
+FILE = "verdicts.json"
+_VERSION = 1
+
+
+def enclosing_text(source: str, row: int) -> str:
+    """The text of the innermost function around a row, without its indentation; the whole text outside of any.
+
+    Raises SyntaxError when the source cannot be parsed.
+    """
+    found: ast.stmt | None = None
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= row <= (node.end_lineno or 0):
+            found = node
+    if found is None:
+        return source
+    lines = source.splitlines()[found.lineno - 1 : found.end_lineno]
+    return textwrap.dedent("\n".join(line.rstrip() for line in lines))
+
+
+def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
+    """Names a site by its content: equal for the same code and fix wherever they stand in a file."""
+    from importlib.util import decode_source
+
+    try:
+        text = enclosing_text(decode_source(source), site.span.start.row)
+    except (SyntaxError, ValueError):
+        text = source.decode(errors="replace")
+    parts = [site.code, text, site.expression, site.fixed or "", *(edit.content for edit in edits)]
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def read_verdicts(root: Path) -> dict[str, Verdict]:
+    """Verdicts by fingerprint; a missing or damaged file holds none."""
+    try:
+        data = json.loads((root / FOLDER / FILE).read_text(encoding="utf-8"))
+        if data["version"] != _VERSION:
+            return {}
+        return {str(key): Verdict(item["verdict"]) for key, item in data["sites"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[str]) -> Path:
+    """Add the verdicts to those on disk, replacing older ones of the same content. Raises OSError."""
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILE
+    sites = _existing(path)
+    line = " ".join(command)
+    for report in reports:
+        if report.verdict is Verdict.NOT_REACHED and report.fingerprint in sites:
+            continue  # not coming by again takes nothing back
+        sites[report.fingerprint] = {
+            "verdict": str(report.verdict),
+            "code": report.site.code,
+            "filename": report.site.filename,
+            "expression": report.site.original,
+            "fixed": report.site.fixed,
+            "command": line,
+        }
+    document = {"version": _VERSION, "sites": dict(sorted(sites.items()))}
+    with NamedTemporaryFile("w", dir=folder, suffix=".partial", delete=False, encoding="utf-8") as partial:
+        json.dump(document, partial, indent=1)
+    os.replace(partial.name, path)
+    return path
+
+
+def _existing(path: Path) -> dict[str, Mapping[str, object]]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["version"] == _VERSION and isinstance(data["sites"], dict):
+            return dict(data["sites"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {}

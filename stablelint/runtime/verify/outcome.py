@@ -1,0 +1,199 @@
+"""What a verification reports: plain values, without torch, ready for text, JSON and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stablelint.runtime.verify.site import Site, Verdict
+
+FINITE, NAN, INF = "finite", "nan", "inf"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Numbers of finite, NaN and infinite elements."""
+
+    finite: int = 0
+    nan: int = 0
+    inf: int = 0
+
+    def to_json(self) -> dict[str, int]:
+        """As in the output of `verify`."""
+        return {FINITE: self.finite, NAN: self.nan, INF: self.inf}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How one of the two expressions did, over all cases that count; `bits` is its least mean accuracy."""
+
+    forward: Tally
+    backward: Tally
+    bits: float | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As in the output of `verify`."""
+        return {"forward": self.forward.to_json(), "backward": self.backward.to_json(), "bits": self.bits}
+
+
+@dataclass(frozen=True, slots=True)
+class OperandShown:
+    """An operand of a witness: shape, element type and a few values, or its text when it is no tensor."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    values: tuple[float, ...]
+    text: str
+
+    def to_json(self) -> dict[str, object]:
+        """Values that JSON cannot hold are strings."""
+        plain = [value if value - value == 0 else str(value) for value in self.values]
+        return {
+            "name": self.name,
+            "shape": None if self.shape is None else list(self.shape),
+            "dtype": self.dtype,
+            "values": plain,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessShown:
+    """The operands that decided a verdict, and what both expressions gave on them."""
+
+    origin: str
+    label: str
+    operands: tuple[OperandShown, ...]
+    original: str
+    fixed: str | None
+    file: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As in the output of `verify`."""
+        return {
+            "origin": self.origin,
+            "label": self.label,
+            "operands": [operand.to_json() for operand in self.operands],
+            "original": self.original,
+            "fixed": self.fixed,
+            "file": self.file,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Both expressions along one operand: accuracy in bits, and value, at each point.
+
+    A point that is not finite (or whose gradient is not) has None. `captured` holds counts of captured
+    elements in the bins between `edges`.
+    """
+
+    operand: str
+    dtype: str
+    points: tuple[float, ...]
+    original_bits: tuple[float | None, ...]
+    fixed_bits: tuple[float | None, ...]
+    original_values: tuple[float | None, ...]
+    fixed_values: tuple[float | None, ...]
+    failing: tuple[bool, ...]
+    edges: tuple[float, ...] = ()
+    captured: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """Everything that is told of one site."""
+
+    site: Site
+    verdict: Verdict
+    calls: int = 0
+    extents: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    dtypes: tuple[str, ...] = ()
+    original: Side | None = None
+    fixed: Side | None = None
+    witness: WitnessShown | None = None
+    notes: tuple[str, ...] = ()
+    cases: int = 0
+    seconds: float = 0.0
+    curve: Curve | None = None
+    fingerprint: str = ""
+    known: bool = False  # the verdict is an earlier one, of the same text
+
+    def to_json(self) -> dict[str, object]:
+        """As in the output of `verify`."""
+        span = self.site.span
+        return {
+            "code": self.site.code,
+            "name": self.site.name,
+            "filename": self.site.filename,
+            "location": {"row": span.start.row, "column": span.start.column},
+            "end_location": {"row": span.end.row, "column": span.end.column},
+            "expression": self.site.original,
+            "fix": self.site.fixed,
+            "verdict": str(self.verdict),
+            "captured": {"calls": self.calls, "operands": {k: dict(v) for k, v in self.extents.items()}},
+            "original": self.original.to_json() if self.original else None,
+            "fixed": self.fixed.to_json() if self.fixed else None,
+            "witness": self.witness.to_json() if self.witness else None,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunShown:
+    """One run of the command."""
+
+    status: int
+    seconds: float
+    stopped: str | None  # "timed out", "interrupted"
+    losses: Mapping[str, object] | None
+
+    def to_json(self) -> dict[str, object]:
+        """As in the output of `verify`."""
+        return {"status": self.status, "seconds": round(self.seconds, 3), "stopped": self.stopped, "losses": self.losses}
+
+
+@dataclass(frozen=True, slots=True)
+class RerunReport:
+    """The command before and after the fixes."""
+
+    before: RunShown
+    after: RunShown | None
+    fixes: int
+    claim: str
+    passed: bool | None  # None: it was not run
+    guilty: tuple[str, ...] = ()  # sites whose fix makes the command worse
+
+    def to_json(self) -> dict[str, object]:
+        """As in the output of `verify`."""
+        return {
+            "before": self.before.to_json(),
+            "after": self.after.to_json() if self.after else None,
+            "fixes": self.fixes,
+            "claim": self.claim,
+            "passed": self.passed,
+            "guilty": list(self.guilty),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole verification."""
+
+    sites: tuple[SiteReport, ...]
+    rerun: RerunReport | None = None
+    command: tuple[str, ...] = ()
+    overhead: float | None = None
+    problems: tuple[str, ...] = ()
+    incomplete: bool = False  # the command did not run to its end
+
+    def to_json(self) -> dict[str, object]:
+        """The document that `verify --output-format json` prints."""
+        return {
+            "command": list(self.command),
+            "sites": [site.to_json() for site in self.sites],
+            "rerun": self.rerun.to_json() if self.rerun else None,
+            "overhead": self.overhead,
+            "problems": list(self.problems),
+        }

@@ -1,0 +1,100 @@
+"""From results that hold tensors to the plain values of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from stablelint.runtime.verify.compare import Result, Role
+from stablelint.runtime.verify.examine import Examination
+from stablelint.runtime.verify.measure import Counts
+from stablelint.runtime.verify.outcome import OperandShown, Side, Tally, WitnessShown
+from stablelint.runtime.verify.replay import Outcome
+from stablelint.runtime.verify.values import Value, dtype_name
+
+_SHOWN = 6
+
+
+def _tally(counts: Counts) -> Tally:
+    return Tally(counts.finite, counts.nan, counts.inf)
+
+
+def sides(examination: Examination) -> tuple[Side | None, Side | None]:
+    """Sums over the cases that decide: original and fixed."""
+    shown = [
+        result
+        for result in examination.results
+        if result.case.decisive and result.role in (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY, Role.HEALTHY)
+    ] or [result for result in examination.results if result.case.decisive]
+    if not shown:
+        return None, None
+    original = _side([r.original for r in shown], [r.original_bits for r in shown])
+    fixed = [r.fixed for r in shown if r.fixed is not None]
+    return original, _side(fixed, [r.fixed_bits for r in shown]) if fixed else None
+
+
+def _side(outcomes: Sequence[Outcome], bits: Sequence[float | None]) -> Side:
+    known = [value for value in bits if value is not None]
+    return Side(
+        _tally(sum((outcome.forward for outcome in outcomes), Counts())),
+        _tally(sum((outcome.backward for outcome in outcomes), Counts())),
+        min(known) if known else None,
+    )
+
+
+def _telling(tensor: torch.Tensor) -> tuple[float, ...]:
+    """A few values that show what is special: the smallest and largest magnitudes and what is not finite."""
+    flat = tensor.detach().flatten().double()
+    if flat.numel() <= _SHOWN:
+        return tuple(flat.tolist())
+    order = torch.argsort(torch.nan_to_num(flat.abs(), nan=math.inf))
+    chosen = torch.cat([order[: _SHOWN // 2], order[-_SHOWN // 2 :]])
+    return tuple(flat[chosen].tolist())
+
+
+def operand_shown(name: str, value: Value) -> OperandShown:
+    """An operand for a reader."""
+    if isinstance(value, torch.Tensor):
+        dtype = dtype_name(value.dtype)
+        shape = tuple(value.shape)
+        size = "×".join(map(str, shape)) or "scalar"
+        return OperandShown(name, shape, dtype, _telling(value), f"{dtype} {size}")
+    values = (float(value),) if isinstance(value, int | float) and not isinstance(value, bool) else ()
+    return OperandShown(name, None, None, values, repr(value))
+
+
+def outcome_text(outcome: Outcome | None, failed: str | None) -> str | None:
+    """In words, what an expression gave."""
+    if outcome is None:
+        return None
+    if outcome.error:
+        return outcome.error
+    parts = [f"{_numbers(outcome.forward)} forward"]
+    if outcome.gradients:
+        parts.append(f"{_numbers(outcome.backward)} backward")
+    if failed == "accuracy":
+        parts.append("most digits lost")
+    return ", ".join(parts)
+
+
+def _numbers(counts: Counts) -> str:
+    if not counts.bad:
+        return "finite"
+    named = [f"{number} {name}" for number, name in ((counts.nan, "NaN"), (counts.inf, "Inf")) if number]
+    total = counts.finite + counts.nan + counts.inf
+    return f"{' and '.join(named)} of {total}"
+
+
+def witness_shown(result: Result) -> WitnessShown:
+    """The case that decided a verdict."""
+    call = result.case.call
+    operands = call.inputs if call.origin == "search" and call.inputs else call.operands
+    return WitnessShown(
+        str(result.role),
+        result.case.label,
+        tuple(operand_shown(name, value) for name, value in operands.items()),
+        outcome_text(result.original, result.original_failed) or "",
+        outcome_text(result.fixed, result.fixed_failed),
+    )

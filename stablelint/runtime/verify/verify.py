@@ -1,0 +1,248 @@
+"""The whole verification: capture, replay, rerun, verdicts."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from stablelint.runtime.verify.collect import Captured, Records, read_records
+from stablelint.runtime.verify.command import run_command
+from stablelint.runtime.verify.compare import Replayer, prepare
+from stablelint.runtime.verify.curve import curve_of
+from stablelint.runtime.verify.examine import Examination, examine
+from stablelint.runtime.verify.expression import NotReplayable
+from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport
+from stablelint.runtime.verify.probe.install import resolved
+from stablelint.runtime.verify.probe.plan import Plan, Target
+from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, worse
+from stablelint.runtime.verify.sequence import faults
+from stablelint.runtime.verify.show import sides, witness_shown
+from stablelint.runtime.verify.site import Kind, Site, Verdict
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content."""
+
+    sites: Sequence[Site]
+    sources: Mapping[str, bytes]
+    command: Sequence[str] = ()
+    compose: Compose | None = None
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    directory: Path | None = None
+    timeout: float | None = None
+    search_seconds: float = 5.0
+    rerun: bool = True
+    curves: bool = False
+    output: int | None = None  # file descriptor for the command's output
+
+
+@dataclass(slots=True)
+class Verification:
+    """A report, and the examinations it was made from (for tests and plots)."""
+
+    report: Report
+    examinations: dict[str, Examination]
+
+
+def verify(request: Request, progress: Progress = lambda _: None) -> Verification:
+    """Verify all sites of the request. Raises `CommandNotFound`; Ctrl-C keeps what was found until then."""
+    folder = Path(tempfile.mkdtemp(prefix="stablelint-verify-"))
+    try:
+        return _verify(request, folder, progress)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
+    problems: list[str] = []
+    prepared = {site.id: _prepared(site, request) for site in request.sites}
+    before: Run | None = None
+    records = Records({}, None, None, 0)
+    if request.command:
+        progress(f"running the command with probes at {len(request.sites)} sites")
+        before, records = _capture(request, folder, prepared, problems)
+    examinations: dict[str, Examination] = {}
+    reports: list[SiteReport] = []
+    ran = bool(request.command)
+    interrupted = before is not None and before.ending.interrupted
+    for number, site in enumerate(request.sites, 1):
+        progress(f"replaying site {number} of {len(request.sites)}")
+        captured = records.sites.get(site.id, Captured())
+        try:
+            examination, report = _examined(site, request, captured, ran)
+        except KeyboardInterrupt:
+            interrupted = True
+            problems.append(f"interrupted: {len(request.sites) - number + 1} sites were not replayed")
+            break
+        examinations[site.id] = examination
+        reports.append(report)
+    rerun: RerunReport | None = None
+    if before is not None:
+        rerun, reports = _rerun(request, folder, before, reports, progress, not interrupted)
+    incomplete = interrupted or (before is not None and before.ending.timed_out)
+    report = Report(
+        tuple(reports),
+        rerun,
+        tuple(request.command),
+        None if records.overhead is None else round(records.overhead, 4),
+        tuple(problems),
+        incomplete or _crashed(before),
+    )
+    return Verification(report, examinations)
+
+
+def _crashed(run: Run | None) -> bool:
+    return run is not None and run.ending.failed
+
+
+def _prepared(site: Site, request: Request) -> Replayer | None:
+    try:
+        return prepare(site, request.sources[site.filename])
+    except NotReplayable:
+        return None
+
+
+def _capture(
+    request: Request, folder: Path, prepared: Mapping[str, Replayer | None], problems: list[str]
+) -> tuple[Run, Records]:
+    targets: dict[str, list[Target]] = {}
+    for site in request.sites:
+        replayer = prepared[site.id]
+        span = site.probe_span
+        operands = tuple(replayer.operands.values()) if replayer else ()
+        target = Target(
+            site.id,
+            (span.start.row, span.start.column),
+            (span.end.row, span.end.column),
+            operands,
+            _ways(site, replayer) if replayer else None,
+        )
+        targets.setdefault(resolved(site.filename), []).append(target)
+    plan = Plan(
+        str(folder / "capture"),
+        {path: tuple(items) for path, items in targets.items()},
+        search_seconds=request.search_seconds,
+    )
+    ending = run_command(
+        request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory
+    )
+    records = read_records(folder / "capture")
+    if ending.timed_out:
+        problems.append(f"the command was stopped after {request.timeout:g} s; sites reached until then count")
+    elif ending.interrupted:
+        problems.append("interrupted; sites reached until then count")
+    elif ending.status:
+        problems.append(f"the command ended with status {ending.status}; sites reached until then count")
+    problems += [f"a damaged record was left out: {name}" for name in records.damaged]
+    return Run(ending, records.losses), records
+
+
+def _ways(site: Site, replayer: Replayer) -> dict[str, list[str]]:
+    """Where a search pushes which operand: the other side of each comparison of the contract."""
+    from stablelint.catalog import contract as contracts
+
+    found: dict[str, list[str]] = {}
+    for text in (site.forward, site.backward):
+        for comparison in contracts.parse(text).comparisons if text else ():
+            source = replayer.metavariables.get(comparison.variable)
+            if source is None:
+                continue
+            if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
+                way = "zero"
+            else:
+                way = "down" if comparison.op in (">", ">=") else "up"
+            ways = found.setdefault(source, [])
+            if way not in ways:
+                ways.append(way)
+    return found
+
+
+def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tuple[Examination, SiteReport]:
+    started = time.perf_counter()
+    source = request.sources[site.filename]
+    if captured.dtypes and not site.dtypes:
+        site = replace(site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"})))
+    examination = examine(site, source, captured.kept, ran=ran, reached=captured.calls > 0)
+    original, fixed = sides(examination)
+    decision = examination.decision
+    seconds = time.perf_counter() - started
+    curve = None
+    if request.curves and examination.replayer is not None:
+        calls = captured.kept or [result.case.call for result in examination.results]
+        curve = curve_of(examination.replayer, calls)
+    notes = decision.notes
+    if not ran:
+        notes = (*notes, "no command was run: boundary operands only")
+    report = SiteReport(
+        site,
+        decision.verdict,
+        captured.calls,
+        captured.extents,
+        tuple(sorted(captured.dtypes)),
+        original,
+        fixed,
+        witness_shown(decision.witness) if decision.witness else None,
+        notes,
+        len(examination.results),
+        seconds,
+        curve,
+        request.fingerprints.get(site.id, ""),
+    )
+    return examination, report
+
+
+def _rerun(
+    request: Request,
+    folder: Path,
+    before: Run,
+    reports: list[SiteReport],
+    progress: Progress,
+    allowed: bool,
+) -> tuple[RerunReport, list[SiteReport]]:
+    refused = (Verdict.INEFFECTIVE, Verdict.DIVERGES)
+    candidates = frozenset(
+        report.site.id for report in reports if report.site.has_fix and report.verdict not in refused
+    )
+    if not (request.rerun and allowed and request.compose and candidates):
+        return conclude(before, None, len(candidates)), reports
+    progress(f"running the command again with {len(candidates)} fixes")
+    rerunner = Rerunner(
+        request.command, request.compose, folder, request.directory, request.timeout, request.output
+    )
+    after = rerunner.run(candidates)
+    guilty: tuple[str, ...] = ()
+    if worse(before, after) and not after.ending.interrupted:
+        progress("the rerun is worse: looking for the guilty fix")
+        guilty = rerunner.guilty(before, candidates)
+    concluded = conclude(before, after, len(candidates), guilty)
+    return concluded, [_informed(report, before, after, guilty, candidates) for report in reports]
+
+
+def _informed(
+    report: SiteReport, before: Run, after: Run, guilty: Sequence[str], candidates: frozenset[str]
+) -> SiteReport:
+    """The report of a site in the light of the rerun."""
+    site = report.site
+    if site.id in guilty:
+        note = "the command is worse with this fix alone"
+        return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note))
+    replayed = report.original is not None and site.fixed is not None
+    if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
+        return report
+    if before.losses is None or after.losses is None or after.ending.failed:
+        return report
+    cured = faults(before.losses.events) - faults(after.losses.events)
+    if site.kind is Kind.SEQUENCE and cured:
+        note = f"order of calls before: {', '.join(sorted(cured))}; after: in order"
+        return replace(report, verdict=Verdict.CONFIRMED, calls=max(report.calls, 1), notes=(*report.notes, note))
+    if before.losses.bad and not after.losses.bad and len(candidates) == 1:
+        note = "the rerun is finite with this fix, and is not without it"
+        return replace(report, verdict=Verdict.CONFIRMED, notes=(*report.notes, note))
+    return report
