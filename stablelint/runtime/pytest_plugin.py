@@ -1,0 +1,39 @@
+"""`pytest --stablelint-guard`: a test whose training step turns non-finite fails with the expression that did it.
+
+Inert without the option: neither torch nor the guard is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from importlib.util import find_spec
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    group = parser.getgroup("stablelint")
+    group.addoption(
+        "--stablelint-guard",
+        action="store_true",
+        default=False,
+        help="watch the training steps of every test and fail at the first NaN or Inf, naming its expression",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse the option early where it cannot work."""
+    if config.getoption("--stablelint-guard") and find_spec("torch") is None:
+        raise pytest.UsageError("--stablelint-guard needs torch: pip install 'stablelint[verify]'")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Run the test under a guard."""
+    if not item.config.getoption("--stablelint-guard"):
+        return (yield)
+    from stablelint.runtime.guard import Guard
+
+    with Guard():
+        return (yield)

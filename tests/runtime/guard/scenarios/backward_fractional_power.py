@@ -1,0 +1,13 @@
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+opt = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(4):
+    h = model(torch.randn(8, 4))
+    opt.zero_grad()
+    loss = (h**0.5).mean()  # <- h**0.5 | backward
+    loss.backward()
+    opt.step()

@@ -1,0 +1,30 @@
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4, bias=False)
+
+    def forward(self, x):
+        h = self.layer(x).abs()
+        total = h.sum(-1, keepdim=True)
+        h /= total  # <- h /= total | module-forward | in-place
+        return h
+
+
+model = Net()
+
+opt = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(6):
+    x = torch.randn(8, 4)
+    if step == 3:
+        x = torch.zeros(8, 4)
+    opt.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    opt.step()

@@ -1,0 +1,13 @@
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+weight = torch.ones(4, requires_grad=True)
+opt = torch.optim.SGD([weight], lr=0.1)
+for step in range(3):
+    noise = torch.full((4,), 1.0) if step < 1 else torch.full((4,), float("inf"))  # <- torch.full((4,), float("inf")) | function
+    opt.zero_grad()
+    loss = (weight * noise - noise).sum()
+    loss.backward()
+    opt.step()
