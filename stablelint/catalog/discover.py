@@ -25,7 +25,7 @@ def load_catalog(extra_folders: Iterable[str | Path] = (), entry_points: bool = 
     Never raises for a page: what is wrong with one is among the catalog's `problems`, and the others load.
     """
     problems: list[Problem] = []
-    sources = list(_read_folder(builtin_folder(), problems))
+    sources = list(_read_folder(builtin_folder(), problems, builtin=True))
     if entry_points:
         for name, folder in _offered(problems):
             sources += _read_folder(folder, problems, f"entry point `{name}`")
@@ -44,7 +44,9 @@ def builtin_folder() -> str:
     return str(installed if installed.is_dir() else package.parent / "rules")
 
 
-def _read_folder(folder: str, problems: list[Problem], named_by: str = "") -> Iterator[Source]:
+def _read_folder(
+    folder: str, problems: list[Problem], named_by: str = "", builtin: bool = False
+) -> Iterator[Source]:
     if not os.path.isdir(folder):
         hint = f"named by {named_by}" if named_by else None
         problems.append(Problem("no such folder of rule pages", folder, hint=hint))
@@ -57,7 +59,7 @@ def _read_folder(folder: str, problems: list[Problem], named_by: str = "") -> It
             problems.append(Problem(f"cannot read the rule page: {error.strerror}", path))
             continue
         family = os.path.relpath(os.path.dirname(path), folder).replace(os.sep, "/")
-        yield Source(path, os.path.basename(folder) if family == "." else family, content)
+        yield Source(path, os.path.basename(folder) if family == "." else family, content, builtin)
 
 
 def _pages(folder: str) -> Iterator[str]:

@@ -67,6 +67,29 @@ def test_the_built_in_pages_are_sound() -> None:
             compile(example.fixed or "", rule.path, "exec")
 
 
+def test_the_index_says_what_the_parsed_pages_say(tmp_path: Path) -> None:
+    (tmp_path / "house.md").write_text(PAGE.replace('severity = "warning"', "enabled = false"))
+    catalog = load_catalog([tmp_path], entry_points=False)
+    parsed = {code: (rule.name, rule.enabled) for code, rule in catalog.rules.items()}
+    assert {code: (entry.name, entry.enabled) for code, entry in catalog.index.items()} == parsed
+    assert catalog.foreign_problems == catalog.problems == ()
+
+
+def test_the_index_of_the_built_in_pages_parses_none_of_them() -> None:
+    program = (
+        "import sys; from stablelint.catalog import load_catalog; c = load_catalog(entry_points=False);"
+        "print(len(c.index) > 30, c.foreign_problems, 'tomllib' in sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert run.stdout.strip() == "True () False"
+
+
 def test_a_projects_page_joins_the_others(tmp_path: Path) -> None:
     catalog = _load(tmp_path, house=PAGE)
     rule = catalog.rules["ACME001"]
