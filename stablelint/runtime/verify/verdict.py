@@ -93,6 +93,7 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
         result
         for result in results
         if result.case.decisive
+        and result.original_failed is None
         and result.role in (Role.CAPTURED, Role.HEALTHY)
         and result.original_bits is not None
         and result.fixed_bits is not None

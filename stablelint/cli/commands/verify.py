@@ -1,0 +1,225 @@
+"""`stablelint verify`: proves each fix by running it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.cli.main import CLEAN, FAILED, FINDINGS
+from stablelint.cli.options import Session, add_paths, add_running, add_selection, open_session, print_problems
+from stablelint.config import ConfigError
+from stablelint.diagnostic import Diagnostic, Fix, Problem
+from stablelint.workspace.pipeline import CheckResult, Request, check
+
+if TYPE_CHECKING:
+    from stablelint.runtime.verify.outcome import Report
+    from stablelint.runtime.verify.site import Site
+    from stablelint.runtime.verify.verify import Verification
+
+NAME = "verify"
+HELP = "run a command with probes, and prove each fix on what it computes"
+TAKES_COMMAND = True
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options; what stands behind `--` is the command to run."""
+    parser.usage = "stablelint verify [OPTIONS] [PATH ...] [-- COMMAND ...]"
+    add_paths(parser)
+    add_selection(parser)
+    group = parser.add_argument_group("verifying")
+    group.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the command after this long")
+    group.add_argument(
+        "--search", type=float, default=5.0, metavar="SECONDS", help="time to search for failing inputs (default: 5)"
+    )
+    group.add_argument("--no-rerun", action="store_true", help="do not run the command again with the fixes")
+    group.add_argument("--again", action="store_true", help="verify sites whose verdict is known as well")
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
+    output.add_argument("--html", metavar="FILE", help="write a page with plots")
+    output.add_argument("--emit-tests", metavar="FOLDER", help="write a regression test per proved site")
+    output.add_argument("--quiet", "-q", action="store_true", help="no progress, and hide the command's output")
+    add_running(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verifies and reports. Returns 0 when no fix was refused, 1 otherwise, 2 when the work was cut short."""
+    if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
+        hint = "pip install 'stablelint[verify]'"
+        print_problems([Problem("verify runs code: it needs torch and safetensors", hint=hint)])
+        return FAILED
+    try:
+        session = open_session(options, list(options.paths) or ["."])
+        result = _checked(options, session)
+    except ConfigError as error:
+        print_problems(error.problems)
+        return FAILED
+    found = _collected(session, result)
+    problems = [*session.problems, *result.problems, *found.problems]
+    code = _verified(options, session, found, problems)
+    print_problems(problems)
+    return FAILED if problems else code
+
+
+def _checked(options: argparse.Namespace, session: Session) -> CheckResult:
+    request = Request(
+        settings=session.settings,
+        selection=session.selection,
+        use_cache=not options.no_cache,
+        jobs=options.jobs,
+    )
+    return check(list(options.paths) or ["."], request, session.catalog)
+
+
+@dataclass(slots=True)
+class _Found:
+    """Sites, and what is needed to apply any choice of their fixes."""
+
+    sites: list[Site] = field(default_factory=list)
+    sources: dict[str, bytes] = field(default_factory=dict)
+    fixes: dict[str, tuple[str, Fix]] = field(default_factory=dict)  # site -> file and fix
+    prints: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def compose(self, chosen: frozenset[str]) -> Mapping[str, bytes]:
+        """The files with the chosen fixes, by resolved path."""
+        from stablelint.codemod.edits import apply_edits, select
+
+        files: dict[str, list[Fix]] = {}
+        for site in sorted(chosen):
+            if site in self.fixes:
+                name, fix = self.fixes[site]
+                files.setdefault(name, []).append(fix)
+        texts = {}
+        for name, fixes in files.items():
+            taken, _ = select(fixes)
+            edits = [edit for index in taken for edit in fixes[index].edits]
+            texts[os.path.realpath(name)] = apply_edits(self.sources[name], edits)
+        return texts
+
+
+def _collected(session: Session, result: CheckResult) -> _Found:
+    """Findings again, this time with the bindings of their rules, which the cache does not keep."""
+    from stablelint.analysis.check import AnalysisOptions, check_source
+    from stablelint.codemod.propose import propose_all
+
+    found = _Found()
+    wanted = {(item.filename, item.code, item.span) for item in result.diagnostics}
+    for name in sorted({item.filename for item in result.diagnostics}):
+        try:
+            source = Path(name).read_bytes()
+        except OSError as error:
+            found.problems.append(Problem(f"cannot read this file: {error.strerror}", name))
+            continue
+        found.sources[name] = source
+        report = check_source(source, name, session.catalog, AnalysisOptions(root=Path(session.settings.root)))
+        here = [item for item in report.diagnostics if (item.filename, item.code, item.span) in wanted]
+        for diagnostic in propose_all(source, here):
+            _add(found, diagnostic, session, source)
+    return found
+
+
+def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes) -> None:
+    from stablelint.runtime.verify.builder import build_site
+    from stablelint.runtime.verify.evidence import fingerprint
+
+    site = build_site(diagnostic, session.catalog.rules.get(diagnostic.code), source)
+    found.sites.append(site)
+    found.prints[site.id] = fingerprint(site, source, diagnostic.fix.edits if diagnostic.fix else ())
+    if diagnostic.fix is not None:
+        found.fixes[site.id] = (diagnostic.filename, diagnostic.fix)
+
+
+def _verified(options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem]) -> int:
+    from stablelint.runtime.verify.command import CommandNotFound
+    from stablelint.runtime.verify.verify import Request as VerifyRequest
+    from stablelint.runtime.verify.verify import verify
+
+    request = VerifyRequest(
+        found.sites,
+        found.sources,
+        options.command,
+        found.compose,
+        found.prints,
+        timeout=options.timeout,
+        search_seconds=max(options.search, 0.0),
+        rerun=not options.no_rerun,
+        curves=bool(options.html),
+        output=os.open(os.devnull, os.O_WRONLY) if options.quiet else sys.stderr.fileno(),
+    )
+
+    def progress(message: str) -> None:
+        if not options.quiet:
+            print(f"stablelint: {message}", file=sys.stderr, flush=True)
+
+    try:
+        verification = verify(request, progress)
+    except CommandNotFound as error:
+        problems.append(Problem(str(error)))
+        return FAILED
+    report = verification.report
+    problems += [Problem(text) for text in report.problems]
+    _written(options, session, verification, problems)
+    sys.stdout.write(_text(options, session, report))
+    sys.stdout.flush()
+    return _code(report)
+
+
+def _code(report: Report) -> int:
+    from stablelint.runtime.verify.site import Verdict
+
+    refused = any(site.verdict in (Verdict.INEFFECTIVE, Verdict.DIVERGES) for site in report.sites)
+    failed = report.rerun is not None and report.rerun.passed is False
+    if report.incomplete:
+        return FAILED
+    return FINDINGS if refused or failed else CLEAN
+
+
+def _written(
+    options: argparse.Namespace, session: Session, verification: Verification, problems: list[Problem]
+) -> None:
+    """Evidence, tests and page; a file that cannot be written is a problem, and the others are."""
+    from stablelint.runtime.verify.evidence import write_verdicts
+
+    report = verification.report
+    try:
+        write_verdicts(Path(session.settings.root), report.sites, options.command)
+    except OSError as error:
+        problems.append(Problem(f"cannot store the verdicts: {error.strerror}", error.filename))
+    if options.emit_tests:
+        from stablelint.runtime.verify.emit_tests import emit_tests
+
+        try:
+            emit_tests(Path(options.emit_tests), verification)
+        except OSError as error:
+            problems.append(Problem(f"cannot write tests: {error.strerror}", error.filename))
+    if options.html:
+        from stablelint.report.verify_html import render
+
+        try:
+            Path(options.html).write_text(render(report), encoding="utf-8")
+        except OSError as error:
+            problems.append(Problem(f"cannot write the page: {error.strerror}", options.html))
+
+
+def _text(options: argparse.Namespace, session: Session, report: Report) -> str:
+    if options.output_format == "json":
+        from stablelint.report.verify_json import render as render_json
+
+        return render_json(report)
+    from stablelint.report.context import Context
+    from stablelint.report.style import Style, wants_colour, width_of
+    from stablelint.report.verify_text import render as render_text
+
+    context = Context(
+        folder=os.getcwd(),
+        style=Style(wants_colour(sys.stdout)),
+        width=width_of(sys.stdout),
+        rules=session.catalog.rules,
+    )
+    return render_text(report, context)

@@ -1,0 +1,110 @@
+"""A verification for a person at a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+from stablelint.report.cells import crop
+from stablelint.report.context import Context
+from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport
+from stablelint.runtime.verify.site import Verdict
+
+_MEANING = {
+    Verdict.CONFIRMED: "fails on operands of this command; the fix cures it",
+    Verdict.REACHABLE: "a search found inputs that fail; the fix cures them",
+    Verdict.LATENT: "only boundary operands fail; the fix cures them",
+    Verdict.INEFFECTIVE: "the fix still fails",
+    Verdict.DIVERGES: "the fix changes healthy values",
+    Verdict.NOT_REPRODUCED: "nothing that was tried fails",
+    Verdict.NOT_REACHED: "the command never came here",
+}
+
+
+def render(report: Report, context: Context) -> str:
+    """All sites, the rerun, and a closing line."""
+    lines: list[str] = []
+    for site in report.sites:
+        lines += [*_site(site, context), ""]
+    if report.rerun is not None:
+        lines += [*_rerun(report.rerun, context), ""]
+    lines += _closing(report, context)
+    return "\n".join(lines) + "\n"
+
+
+def _painted(verdict: Verdict, context: Context) -> str:
+    style = context.style
+    if verdict in (Verdict.INEFFECTIVE, Verdict.DIVERGES):
+        return style.error(verdict)
+    if verdict in (Verdict.CONFIRMED, Verdict.REACHABLE):
+        return style.added(verdict)
+    return style.warning(verdict) if verdict is Verdict.LATENT else style.dim(verdict)
+
+
+def _site(report: SiteReport, context: Context) -> Iterator[str]:
+    style, site = context.style, report.site
+    start = site.span.start
+    head = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)}"
+    yield f"{head} {style.dim('(' + _MEANING[report.verdict] + ')')}"
+    yield f"  {style.gutter('-->')} {context.path(site.filename)}:{start.row}:{start.column}"
+    room = context.width - 6
+    yield f"   {style.gutter('|')} {style.removed(crop('- ' + _line(site.original), 0, room))}"
+    if site.fixed is not None:
+        yield f"   {style.gutter('|')} {style.added(crop('+ ' + _line(site.fixed), 0, room))}"
+    if report.witness is not None:
+        yield f"   {style.gutter('=')} on {report.witness.label}: {_operands(report.witness.operands)}"
+        yield f"   {style.gutter('=')} original: {report.witness.original}"
+        if report.witness.fixed is not None:
+            yield f"   {style.gutter('=')} fixed:    {report.witness.fixed}"
+    if report.calls:
+        yield f"   {style.gutter('=')} {report.calls:,} calls{_extents(report)}"
+    for note in report.notes:
+        yield f"   {style.gutter('=')} {style.dim('note: ' + note)}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _operands(operands: tuple[OperandShown, ...]) -> str:
+    shown = []
+    for operand in operands[:4]:
+        values = ", ".join(_number(value) for value in operand.values)
+        shown.append(f"{_line(operand.name)} = {operand.text}" + (f" [{values}]" if operand.shape is not None else ""))
+    return "; ".join(shown) + (" …" if len(operands) > 4 else "")
+
+
+def _number(value: float) -> str:
+    return str(value) if math.isnan(value) or math.isinf(value) else f"{value:.3g}"
+
+
+def _extents(report: SiteReport) -> str:
+    parts = []
+    for name, extent in list(report.extents.items())[:3]:
+        low, high, zeros = extent.get("min"), extent.get("max"), extent.get("zeros")
+        if low is None or high is None:
+            continue
+        text = f"{_line(name)} in [{low:.3g}, {high:.3g}]"
+        parts.append(text + (f", {zeros:,.0f} zeros" if zeros else ""))
+    return ": " + "; ".join(parts) if parts else ""
+
+
+def _rerun(rerun: RerunReport, context: Context) -> Iterator[str]:
+    style = context.style
+    mark = {True: style.added("passed"), False: style.error("failed"), None: style.dim("not run")}[rerun.passed]
+    yield f"{style.bold('rerun')} with {rerun.fixes} fixes: {mark}, {rerun.claim}"
+    if rerun.after is not None:
+        before, after = rerun.before, rerun.after
+        yield f"  exit status {before.status} before, {after.status} after; {before.seconds:.1f} s and {after.seconds:.1f} s"
+    for site in rerun.guilty:
+        yield f"  {style.error('guilty')}: the fix of {site}"
+
+
+def _closing(report: Report, context: Context) -> Iterator[str]:
+    counts = Counter(site.verdict for site in report.sites)
+    shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    total = len(report.sites)
+    yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
+    if report.overhead is not None:
+        yield context.style.dim(f"Probes took {report.overhead:.1%} of the command's time.")
