@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import decimal
+from collections.abc import Callable
 
 import libcst as cst
 
@@ -13,12 +14,14 @@ from stablelint.codemod.operand import Operand
 from stablelint.numerics.formats import FORMATS
 
 
-def with_constants(expression: cst.BaseExpression, operands: dict[str, Operand]) -> cst.BaseExpression:
+def with_constants(
+    expression: cst.BaseExpression, operands: dict[str, Operand], imported: Callable[[str], bool]
+) -> cst.BaseExpression:
     """Size constants for the operand's element type.
 
     ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``. An
     operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that
-    has the same type; such parts are added to `operands`.
+    has the same type; such parts are added to `operands`. `imported` tells modules from tensors.
     """
 
     def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -29,32 +32,30 @@ def with_constants(expression: cst.BaseExpression, operands: dict[str, Operand])
             literal = _literal(node.attr.value, operands[helped].dtype)
             if literal is not None:
                 return cst.parse_expression(literal)
-            return cst.parse_expression(f"torch.finfo({_dtype(helped, operands)}).{node.attr.value}")
+            return cst.parse_expression(
+                f"torch.finfo({_dtype(helped, operands, imported)}).{node.attr.value}"
+            )
         if node.attr.value == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
-            return cst.parse_expression(_dtype(identifier(node.value), operands))
+            return cst.parse_expression(_dtype(identifier(node.value), operands, imported))
         return None
 
     return transform(expression, rewrite)
 
 
 def _helper_operand(node: cst.BaseExpression) -> str | None:
-    if (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Name)
-        and node.func.value == "finfo"
-        and node.args
-    ):
-        return identifier(node.args[0].value) if is_placeholder(node.args[0].value) else None
-    return None
+    if not isinstance(node, cst.Call) or identifier(node.func) != "finfo" or not node.args:
+        return None
+    argument = node.args[0].value
+    return identifier(argument) if is_placeholder(argument) else None
 
 
-def _dtype(name: str, operands: dict[str, Operand]) -> str:
+def _dtype(name: str, operands: dict[str, Operand], imported: Callable[[str], bool]) -> str:
     operand = operands[name]
     if is_cheap(operand.tree):
         return f"{name}.dtype"
     if operand.dtype in FORMATS:
         return f"torch.{operand.dtype}"
-    source = dtype_source(operand.tree)
+    source = dtype_source(operand.tree, imported)
     if source is None:
         return f"{name}.dtype"
     part = f"{name}_part"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 
 from stablelint.codemod.locate import Tree
@@ -91,31 +91,40 @@ def is_cheap(node: ast.AST) -> bool:
 # Operations whose result has the element type of their operand, under autocast too.
 _KEEPS_DTYPE_WORDS = """
 abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
-expand_as flatten contiguous detach clone flip roll narrow t
+expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
 """
 _KEEPS_DTYPE = frozenset(_KEEPS_DTYPE_WORDS.split())
 
 
-def dtype_source(node: ast.expr) -> ast.expr | None:
+def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | None:
     """A cheap part of `node` that has its element type, or None.
 
     Follows what keeps the type of a floating-point tensor: sign, arithmetic with a number, views, clamps.
+    `imported` tells a module's name from a tensor's.
     """
-    if isinstance(node, ast.Name | ast.Attribute) and is_cheap(node):
-        return node
+    if isinstance(node, ast.Name | ast.Attribute):
+        return node if is_cheap(node) and not _is_member(node, imported) else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        return dtype_source(node.operand)
+        return dtype_source(node.operand, imported)
     if isinstance(node, ast.Subscript):
-        return dtype_source(node.value)
+        return dtype_source(node.value, imported)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
         if _is_number(node.left):
-            return dtype_source(node.right)
-        return dtype_source(node.left) if _is_number(node.right) else None
+            return dtype_source(node.right, imported)
+        return dtype_source(node.left, imported) if _is_number(node.right) else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS_DTYPE:
         receiver = node.func.value
-        is_namespace = isinstance(receiver, ast.Name) and receiver.id in ("torch", "F", "np", "math")
-        return None if is_namespace or _is_number(receiver) else dtype_source(receiver)
+        if not _is_member(receiver, imported):
+            return dtype_source(receiver, imported)
+        return dtype_source(node.args[0], imported) if node.args else None
     return None
+
+
+def _is_member(node: ast.expr, imported: Callable[[str], bool]) -> bool:
+    """Whether a dotted name belongs to an imported module."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and imported(node.id)
 
 
 def _is_number(node: ast.AST) -> bool:

@@ -183,6 +183,14 @@ def in_place(expression: cst.BaseExpression, method: str, receiver: str) -> cst.
     return cst.Call(copied, [cst.Arg(expression)])
 
 
+def as_written_into(expression: cst.BaseExpression, receiver: str, writer: str) -> cst.BaseExpression:
+    """The rewrite of an operand that `writer` writes into: in-place methods on it, or Withheld."""
+    chain = _in_place_chain(expression, receiver)
+    if chain is None:
+        raise Withheld(f"`{writer}` writes into its operand")
+    return chain
+
+
 def _in_place_chain(node: cst.BaseExpression, receiver: str) -> cst.Call | None:
     if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)):
         return None

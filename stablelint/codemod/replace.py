@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import libcst as cst
@@ -51,6 +52,10 @@ class File:
     tree: Tree
     scope: Scope
 
+    def imported_at(self, site: ast.AST) -> Callable[[str], bool]:
+        """Whether a name is an imported module's, or of one, at `site`."""
+        return lambda name: self.scope.stands_for(name, site) is not None
+
 
 def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNode, list[Edit]]:
     """Write qualified names as the file does at `site`, and the imports that this needs."""
@@ -74,8 +79,11 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
     expression = forms.with_rest(expression, _rest(file, proposal, node, operands))
     expression = forms.without_unbound(expression, operands)
     expression = forms.without_double_negation(expression, operands)
-    expression = constants.with_constants(expression, operands)
+    expression = constants.with_constants(expression, operands, file.imported_at(node))
     expression = _in_form(file, node, expression, operands)
+    writer = written_into(file.tree, node)
+    if writer is not None:
+        expression = forms.as_written_into(expression, _receiver(file, node, operands), writer)
     return _finish(file, node, node, expression, operands)
 
 
@@ -83,7 +91,7 @@ def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> li
     """Edits for ``x /= y``: only its right side changes, so that the assignment stays in place."""
     operands = operands_for(file, proposal, node)
     expression = forms.without_unbound(parse_template(proposal.template), operands)
-    expression = constants.with_constants(expression, operands)
+    expression = constants.with_constants(expression, operands, file.imported_at(node))
     refusal = "the assignment is made in place, and the rewrite has no such form"
     operator = _AUGMENTED.get(type(node.op))
     if not isinstance(expression, cst.BinaryOperation) or operator is None:
@@ -173,6 +181,24 @@ def _in_form(
         value = node.args[0] if is_function and node.args else node.func.value
         return forms.in_place(forms.as_method(expression, operands), name, _receiver(file, value, operands))
     return forms.as_method(expression, operands) if _is_method(file, node, operands) else expression
+
+
+def written_into(tree: Tree, node: ast.expr) -> str | None:
+    """The operation that writes into `node` where others see it: into ``x`` in ``x.log_()``, for one."""
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Constant):
+        return None  # a new tensor, which nobody else has
+    link = tree.link(node)
+    if isinstance(link.parent, ast.Attribute) and isinstance(tree.link(link.parent).parent, ast.Call):
+        return link.parent.attr if (operations.method(link.parent.attr) or ("", False))[1] else None
+    if not isinstance(link.parent, ast.Call) or link.field != "args" or link.index != 0:
+        return None
+    function = link.parent.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    inplace = any(
+        keyword.arg == "inplace" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+        for keyword in link.parent.keywords
+    )
+    return name if inplace or (name.endswith("_") and not name.startswith("_")) else None
 
 
 def _is_method(file: File, node: ast.Call, operands: dict[str, Operand]) -> bool:

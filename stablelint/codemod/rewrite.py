@@ -11,9 +11,10 @@ from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.replace import File, replace_augmented, replace_expression
 from stablelint.codemod.scope import Scope
+from stablelint.codemod.sharing import check_unshared
 from stablelint.codemod.source import SourceError, SourceText
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Diagnostic, Edit, Fix, Proposal
+from stablelint.diagnostic import Diagnostic, Edit, Fix, Proposal, Span
 
 
 class Rewriter:
@@ -37,17 +38,23 @@ class Rewriter:
         reason: str | None = None
         for proposal in diagnostic.proposals:
             try:
-                return with_fields(diagnostic, fix=self.fix(proposal), fix_withheld=None)
+                fix = self.fix(proposal, diagnostic.span)
+                return with_fields(diagnostic, fix=fix, fix_withheld=None)
             except Withheld as withheld:
                 reason = reason or str(withheld)
         return with_fields(diagnostic, fix_withheld=reason)
 
-    def fix(self, proposal: Proposal) -> Fix:
-        """The edits of a proposal and of those that belong to it; Withheld when one cannot be made."""
+    def fix(self, proposal: Proposal, finding: Span | None = None) -> Fix:
+        """The edits of a proposal and of those that belong to it; Withheld when one cannot be made.
+
+        Where the place of the finding is given, a replacement outside it must not change what others use.
+        """
         edits: list[Edit] = []
         try:
             for part in (proposal, *proposal.also):
                 edits += [edit for edit in self._edits(part) if edit not in edits]
+                if finding is not None and part.kind == "replace":
+                    check_unshared(self._file.tree, part.span, finding)
         except SourceError as error:
             raise Withheld(str(error)) from error
         except RecursionError as error:

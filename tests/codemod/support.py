@@ -69,9 +69,9 @@ def proposal(
 
 
 def diagnostic(
-    source: str, *proposals: Proposal, code: str = "SL101", span: Span | None = None
+    source: str, *proposals: Proposal, code: str = "SL101", finding: str | None = None
 ) -> Diagnostic:
-    place = span or proposals[0].span
+    place = proposals[0].span if finding is None else span_of(source, finding)
     return Diagnostic(
         code=code,
         name="unguarded-log",
@@ -86,17 +86,17 @@ def diagnostic(
     )
 
 
-def rewritten(source: str, *proposals: Proposal) -> str:
+def rewritten(source: str, *proposals: Proposal, finding: str | None = None) -> str:
     """The source with the fix made; fails with the reason when it is withheld."""
-    found = propose(source.encode(), diagnostic(source, *proposals))
+    found = propose(source.encode(), diagnostic(source, *proposals, finding=finding))
     assert found.fix is not None, found.fix_withheld
     assert found.fix_withheld is None
     return apply_edits(source.encode(), found.fix.edits).decode()
 
 
-def withheld(source: str, *proposals: Proposal) -> str:
+def withheld(source: str, *proposals: Proposal, finding: str | None = None) -> str:
     """Why the fix is withheld; fails when it is made."""
-    found = propose(source.encode(), diagnostic(source, *proposals))
+    found = propose(source.encode(), diagnostic(source, *proposals, finding=finding))
     assert found.fix is None, found.fix
     assert found.fix_withheld
     return found.fix_withheld

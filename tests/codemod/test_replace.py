@@ -293,3 +293,42 @@ class TestText:
         assert withheld(source, proposal(source, "torch.log(p)", "torch.log(", x="p"))
         assert withheld(source, proposal(source, "torch.log(p)", "torch.log($q)", x="p"))
         assert withheld(source, proposal(source, "torch.log(p)", "torch.log($x)", x=Binding("p +")))
+
+
+class TestTarget:
+    """Rules may name one operand to be replaced rather than the whole expression."""
+
+    def test_an_operand_is_replaced_in_its_place(self) -> None:
+        source = HEAD + "y = a / (b - c) ** 2\n"
+        change = proposal(source, "b - c", "$x.clamp_min(1e-6)", x="b - c")
+        assert body(rewritten(source, change)) == "y = a / (b - c).clamp_min(1e-6) ** 2\n"
+
+    @pytest.mark.parametrize("call", ["p.log_()", "torch.log_(p)"])
+    def test_an_operand_that_is_written_into_is_guarded_in_place(self, call: str) -> None:
+        source = HEAD + f"{call}\n"
+        at = source.index(call) + call.index("p" if call.startswith("p") else "(p") + call.startswith("t")
+        assert source[at] == "p"
+        change = proposal(source, "p", "$x.clamp_min(1e-6)", occurrence=source[:at].count("p"), x="p")
+        assert (
+            body(rewritten(source, change))
+            == call.replace("p.", "p.clamp_min_(1e-6).").replace("(p)", "(p.clamp_min_(1e-6))") + "\n"
+        )
+        other = proposal(source, "p", "torch.relu($x)", occurrence=source[:at].count("p"), x="p")
+        assert "writes into its operand" in withheld(source, other)
+
+    def test_a_new_tensor_may_be_written_into(self) -> None:
+        source = HEAD + "y = (a + b).log_()\n"
+        change = proposal(source, "a + b", "torch.relu($x)", x="a + b")
+        assert body(rewritten(source, change)) == "y = torch.relu(a + b).log_()\n"
+
+    def test_the_target_of_an_assignment_is_not_replaced(self) -> None:
+        source = HEAD + "q = p\n"
+        change = proposal(source, "q", "$x.clamp_min(1e-6)", x="q")
+        assert "something else in its place" in withheld(source, change)
+
+    def test_a_module_is_not_taken_for_a_tensor(self) -> None:
+        source = "import torch as th\ny = th.log(th.relu(p))\n"
+        change = proposal(source, "th.relu(p)", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="th.relu(p)")
+        assert rewritten(source, change) == (
+            "import torch as th\ny = th.log(th.relu(p).clamp_min(th.finfo(p.dtype).tiny))\n"
+        )

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from stablelint.codemod.propose import propose
+from tests.codemod.support import diagnostic, proposal
+
+
+def reason(source: str, changed: str, finding: str) -> str | None:
+    change = proposal(source, changed, "$z", z="z")
+    return propose(source.encode(), diagnostic(source, change, finding=finding)).fix_withheld
+
+
+def test_a_value_for_the_finding_alone_may_change() -> None:
+    source = "def f(z, t):\n    p = softmax(z)\n    return loss(p, t)\n"
+    assert reason(source, "softmax(z)", "loss(p, t)") is None
+
+
+def test_what_stands_in_the_finding_may_change() -> None:
+    assert reason("print(loss(softmax(z), t))\n", "softmax(z)", "loss(softmax(z), t)") is None
+
+
+@pytest.mark.parametrize(
+    "use", ["    show(p)\n", "    return lambda: p\n", "    if p.max() > 1:\n        pass\n"]
+)
+def test_a_value_that_is_used_elsewhere_may_not(use: str) -> None:
+    source = "def f(z, t):\n    p = softmax(z)\n    loss(p, t)\n" + use
+    assert reason(source, "softmax(z)", "loss(p, t)") == "`p`, which would change, is used on line 4 too"
+
+
+def test_a_name_of_another_function_is_another_value() -> None:
+    source = "def f(z, t):\n    p = softmax(z)\n    loss(p, t)\ndef g(p):\n    return p\n"
+    assert reason(source, "softmax(z)", "loss(p, t)") is None
+
+
+def test_an_attribute_is_looked_for_in_the_whole_file() -> None:
+    source = "class A:\n    def a(self, z):\n        self.p = softmax(z)\n        loss(self.p, 1)\n"
+    assert reason(source, "softmax(z)", "loss(self.p, 1)") is None
+    shared = source + "def g(a):\n    return a.p\n"
+    assert "line 6" in (reason(shared, "softmax(z)", "loss(self.p, 1)") or "")
+
+
+@pytest.mark.parametrize(
+    "line", ["return softmax(z)", "p, q = softmax(z), 1", "p = q = softmax(z)", "p[0] = softmax(z)"]
+)
+def test_a_value_that_goes_elsewhere_may_not_change(line: str) -> None:
+    source = f"def f(z, t):\n    loss(p, t)\n    {line}\n"
+    assert reason(source, "softmax(z)", "loss(p, t)") == "the value that would change may be used elsewhere"
