@@ -134,7 +134,8 @@ def bad_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[dict[str,
 def boundary_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[tuple[dict[str, object], bool]]:
     """Operands at each boundary of the contract, one metavariable at a time, and whether they are allowed.
 
-    Those closer to a bound than a few roundings are left out: the operation rounds on its way.
+    Those closer to a bound than a few roundings are left out: the operation rounds on its way. Subnormal
+    operands beside a bound of 0 are left out too: a contract says `x > 0` where only their gradient overflows.
     """
     fmt = FORMATS[dtype]
     sides = [contract.parse(text) for text in (rule.forward, rule.backward) if text]
@@ -155,7 +156,9 @@ def _close(value: float, comparison: contract.Comparison, dtype: str) -> bool:
     fmt = FORMATS[dtype]
     bound = comparison.value(fmt)
     distance = abs((abs(value) if comparison.absolute else value) - bound)
-    exact = bound in (0.0, 1.0, -1.0)
+    if bound == 0:
+        return 0 < distance < fmt.tiny
+    exact = bound in (1.0, -1.0)
     return not exact and distance <= 16 * fmt.eps * abs(bound) + 2 * fmt.smallest_subnormal
 
 

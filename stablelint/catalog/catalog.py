@@ -11,7 +11,6 @@ from stablelint.catalog.errors import RuleError
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Position, Problem
 
-
 _NAME = re.compile(rb"\A# ([a-z0-9-]+)$", re.MULTILINE)
 _CODE = re.compile(rb"^code = \"([A-Z]+\d+)\"$", re.MULTILINE)
 _DISABLED = re.compile(rb"^enabled = false$", re.MULTILINE)

@@ -64,7 +64,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "masked_rows": Signature(
         1, meaning="masked with -inf by a mask not known to spare an element of each row"
     ),
-    "single": Signature(1, meaning="the reduction over it can run over one element"),
+    "single": Signature(1, meaning="something shows that the reduction over it can run over one element"),
     "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }
 

@@ -1,0 +1,50 @@
+"""The examples of every page, run through the engine: reported at the marked lines, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import Rule, load_catalog
+from stablelint.catalog.page import Example
+from stablelint.codemod.edits import apply_edits
+from stablelint.codemod.propose import propose_all
+from stablelint.diagnostic import Diagnostic
+
+CATALOG = load_catalog(entry_points=False)
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.code}-line{example.line}")
+    for rule in CATALOG.rules.values()
+    for example in rule.examples
+]
+FIXED = [param for param in EXAMPLES if param.values[1].fixed is not None]
+
+
+def _check(code: str) -> tuple[Diagnostic, ...]:
+    report = check_source(code.encode(), "example.py", CATALOG, AnalysisOptions())
+    assert report.problems == ()
+    return report.diagnostics
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_an_example_is_reported_at_its_marked_lines_and_nowhere_else(rule: Rule, example: Example) -> None:
+    found = [(diagnostic.span.start.row, diagnostic.code) for diagnostic in _check(example.code)]
+    assert sorted(found) == [(marker.line, rule.code) for marker in example.markers]
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXED)
+def test_the_fixed_example_is_what_the_fix_writes(rule: Rule, example: Example) -> None:
+    source = example.code.encode()
+    fixed = propose_all(source, _check(example.code))
+    edits = [edit for diagnostic in fixed if diagnostic.fix is not None for edit in diagnostic.fix.edits]
+    written = apply_edits(source, edits).decode()
+    assert _without_comments(written) == _without_comments(example.fixed or "")
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXED)
+def test_the_fixed_example_is_not_reported(rule: Rule, example: Example) -> None:
+    assert [d.code for d in _check(example.fixed or "") if d.code == rule.code] == []
+
+
+def _without_comments(code: str) -> str:
+    return "\n".join(line.split("  # error")[0].rstrip() for line in code.splitlines())
