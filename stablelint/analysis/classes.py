@@ -10,6 +10,7 @@ from stablelint.analysis.state import Frame, State
 from stablelint.analysis.value import Kind, Value
 
 _DEPTH = 8
+_CONSTRUCTION_BUDGET = 400  # statements that `__init__` and what it calls may take
 
 
 def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
@@ -54,7 +55,9 @@ def self_of(info: ClassInfo, frame: Frame) -> Value:
             data=(info, {}),
             name="self",
         )
+        spent, frame.session.budget = frame.session.budget, _CONSTRUCTION_BUDGET
         construct(info.instance, info, None, frame)
+        frame.session.budget = spent
     return info.instance
 
 

@@ -45,13 +45,21 @@ class ClassInfo:
     module: ModuleInfo
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     fields: dict[str, ast.expr | None] = field(default_factory=dict)
-    reassigned: frozenset[str] = frozenset()  # attributes that methods other than __init__ assign
+    assigned_later: frozenset[str] | None = None  # see `reassigned`
     instance: Value | None = None  # `self` as seen from its methods, once needed
 
     @property
     def name(self) -> str:
         """Its name."""
         return self.node.name
+
+    @property
+    def reassigned(self) -> frozenset[str]:
+        """Attributes that methods other than `__init__` assign."""
+        if self.assigned_later is None:
+            found = [_assigned_attributes(m.node) for n, m in self.methods.items() if n != "__init__"]
+            self.assigned_later = frozenset().union(*found)
+        return self.assigned_later
 
 
 @dataclass(slots=True, eq=False)
@@ -118,19 +126,15 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
 def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
     """Indexes a class body."""
     info = ClassInfo(node, module)
-    reassigned: set[str] = set()
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             info.methods.setdefault(statement.name, FunctionInfo(statement, module, info))
-            if statement.name != "__init__":
-                reassigned.update(_assigned_attributes(statement))
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             info.fields[statement.target.id] = statement.value
         elif isinstance(statement, ast.Assign):
             for target in statement.targets:
                 if isinstance(target, ast.Name):
                     info.fields[target.id] = statement.value
-    info.reassigned = frozenset(reassigned)
     return info
 
 
@@ -143,29 +147,45 @@ def _assigned_attributes(function: ast.AST) -> set[str]:
     return found
 
 
+Found = FunctionInfo | ClassInfo | tuple[ModuleInfo, str]
+
+
 class Project:
     """The files around the one under analysis, read when an import leads to them."""
 
-    def __init__(self, capacity: int = 48) -> None:
-        self._modules: OrderedDict[Path, ModuleInfo | None] = OrderedDict()
+    def __init__(self, capacity: int = 64) -> None:
+        self._modules: OrderedDict[Path, ModuleInfo] = OrderedDict()
         self._capacity = capacity
+        self._missing: set[Path] = set()
+        self._packages: dict[Path, tuple[Path, str]] = {}
+        self._found: dict[tuple[Path, str], Found | None] = {}
         self.consulted: dict[str, str] = {}
 
     def package_of(self, path: Path) -> tuple[Path, str]:
         """The folder above the outermost package that holds `path`, and the dotted package of the file."""
-        folder = path.parent
-        names: list[str] = []
-        while (folder / "__init__.py").is_file() and folder.parent != folder:
-            names.append(folder.name)
-            folder = folder.parent
-        return folder, ".".join(reversed(names))
+        known = self._packages.get(path.parent)
+        if known is None:
+            folder = path.parent
+            names: list[str] = []
+            while (folder / "__init__.py").is_file() and folder.parent != folder:
+                names.append(folder.name)
+                folder = folder.parent
+            known = self._packages[path.parent] = (folder, ".".join(reversed(names)))
+        return known
 
-    def find(
-        self, qualified_name: str, origin: ModuleInfo
-    ) -> FunctionInfo | ClassInfo | tuple[ModuleInfo, str] | None:
+    def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:
         """What a qualified name means in this project: a function, a class, or (module, global name)."""
+        if origin.path is None:
+            return None
+        root = self.package_of(origin.path)[0]
+        key = (root, qualified_name)
+        if key not in self._found:
+            self._found[key] = self._search(qualified_name, root)
+        return self._found[key]
+
+    def _search(self, qualified_name: str, root: Path) -> Found | None:
         for _ in range(6):
-            located = self._locate(qualified_name, origin)
+            located = self._locate(qualified_name, root)
             if located is None:
                 return None
             module, rest = located
@@ -175,16 +195,13 @@ class Project:
             if name in module.classes:
                 info = module.classes[name]
                 return info.methods.get(member) if member else info
-            if name in module.imports:
-                qualified_name = ".".join(filter(None, (module.imports[name], member)))
-                continue
-            return (module, name) if name in module.assignments and not member else None
+            if name not in module.imports:
+                return (module, name) if name in module.assignments and not member else None
+            qualified_name = ".".join(filter(None, (module.imports[name], member)))
         return None
 
-    def _locate(self, qualified_name: str, origin: ModuleInfo) -> tuple[ModuleInfo, str] | None:
-        if origin.path is None:
-            return None
-        root, _ = self.package_of(origin.path)
+    def _locate(self, qualified_name: str, root: Path) -> tuple[ModuleInfo, str] | None:
+        """The longest prefix of the name that is a file, and what follows it."""
         parts = qualified_name.split(".")
         for cut in range(len(parts) - 1, 0, -1):
             base = root.joinpath(*parts[:cut])
@@ -196,16 +213,20 @@ class Project:
 
     def load(self, path: Path) -> ModuleInfo | None:
         """The parsed file, or None where there is none or it does not parse."""
-        if path in self._modules:
+        if path in self._missing:
+            return None
+        module = self._modules.get(path)
+        if module is not None:
             self._modules.move_to_end(path)
-            module = self._modules[path]
-        else:
-            module = self._read(path)
-            self._modules[path] = module
-            if len(self._modules) > self._capacity:
-                self._modules.popitem(last=False)
+            return module
+        module = self._read(path)
         if module is None:
+            self._missing.add(path)
             self.consulted.setdefault(str(path), "")
+            return None
+        self._modules[path] = module
+        if len(self._modules) > self._capacity:
+            self._modules.popitem(last=False)
         return module
 
     def _read(self, path: Path) -> ModuleInfo | None:
@@ -218,5 +239,4 @@ class Project:
             source = parse(data, str(path))
         except SourceError:
             return None
-        package = self.package_of(path)[1]
-        return module_of(source, path, package)
+        return module_of(source, path, self.package_of(path)[1])

@@ -147,6 +147,35 @@ def _integral(predicate: Predicate, context: Context) -> bool:
     return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
 
 
+def _boolean(predicate: Predicate, context: Context) -> bool:
+    return stripped(_value(predicate, context)).dtype == "bool" or _value(predicate, context).dtype == "bool"
+
+
+def _shifted(predicate: Predicate, context: Context) -> bool:
+    """At most 0, because a maximum (or something as large) was subtracted."""
+    value = _value(predicate, context)
+    return value.peak or context.ranges[str(predicate.args[0])].hi <= 0
+
+
+def _masked_rows(predicate: Predicate, context: Context) -> bool:
+    """Masked by something that is not known to spare an element of each row, as a causal mask does."""
+    value = stripped(_value(predicate, context))
+    mask = value.operands.get("mask") or value.operands.get("condition")
+    return mask is not None and not _spares(mask, 8)
+
+
+def _spares(mask: Value, depth: int) -> bool:
+    if mask.op in ("triu", "tril", "eye"):
+        return True
+    return depth > 0 and any(_spares(v, depth - 1) for v in mask.operands.values())
+
+
+def _single(predicate: Predicate, context: Context) -> bool:
+    """Nothing shows that the reduction runs over more than one element."""
+    value = _value(predicate, context)
+    return value.kind in (Kind.TENSOR, Kind.UNKNOWN)
+
+
 def _keyword(predicate: Predicate, context: Context) -> bool:
     return str(predicate.args[0]) in context.root.operands
 
@@ -166,5 +195,9 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "tensor": _tensor,
     "python": _python,
     "integral": _integral,
+    "boolean": _boolean,
+    "shifted": _shifted,
+    "masked_rows": _masked_rows,
+    "single": _single,
     "keyword": _keyword,
 }
