@@ -1,7 +1,7 @@
 """An engine and a catalogue that tests of the workspace can steer.
 
 `torch.log(x)` is a likely SL101 whose fix is `torch.log1p(x)`; `torch.exp(x)` a possible SL201; `torch.sqrt`
-is discharged. The words CRASH, RAISE and DEEP in a file make the engine do just that.
+is discharged. The words CRASH, RAISE, DEEP and ENDLESS in a file make the engine do just that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ from stablelint.diagnostic import (
 )
 
 _CALL = re.compile(r"torch\.(log|exp|sqrt)\((.*?)\)")
-_RULES = {"log": ("SL101", "unguarded-log"), "exp": ("SL201", "unguarded-exp"), "sqrt": ("SL103", "unguarded-sqrt")}
+_RULES = {
+    "log": ("SL101", "unguarded-log"),
+    "exp": ("SL201", "unguarded-exp"),
+    "sqrt": ("SL103", "unguarded-sqrt"),
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ def check_source(source: bytes, filename: str, catalog: object, options: FakeOpt
         raise ValueError("the engine is broken")
     if "DEEP" in text:
         raise RecursionError
+    while "ENDLESS" in text:
+        pass
     if "BAD SYNTAX" in text:
         return FileReport(filename, problems=(Problem("invalid syntax", filename, Position(1, 5)),))
     found = []

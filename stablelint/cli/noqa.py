@@ -36,6 +36,7 @@ def add_noqa(result: CheckResult) -> int:
 def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
     from stablelint.codemod.apply import WriteRefused, write
     from stablelint.codemod.noqa import add_noqa as with_comments
+    from stablelint.codemod.source import SourceError
 
     try:
         with open(filename, "rb") as file:
@@ -44,5 +45,7 @@ def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
     except OSError as error:
         return Problem(f"cannot change this file: {error.strerror}", os.fspath(filename))
     except WriteRefused as error:
+        return Problem(str(error))
+    except SourceError as error:
         return Problem(str(error), os.fspath(filename))
     return None

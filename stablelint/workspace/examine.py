@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ class Examiner:
         """The entry of a file that holds `data`."""
         report = self.report(data, path) if sieve(data) else FileReport(path, lines=data.count(b"\n"))
         outcome = suppress(data, path, report.diagnostics)
-        wanted = self._propose(data, self._at_level(outcome.kept))
+        wanted = self._fixed(data, self._at_level(outcome.kept))
         proved = report.discharged if self._scope.discharged else ()
         entry = {
             "findings": [codec.encode(item) for item in wanted],
@@ -89,29 +89,34 @@ class Examiner:
         }
         return {key: value for key, value in entry.items() if value}
 
+    @property
+    def catalog(self) -> Catalog:
+        """The rules in use."""
+        return self._catalog
+
     def report(self, data: bytes, path: str) -> FileReport:
         """What the analysis says of the file, at both levels and for all rules."""
         from stablelint.analysis.check import check_source
 
         return check_source(data, path, self._catalog, self._options)
 
-    def findings(self, data: bytes, path: str) -> tuple[Diagnostic, ...]:
-        """The findings at the scope's level that no comment silences, with their fixes."""
+    def findings(self, data: bytes, path: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
+        """Findings at the scope's level that no comment silences, with fixes and proposals; idle comments."""
         report = self.report(data, path)
-        return tuple(self._propose(data, self._at_level(suppress(data, path, report.diagnostics).kept)))
+        outcome = suppress(data, path, report.diagnostics)
+        return self._fixed(data, self._at_level(outcome.kept)), list(outcome.unused)
 
     def _at_level(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
         if self._scope.level is Level.POSSIBLE:
             return list(diagnostics)
         return [item for item in diagnostics if item.level is Level.LIKELY]
 
-    def _propose(self, data: bytes, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    def _fixed(self, data: bytes, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         if not any(item.proposals for item in diagnostics):
             return diagnostics
         from stablelint.codemod.propose import propose_all
 
-        proposed = propose_all(data, diagnostics)
-        return [replace(item, proposals=()) for item in proposed]
+        return propose_all(data, diagnostics)
 
 
 def setup(scope: Scope) -> Examiner:

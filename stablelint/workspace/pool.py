@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -26,6 +27,7 @@ Setup = Callable[[], Task]  # builds the task in each process; must be picklable
 _WORTH_A_POOL_BYTES = 150_000
 _WORTH_A_POOL_FILES = 8
 _CHUNKS_PER_JOB = 12
+_LIMIT_SECONDS = 60.0  # of processor time, for one file
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,36 @@ def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[C
     yield from _run_in_processes(setup, files, jobs)
 
 
+class _TookTooLongError(Exception):
+    """A file has used up its processor time."""
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    """Stops the work on one file after a while; only where the system can interrupt it."""
+    if not hasattr(signal, "SIGVTALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _TookTooLongError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _LIMIT_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def _guarded(task: Task, path: str) -> Any:
     try:
-        return task(path)
+        with _time_limit():
+            return task(path)
+    except _TookTooLongError:
+        hint = "leave it out with `exclude`, and please report it"
+        return Failure(f"given up after {_LIMIT_SECONDS:g} seconds of processor time", hint)
     except RecursionError:
         return Failure("the code is nested too deeply to be analysed")
     except MemoryError:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stablelint.config import Settings
 from stablelint.diagnostic import Level
 from stablelint.workspace import cache as cache_module
+from stablelint.workspace import pool
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
 from stablelint.workspace.selection import Selection
 
@@ -274,3 +275,17 @@ def test_text_is_checked_as_if_it_stood_in_the_file(tmp_path: Path) -> None:
     assert found(result) == [("new.py", 2, "SL101")]
     assert result.sources == {str(tmp_path / "new.py"): LOG.encode()}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("count", [1, 10])
+def test_a_file_that_takes_too_long_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(pool, "_LIMIT_SECONDS", 0.3)
+    write_many(tmp_path, count)
+    (tmp_path / "slow.py").write_text("import torch  # ENDLESS\n")
+    result = run(tmp_path, jobs=2)
+    assert len(result.diagnostics) == count
+    assert [problem.message for problem in result.problems] == [
+        "given up after 0.3 seconds of processor time"
+    ]

@@ -1,0 +1,117 @@
+"""What `stablelint fix` shows: a diff with the reason of each hunk, and a summary."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from stablelint.diagnostic import Applicability, Diagnostic
+from stablelint.report.cells import lay_out, plain
+from stablelint.report.context import Context
+from stablelint.report.summary import plural
+from stablelint.workspace.fixing import FileFix
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+
+
+def diff(item: FileFix, context: Context, around: int = 3) -> str:
+    """The change of a file as a plain unified diff, with `around` lines of context."""
+    from stablelint.codemod.diff import unified_diff
+
+    return unified_diff(item.before, item.after, context.path(item.filename).lstrip("/"), around)
+
+
+def explained(item: FileFix, context: Context) -> Iterator[str]:
+    """The diff of a file, each hunk under the findings that it removes."""
+    style = context.style
+    lines = _NEWLINE.split(diff(item, context, around=1))
+    yield style.bold(context.path(item.filename))
+    hunks = _hunks(lines)
+    reasons = _assign(item.applied, [rows for rows, _ in hunks])
+    for number, (_, body) in enumerate(hunks):
+        for finding in reasons.get(number, ()):
+            yield from _reason(finding, context)
+        for line in body:
+            yield _painted(line, context)
+
+
+def _hunks(lines: Sequence[str]) -> list[tuple[range, list[str]]]:
+    hunks: list[tuple[range, list[str]]] = []
+    for line in lines:
+        if found := _HUNK.match(line):
+            start, count = int(found[1]), int(found[2] or 1)
+            hunks.append((range(start, start + count), [line]))
+        elif hunks and line:
+            hunks[-1][1].append(line)
+    return hunks
+
+
+def _assign(applied: Sequence[Diagnostic], hunks: Sequence[range]) -> dict[int, list[Diagnostic]]:
+    """Each finding with the hunk it stands in, else the nearest: later rounds have moved some."""
+    assigned: dict[int, list[Diagnostic]] = {}
+    for finding in applied:
+        row = finding.span.start.row
+        if hunks:
+            nearest = min(range(len(hunks)), key=lambda place: _distance(hunks[place], row))
+            assigned.setdefault(nearest, []).append(finding)
+    return assigned
+
+
+def _distance(rows: range, row: int) -> int:
+    return 0 if row in rows else min(abs(row - rows.start), abs(row - rows.stop))
+
+
+def _reason(finding: Diagnostic, context: Context) -> Iterator[str]:
+    style = context.style
+    trust = finding.fix.applicability if finding.fix is not None else Applicability.SAFE
+    loud = style.added if trust is Applicability.SAFE else style.warning
+    yield f"  {style.error(finding.code)} {style.bold(finding.name)}: {plain(finding.message)}"
+    if finding.fix is not None:
+        yield f"  {loud(f'{trust} fix')}: {plain(finding.fix.message)}"
+
+
+def _painted(line: str, context: Context) -> str:
+    style = context.style
+    text = line[:1] + lay_out(line[1:])[0]
+    if line.startswith("@@"):
+        return style.gutter(text)
+    if line.startswith("+"):
+        return style.added(text)
+    return style.removed(text) if line.startswith("-") else text
+
+
+def summary(fixes: Sequence[FileFix], written: bool, context: Context) -> Iterator[str]:
+    """What was fixed, what was withheld and why, and what is left for the user."""
+    style = context.style
+    changed = [item for item in fixes if item.before != item.after]
+    count = sum(len(item.applied) for item in changed)
+    if count:
+        verb = "Fixed" if written else "Would fix"
+        advice = "" if written else " `--apply` writes them."
+        by_rule = Counter(finding.code for item in changed for finding in item.applied)
+        rules = ", ".join(f"{number} {code}" for code, number in sorted(by_rule.items()))
+        head = style.bold(f"{verb} {plural(count, 'finding')}")
+        yield f"{head} in {plural(len(changed), 'file')} ({rules}).{advice}"
+    else:
+        yield style.bold("Nothing to fix.")
+    yield from _withheld(fixes, context)
+    left = [finding for item in fixes for finding in item.left]
+    unsafe = [item for item in left if item.fix and item.fix.applicability is Applicability.UNSAFE]
+    if unsafe:
+        yield f"{plural(len(unsafe), 'more finding')} fixable with `--unsafe-fixes`, which can change values."
+    without = sum(1 for item in left if item.fix is None or item.fix.applicability is Applicability.DISPLAY)
+    if without:
+        yield f"{plural(without, 'finding')} left without a fix: `stablelint check` shows them."
+
+
+def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:
+    style = context.style
+    withheld = [finding for item in fixes for finding in item.withheld]
+    if withheld:
+        yield style.bold(f"Withheld {plural(len(withheld), 'fix').replace('fixs', 'fixes')}:")
+    for finding in withheld:
+        start = finding.span.start
+        place = f"{context.path(finding.filename)}:{start.row}:{start.column}"
+        yield f"  {place}: {finding.code}: {plain(finding.fix_withheld or '')}"

@@ -1,0 +1,130 @@
+"""Fixes for the files of a project: what would be written, and what is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from stablelint.diagnostic import Applicability, Diagnostic, Problem
+from stablelint.workspace import pool
+from stablelint.workspace.discover import Candidate
+from stablelint.workspace.examine import Examiner, Scope, setup
+from stablelint.workspace.pipeline import Request
+from stablelint.workspace.selection import Selection
+from stablelint.workspace.suppress import UNUSED_CODE
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which fixes are asked for.
+
+    Safe ones; with `unsafe` those that change values as well; with `verified` those that a verification has
+    passed, and no others.
+    """
+
+    selection: Selection
+    unsafe: bool = False
+    verified: bool = False
+
+    def accepts(self, item: Diagnostic) -> bool:
+        """Whether the applicability of the finding's fix is asked for."""
+        if item.fix is None or item.fix.applicability is Applicability.DISPLAY:
+            return False
+        return self.unsafe or self.verified or item.fix.applicability is Applicability.SAFE
+
+
+@dataclass(frozen=True, slots=True)
+class FileFix:
+    """One file before and after.
+
+    `applied` has positions of the text in which each finding was made; `withheld` findings say in
+    `fix_withheld` why they stay; `left` is all that a check of `after` finds.
+    """
+
+    filename: str
+    before: bytes
+    after: bytes
+    applied: tuple[Diagnostic, ...] = ()
+    withheld: tuple[Diagnostic, ...] = ()
+    left: tuple[Diagnostic, ...] = ()
+
+
+def fix_files(
+    filenames: Iterable[str], request: Request, wanted: Wanted
+) -> Iterator[tuple[str, FileFix | Problem]]:
+    """Works out the fixes of each file, in order; writes nothing."""
+    files = [Candidate(name, 0, os.path.getsize(name)) for name in filenames if os.path.exists(name)]
+    jobs = request.jobs or request.settings.jobs or pool.default_jobs()
+    answers: dict[str, FileFix | Problem] = {}
+    for file, outcome in pool.run(partial(_setup, request.scope, wanted), files, jobs):
+        if isinstance(outcome, pool.Failure):
+            answers[file.path] = Problem(outcome.message, file.path, hint=outcome.hint)
+        else:
+            answers[file.path] = outcome
+        if request.progress is not None:
+            request.progress(len(answers), len(files))
+    for name in sorted(answers):
+        yield name, answers[name]
+
+
+def _setup(scope: Scope, wanted: Wanted) -> pool.Task:
+    return partial(_fix_file, setup(scope), scope, wanted)
+
+
+def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, path: str) -> FileFix | Problem:
+    from stablelint.codemod.fixpoint import fix_source
+    from stablelint.codemod.source import SourceError
+
+    try:
+        before = Path(path).read_bytes()
+        accept = _Acceptance(examiner, scope, wanted, before, path)
+        first = fix_source(before, partial(_findings, examiner, wanted, path), accept)
+        # Comments that fixes have made idle go last: to the rewriting they would be new findings.
+        second = fix_source(first.source, partial(_idle, examiner, wanted, path), accept)
+    except OSError as error:
+        return Problem(f"cannot read this file: {error.strerror}", path)
+    except SourceError as error:
+        return Problem(str(error), path)
+    after = second.source
+    left = (*_findings(examiner, wanted, path, after), *_idle(examiner, wanted, path, after))
+    return FileFix(
+        filename=path,
+        before=before,
+        after=after,
+        applied=(*first.applied, *second.applied),
+        withheld=tuple(item for item in first.withheld if item.fix_withheld),
+        left=tuple(sorted(left, key=lambda item: item.sort_key)),
+    )
+
+
+class _Acceptance:
+    """Decides on single fixes; the evidence is read against the file as it was when it was gathered."""
+
+    def __init__(self, examiner: Examiner, scope: Scope, wanted: Wanted, before: bytes, path: str) -> None:
+        self._wanted = wanted
+        self._proved = None
+        if wanted.verified:
+            from stablelint.workspace.evidence import proved
+
+            found = _findings(examiner, wanted, path, before)
+            self._proved = proved(before, found, Path(scope.root), examiner.catalog)
+
+    def __call__(self, item: Diagnostic) -> bool:
+        from stablelint.workspace.evidence import proof_of
+
+        if not self._wanted.accepts(item):
+            return False
+        return self._proved is None or proof_of(item) in self._proved
+
+
+def _findings(examiner: Examiner, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
+    return [item for item in examiner.findings(data, path)[0] if wanted.selection.enabled(item.code, path)]
+
+
+def _idle(examiner: Examiner, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
+    if not wanted.selection.enabled(UNUSED_CODE, path):
+        return []
+    return examiner.findings(data, path)[1]
