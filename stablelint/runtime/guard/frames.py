@@ -23,6 +23,9 @@ _LIBRARY_ROOTS = tuple(
     for package in (torch, stablelint)
     if package.__file__
 )
+_RUNNERS = frozenset(
+    {"runpy", "_pytest", "pluggy", "unittest", "IPython", "ipykernel", "threading", "multiprocessing"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,17 @@ def user_frames(frame: FrameType | None, limit: int = 64) -> Iterator[FrameType]
             limit -= 1
             yield frame
         frame = frame.f_back
+
+
+def step_frames(frame: FrameType | None, limit: int) -> Iterator[FrameType]:
+    """The user frames that can hold a training step: up to the script, not the program that runs it."""
+    for user in user_frames(frame, limit):
+        module = str(user.f_globals.get("__name__", "")).partition(".")[0]
+        if module in _RUNNERS:
+            return
+        yield user
+        if user.f_code.co_name == "<module>":
+            return
 
 
 def site_of(frame: FrameType) -> Site:

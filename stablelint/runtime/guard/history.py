@@ -79,7 +79,7 @@ def _grows(values: Sequence[float | None]) -> bool:
         return False
     recent = known[-_GROWTH_STEPS:]
     rising = all(later > earlier for earlier, later in zip(recent, recent[1:], strict=False))
-    return rising and recent[-1] > _GROWTH_FACTOR * max(statistics.median(known), 1e-30)
+    return rising and recent[-1] > _GROWTH_FACTOR * recent[0]
 
 
 def _ratio(norms: Sequence[float]) -> float:

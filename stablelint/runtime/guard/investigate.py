@@ -12,19 +12,19 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
 from stablelint.runtime.guard import origin as naming
 from stablelint.runtime.guard.event import Event, Kind, Mechanism, Origin, Phase
-from stablelint.runtime.guard.frames import resolve, site_of, user_frames
+from stablelint.runtime.guard.frames import resolve, site_of, step_frames, user_frames
 from stablelint.runtime.guard.measure import badness_of, statistics_of
-from stablelint.runtime.guard.region import Region, bind, bind_target, region_at, replacement_tree
+from stablelint.runtime.guard.region import Region, bind, bind_target, place_of, region_at, replacement_tree
 from stablelint.runtime.guard.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.state import RandomState
-from stablelint.runtime.guard.watch import Alarm, Watch
+from stablelint.runtime.guard.watch import Alarm, Boundary, Watch
 
 _FRAMES = 12
 _ATTEMPTS = 4
@@ -38,7 +38,7 @@ class Attempt:
     random: RandomState | None
     region: Region | None = None
     frame: FrameType | None = None
-    values: tuple[tuple[str, Any], ...] = ()
+    until: tuple[CodeType, int] | None = None  # code and row at which the replay has passed the alarm
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
         optimizer=alarm.optimizer,
         parameters=parameters,
         buffers=_buffers(alarm.frame),
+        known=frozenset(watch.optimizers),
         stop_after_backward=alarm.after_backward,
     )
     damaged = next((name for name, tensor in parameters.items() if badness_of(tensor)), None)
@@ -71,7 +72,7 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
         outcome = run_attempt(watch, target, attempt)
         if best is None or _rank(outcome) > _rank(best):
             best, chosen = outcome, attempt
-        if outcome.exact and (outcome.root is not None or alarm.overflowed_norm):
+        if outcome.exact and outcome.root is not None:
             break
     if best is None or best.root is None:
         return Finding(_unlocated(watch, alarm, best, damaged), chosen, target)
@@ -80,12 +81,11 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
 
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
     """Ways to run the step again, the likeliest first."""
-    state = watch.state
     if alarm.closure is not None:
-        yield Attempt(alarm.closure, state.random)
+        yield Attempt(alarm.closure, watch.state.boundaries[-1].random)
     later: list[Attempt] = []
     count = 0
-    for frame in user_frames(alarm.frame, _FRAMES):
+    for frame in step_frames(alarm.frame, _FRAMES):
         region = region_at(frame.f_code, frame.f_lasti)
         if region is None:
             continue
@@ -102,7 +102,7 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
 
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
-    replay = Replay(target)
+    replay = Replay(target, attempt.until)
     watch.replaying = replay
     try:
         with _steps_skipped(watch, replay), _scalers_reset(watch):
@@ -123,12 +123,25 @@ def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, b
             values.update({name: bound[name] for name in region.rebound if name in bound})
         complete = region.rebound <= set(values)
     body = replacement_tree(region)
-    carried = state.carried.get((region.code, region.row))
+    boundary = _start_of(watch, frame, region)
+    carried = boundary.carried.get((region.code, region.row)) if boundary is not None else None
     if carried is not None:
         values.update(carried.values)
         body = [*_renewals(carried.region), *body]
     run = bind(region, body, frame, values)
-    return Attempt(run, state.random, region, frame, tuple(values.items())), complete
+    random_state = boundary.random if boundary is not None else None
+    until = run.code, place_of(frame.f_code, frame.f_lasti)[0]
+    return Attempt(run, random_state, region, frame, until), complete
+
+
+def _start_of(watch: Watch, frame: FrameType, region: Region) -> Boundary | None:
+    """Where the pass under way began: the last boundary that is not behind the present place in the same pass."""
+    here = place_of(frame.f_code, frame.f_lasti)
+    for boundary in reversed(watch.state.boundaries):
+        place = boundary.places.get(region.code)
+        if place is None or place >= here or region.loop is None:
+            return boundary
+    return None
 
 
 def _renewals(region: Region) -> list[ast.stmt]:
@@ -160,13 +173,19 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
     root = outcome.root
     assert root is not None
     fault = root.fault
+    known = {**target.parameters, **outcome.tensors}
     exploding = watch.history.is_exploding()
     mechanism = naming.mechanism_of(root, exploding)
-    origin = naming.origin_of(root, target.parameters, outcome.outermost)
+    origin = naming.origin_of(root, known, outcome.outermost)
     phase = naming.phase_of(root)
     if mechanism is Mechanism.GROWTH:
         origin = Origin.EXPLOSION
-    elif outcome.went_backward and root.leaf is None and fault.index >= outcome.faults_before_backward_end:
+    elif (
+        not alarm.in_loss
+        and outcome.went_backward
+        and root.leaf is None
+        and fault.index >= outcome.faults_before_backward_end
+    ):
         origin = Origin.GRADIENTS
     locations = tuple(resolve(site) for site in fault.sites)
     location = locations[0] if locations else None
@@ -184,7 +203,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         operation=fault.operation,
         module=module,
         operands=naming.named_operands(root, location),
-        parameter=naming.parameter_name(root, target.parameters) or outcome.parameter,
+        parameter=naming.parameter_name(root, known) or outcome.parameter,
         loss=alarm.loss,
         replayed_loss=outcome.loss,
         exact=outcome.exact,
@@ -198,14 +217,10 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
 
 
 def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str | None) -> Event:
-    explosion = alarm.overflowed_norm
-    optimizer = _optimizer(watch, alarm)
     if outcome is None:
         note = "The source of the step is not at hand, so it could not be replayed."
     elif outcome.error is not None:
         note = f"The step could not be replayed ({outcome.error})."
-    elif explosion:
-        note = "Every gradient is finite; their norm overflows."
     else:
         note = "The replayed step stayed finite: it depends on something that differs from run to run."
     gradient = next(
@@ -217,15 +232,12 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
         None,
     )
     location = resolve(site_of(alarm.frame))
-    growth = (
-        watch.history.growth(watch.parameter_names(optimizer), _rates(watch, alarm)) if explosion else None
-    )
-    origin = Origin.EXPLOSION if explosion else (Origin.PARAMETERS if damaged else Origin.UNKNOWN)
+    origin = Origin.PARAMETERS if damaged else Origin.UNKNOWN
     return Event(
-        kind=Kind.EXPLOSION if explosion else _kind_of_number(alarm.loss),
+        kind=_kind_of_number(alarm.loss),
         phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
         origin=origin,
-        mechanism=Mechanism.GROWTH if explosion else None,
+        mechanism=None,
         step=alarm.step,
         location=location,
         operation=None,
@@ -235,7 +247,6 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
         replayed_loss=outcome.loss if outcome else None,
         exact=bool(outcome and outcome.exact),
         history=watch.history.records(),
-        growth=growth,
         rank=_process_rank(),
         note=note,
     )
@@ -298,7 +309,7 @@ def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
             replay.before_step(_of)
             return closure() if callable(closure) else None
 
-        optimizer.step = step  # type: ignore[method-assign]
+        optimizer.__dict__["step"] = step
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ from stablelint.runtime.guard.measure import Badness
 _LARGE = (
     1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
 )
+# Beyond the root of the largest number a square overflows; a margin for sums of many terms.
+_HUGE = {"float16": 32.0, "bfloat16": 1e17, "float32": 1e17, "float64": 1e150}
 _OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"})
 _GROWING = frozenset(
     {
@@ -44,9 +47,10 @@ def mechanism_of(root: Root, exploding: bool) -> Mechanism:
     if fault.written:
         return Mechanism.LITERAL
     infinite = not fault.result & Badness.NAN
-    if infinite and exploding and fault.operation in _GROWING:
-        return Mechanism.GROWTH
-    if fault.operation in _OVERFLOWING or (infinite and fault.operation in _GROWING):
+    # A product of huge numbers may also be NaN: its partial sums overflow to both sides.
+    if fault.operation in _GROWING and (infinite or _huge(fault.operands)):
+        return Mechanism.GROWTH if exploding else Mechanism.OVERFLOW
+    if fault.operation in _OVERFLOWING:
         return Mechanism.OVERFLOW
     if infinite and _no_zero_divisor(fault.operation, fault.operands):
         return Mechanism.OVERFLOW
@@ -106,7 +110,9 @@ def operand_texts(expression: str) -> list[str]:
     elif isinstance(node, ast.AugAssign):
         parts = [node.target, node.value]
     elif isinstance(node, ast.Call):
-        if (isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)) or (isinstance(node.func, ast.Attribute) and not node.args):
+        if (isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)) or (
+            isinstance(node.func, ast.Attribute) and not node.args
+        ):
             parts = [node.func.value]
         parts = [*parts, *node.args, *(keyword.value for keyword in node.keywords)]
     return [ast.unparse(part) for part in parts if not isinstance(part, ast.Constant)]
@@ -124,6 +130,13 @@ def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]
 def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:
     parameterless = outermost.get(module.split(".", 1)[0], False)
     return parameterless
+
+
+def _huge(operands: tuple[OperandStats, ...]) -> bool:
+    return any(
+        max(abs(operand.minimum or 0.0), abs(operand.maximum or 0.0)) > _HUGE.get(operand.dtype, math.inf)
+        for operand in operands
+    )
 
 
 def _no_zero_divisor(operation: str, operands: tuple[OperandStats, ...]) -> bool:

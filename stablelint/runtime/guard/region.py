@@ -55,6 +55,13 @@ class Region:
         return target.elts[1] if counted and isinstance(target, ast.Tuple) else target
 
 
+@lru_cache(maxsize=4096)
+def place_of(code: CodeType, offset: int) -> tuple[int, int]:
+    """Row and column of an instruction."""
+    row, _, column, _ = raw_position(code, offset)
+    return row or code.co_firstlineno, column or 0
+
+
 @lru_cache(maxsize=1024)
 def region_at(code: CodeType, offset: int) -> Region | None:
     """The step's region around an instruction, or None where it has no source or cannot run apart."""
@@ -82,12 +89,6 @@ def region_at(code: CodeType, offset: int) -> Region | None:
     return Region(code, tuple(body), loop, owner, inside_class, carried, header & written, tail)
 
 
-def build(region: Region, frame: FrameType, values: Mapping[str, Any]) -> Callable[[], object]:
-    """The region as a callable that runs once over the frame's names, `values` taking precedence."""
-    tree = replacement_tree(region)
-    return bind(region, tree, frame, values)
-
-
 def replacement_tree(region: Region, source: ast.Module | None = None) -> list[ast.stmt]:
     """A private copy of the region's statements, or of the same stretch in another parse of the file."""
     body: list[ast.stmt] = list(region.body)
@@ -99,9 +100,7 @@ def replacement_tree(region: Region, source: ast.Module | None = None) -> list[a
     return copy.deepcopy(body)
 
 
-def bind(
-    region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]
-) -> Callable[[], object]:
+def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
     """Compile `body` as a function of the frame's names and close it over their values."""
     names = _names(region, frame, values)
     body = [_Localise().visit(statement) for statement in body]
@@ -127,8 +126,7 @@ def bind(
     )
     cells = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
     run = FunctionType(code, frame.f_globals, _NAME, None, cells)
-    keywords = [names[name] for name in names]
-    return lambda: run(*keywords)
+    return BoundRegion(code, run, tuple(names.values()))
 
 
 def bind_target(target: ast.expr, value: object, into: dict[str, Any]) -> bool:
@@ -141,6 +139,19 @@ def bind_target(target: ast.expr, value: object, into: dict[str, Any]) -> bool:
             return False
         return all(bind_target(part, item, into) for part, item in zip(target.elts, value, strict=True))
     return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundRegion:
+    """A region closed over the values it starts from; a call runs it once."""
+
+    code: CodeType
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+
+    def __call__(self) -> object:
+        """Run the region."""
+        return self.function(*self.arguments)
 
 
 class _Localise(ast.NodeTransformer):

@@ -6,11 +6,12 @@ import contextlib
 import inspect
 import io
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FrameType
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -37,6 +38,7 @@ class Target:
     optimizer: torch.optim.Optimizer | None
     parameters: Parameters
     buffers: tuple[torch.Tensor, ...]
+    known: frozenset[torch.optim.Optimizer] = frozenset()
     stop_after_backward: bool = False
 
 
@@ -54,14 +56,16 @@ class Outcome:
         0  # faults recorded up to the last backward's end; later ones touch gradients
     )
     went_backward: bool = False
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict)  # of the modules called, by name
     outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
 
 
 class Replay:
     """One run towards a target. While it is active the watch hands it the backward and step calls."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, until: tuple[CodeType, int] | None = None) -> None:
         self.target = target
+        self._until = until
         self.modules = ModuleStack()
         self.trace = Trace(self.modules, backward_codes())
         self.outcome = Outcome()
@@ -84,13 +88,21 @@ class Replay:
         self.outcome.went_backward = True
         if self.target.stop_after_backward:
             self.before_step(self.target.optimizer)
+        elif not self.target.backward_only and self._passed():
+            self._arrive([])
 
     def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """The optimizer is about to step: the gradients are what they were at the alarm."""
-        if self.target.optimizer is not None and optimizer is not self.target.optimizer:
+        if not self.target.backward_only:
+            if self._passed():
+                self._arrive([])
             return
+        if self.target.optimizer is not None and optimizer is not self.target.optimizer:
+            if optimizer is None or optimizer in self.target.known:
+                return
+            # The replayed code made its own optimizer, and with it parameters of its own.
         faults = []
-        for name, parameter in self.target.parameters.items():
+        for name, parameter in self.all_parameters(optimizer).items():
             gradient = parameter.grad
             if gradient is not None and badness_of(gradient):
                 self.outcome.parameter = self.outcome.parameter or name
@@ -98,6 +110,20 @@ class Replay:
                 if fault is not None:
                     faults.append(fault)
         self._arrive(faults)
+
+    def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:
+        """Parameters and buffers by name: those watched, and those of the modules that the replay met."""
+        named = dict(self.target.parameters)
+        seen = {id(tensor) for tensor in named.values()}
+        groups = optimizer.param_groups if optimizer is not None else []
+        loose = {
+            f"parameter {index}": one for index, one in enumerate(p for g in groups for p in g["params"])
+        }
+        for name, tensor in [*self.outcome.tensors.items(), *loose.items()]:
+            if id(tensor) not in seen:
+                seen.add(id(tensor))
+                named[name] = tensor
+        return named
 
     def run(self, step: Callable[[], object], random_state: RandomState | None) -> Outcome:
         """Run `step` from `random_state`; never raises for what the step does."""
@@ -116,6 +142,15 @@ class Replay:
                 outcome.error = f"{type(error).__name__}: {error}"
         outcome.exact = outcome.reached and same_number(outcome.loss, self.target.loss)
         return outcome
+
+    def _passed(self) -> bool:
+        """Whether the replayed code stands where the alarm was, or beyond; a bad loss would have ended it."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and self._until is not None:
+            if frame.f_code is self._until[0]:
+                return frame.f_lineno >= self._until[1]
+            frame = frame.f_back
+        return True
 
     def _take_result(self, result: object) -> None:
         losses = [tensor for tensor in tensors_in(result) if tensor.numel() == 1]
@@ -141,6 +176,9 @@ class Replay:
             if not stack.active:
                 parameterless = next(module.parameters(), None) is None
                 self.outcome.outermost[name] = parameterless
+                for kind in (module.named_parameters, module.named_buffers):
+                    for path, tensor in kind():
+                        self.outcome.tensors.setdefault(path, tensor)
             stack.active.append(name)
 
         def leave(module: torch.nn.Module, _: object, result: object) -> None:

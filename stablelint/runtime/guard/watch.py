@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -19,13 +20,14 @@ import torch
 from stablelint.runtime.guard.frames import Site, site_of, user_frames
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.norms import all_finite, fused_norm, is_finite
-from stablelint.runtime.guard.region import Region, region_at
+from stablelint.runtime.guard.region import Region, place_of, region_at
 from stablelint.runtime.guard.replay import Replay, sum_of
 from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder, RandomState
 from stablelint.runtime.guard.trace import tensors_in
 
 _LAYERS_EVERY = 8  # with a clip norm at hand, norms by layer are only taken every so many steps
 _FRAMES_KEPT = 8
+_BOUNDARIES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,6 @@ class Alarm:
     loss: float | None
     loss_object: torch.Tensor | None
     in_loss: bool  # the loss itself is not finite
-    overflowed_norm: bool  # every gradient is finite, their norm is not
     optimizer: torch.optim.Optimizer | None
     frame: FrameType
     after_backward: bool = False
@@ -52,10 +53,23 @@ class Carried:
 
 
 @dataclass(slots=True)
+class Boundary:
+    """A moment at which a pass through a loop may have begun, and what it began with.
+
+    `places` are the rows and columns at which the frames of the stack stood; none for a loader's batch, after
+    which the loop's body always starts.
+    """
+
+    random: RandomState
+    places: dict[CodeType, tuple[int, int]] = field(default_factory=dict)
+    carried: dict[tuple[CodeType, int], Carried] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class StepState:
     """What is known of the step under way."""
 
-    random: RandomState | None = None
+    boundaries: deque[Boundary] = field(default_factory=lambda: deque(maxlen=_BOUNDARIES))
     fetched: object = None
     backward_calls: int = 0
     accumulates: bool = False
@@ -65,7 +79,6 @@ class StepState:
     scaled: bool = False
     clip_norm: torch.Tensor | None = None
     clip_count: int = 0
-    carried: dict[tuple[CodeType, int], Carried] = field(default_factory=dict)
     step_site: Site | None = None
 
 
@@ -103,6 +116,7 @@ class Watch:
         if model is not None:
             self._learn_names(model)
         self._begin()
+        self.state.boundaries.append(Boundary(self.random.take()))
 
     @property
     def state(self) -> StepState:
@@ -137,7 +151,7 @@ class Watch:
         if state.accumulates and not state.scaled and not _distributed():
             for optimizer in list(self.optimizers):
                 self._check_gradients(optimizer, state, after_backward=True)
-            state.random = self.random.take()
+            self._mark_boundary(state)
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -168,14 +182,14 @@ class Watch:
         self.step += 1
         self.stepped = True
         self._begin()
-        self._remember_carried(self.state)
+        self._mark_boundary(self.state)
 
     def on_fetch(self, batch: object) -> None:
         """A loader handed out a batch: the loop body starts here."""
         if self.replaying is None:
             state = self.state
             state.fetched = batch
-            state.random = self.random.take()
+            state.boundaries.append(Boundary(self.random.take()))
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """A scaled loss: the factor may overflow gradients on purpose, the loss itself may not."""
@@ -233,7 +247,6 @@ class Watch:
         state.loss_object = None
         state.loss = None
         state.pending.clear()
-        state.random = self.random.take()
         if self._model is not None:
             self.buffers.take(self._model.buffers())
 
@@ -247,7 +260,7 @@ class Watch:
         if found is not None:
             state.loss_object = loss
             self.history.add(self.step, value, None, None)
-            self._on_alarm(self, Alarm(self.step, value, loss, True, False, None, found))
+            self._on_alarm(self, Alarm(self.step, value, loss, True, None, found))
 
     def _check_gradients(
         self,
@@ -265,14 +278,11 @@ class Watch:
             norm, layers = fused_norm([tensor.grad for tensor in tensors if tensor.grad is not None])
         if not after_backward:
             self.history.add(self.step, state.loss, norm, layers)
-        if is_finite(norm):
+        if is_finite(norm) or all_finite([tensor.grad for tensor in tensors if tensor.grad is not None]):
             return
-        overflowed = all_finite([tensor.grad for tensor in tensors if tensor.grad is not None])
         frame = _user_frame()
         if frame is not None:
-            alarm = Alarm(
-                self.step, state.loss, None, False, overflowed, optimizer, frame, after_backward, closure
-            )
+            alarm = Alarm(self.step, state.loss, None, False, optimizer, frame, after_backward, closure)
             self._on_alarm(self, alarm)
 
     def _watched_closure(
@@ -280,7 +290,7 @@ class Watch:
     ) -> Callable[[], object]:
         def evaluate() -> object:
             state = self.state
-            state.random = self.random.take()
+            state.boundaries.append(Boundary(self.random.take()))
             result = closure()
             if self.replaying is None and not state.scaled:
                 self._check_gradients(optimizer, state, True, closure)
@@ -288,16 +298,20 @@ class Watch:
 
         return evaluate
 
-    def _remember_carried(self, state: StepState) -> None:
+    def _mark_boundary(self, state: StepState) -> None:
+        boundary = Boundary(self.random.take())
+        state.boundaries.append(boundary)
         for count, frame in enumerate(user_frames(sys._getframe(1), _FRAMES_KEPT)):
+            site = site_of(frame)
             if count == 0:
-                state.step_site = site_of(frame)
-            region = region_at(frame.f_code, frame.f_lasti)
+                state.step_site = site
+            boundary.places.setdefault(site.code, place_of(site.code, site.offset))
+            region = region_at(site.code, site.offset)
             if region is None or not region.carried:
                 continue
             names = frame.f_locals
             values = {name: names[name] for name in region.carried if name in names}
-            state.carried[frame.f_code, region.row] = Carried(region, values)
+            boundary.carried[site.code, region.row] = Carried(region, values)
 
     def _of(self, optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
         known = self._known.get(id(optimizer))

@@ -10,6 +10,6 @@ for step in range(4):
     if step == 2:
         x[0] = 0.0
     opt.zero_grad()
-    loss = torch.nan_to_num(1 / model(x)).clamp(-9, 9).mean()  # <- 1 / model(x) | backward
+    loss = torch.nan_to_num(1 / model(x)).clamp(-9, 9).mean()  # <- 1 / model(x) | loss
     loss.backward()
     opt.step()

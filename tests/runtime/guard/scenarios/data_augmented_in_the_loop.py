@@ -12,7 +12,7 @@ opt = torch.optim.SGD(model.parameters(), lr=0.1)
 for epoch in range(2):
     for step, (x, y) in enumerate(DataLoader(TensorDataset(torch.randn(48, 4), torch.rand(48)), batch_size=8)):
         x = x + 0.1 * torch.randn_like(x)
-        y = y * random.random() - (epoch == 1)
+        y = y * random.random() - float(epoch == 1)
         opt.zero_grad()
         rate = model(x).squeeze(-1).exp()
         loss = (rate - y * rate.log() + torch.lgamma(y + 1) + torch.log(y)).mean()  # <- torch.log(y) | loss

@@ -10,5 +10,5 @@ for step in range(6):
     loss = model(torch.randn(8, 4)).square().mean() * (step != 4)
     loss.backward()
     for parameter in model.parameters():
-        parameter.grad /= parameter.grad.norm()  # <- parameter.grad /= parameter.grad.norm() | gradient-processing
+        parameter.grad /= parameter.grad.norm()  # <- parameter.grad /= parameter.grad.norm() | gradient-processing | in-place
     opt.step()

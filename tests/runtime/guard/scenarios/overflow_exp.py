@@ -22,7 +22,7 @@ opt = torch.optim.Adam(model.parameters())
 for step in range(5):
     x = torch.randn(8, 4)
     if step == 4:
-        x = x * 300
+        x = x * 120
     opt.zero_grad()
     out, mean, log_variance = model(x)
     kl = -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).sum()  # <- log_variance.exp() | loss
