@@ -135,7 +135,7 @@ def boundary_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[tupl
     """Operands at each boundary of the contract, one metavariable at a time, and whether they are allowed.
 
     Those closer to a bound than a few roundings are left out: the operation rounds on its way. Subnormal
-    operands beside a bound of 0 are left out too: a contract says `x > 0` where only their gradient overflows.
+    operands beside a bound of 0 are left out too: `x > 0` is said where only their gradient overflows.
     """
     fmt = FORMATS[dtype]
     sides = [contract.parse(text) for text in (rule.forward, rule.backward) if text]
