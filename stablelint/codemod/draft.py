@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from stablelint.codemod.law import holds
 from stablelint.codemod.locate import Region, Tree
+from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit
 
 Change = tuple[int, int, str]  # start and end offset, new text
@@ -31,3 +32,23 @@ def lawful(tree: Tree, region: Region, changes: Sequence[Change], expected: Sequ
 def edits(tree: Tree, changes: Sequence[Change]) -> list[Edit]:
     """Changes as edits."""
     return [Edit(tree.source.span(start, end), content) for start, end, content in changes]
+
+
+def whole_lines(tree: Tree, statement: ast.stmt) -> Region:
+    """The lines of a statement; Withheld when it shares them with another."""
+    region = tree.region(statement)
+    ending = tree.source.text[tree.end(statement) : region.end].strip()
+    if region.statements != (statement,) or (ending and not ending.startswith("#")):
+        raise Withheld("the statement shares its line with another")
+    return region
+
+
+def removal(tree: Tree, region: Region) -> Change:
+    """The change that takes a region's lines away, and one of two blank lines that would then meet."""
+    source = tree.source
+    first_row, last_row = source.position(region.start).row, source.position(region.end).row
+    blank_above = first_row > 1 and not source.line(first_row - 1).strip()
+    below = last_row + 1
+    if blank_above and below < len(source.starts) and not source.line(below).strip():
+        last_row = below
+    return region.start, source.next_line(last_row), ""

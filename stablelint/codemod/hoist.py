@@ -83,6 +83,8 @@ def _name_for(tree: ast.expr) -> str:
     """A name that says what the value is: ``x.sum()`` gives ``x_sum``, ``a - b`` gives ``difference``."""
     if isinstance(tree, ast.BinOp):
         return _WORDS.get(type(tree.op), "value")
+    if isinstance(tree, ast.Compare):
+        return "mask"
     if isinstance(tree, ast.Await | ast.Starred | ast.UnaryOp):
         inner = tree.operand if isinstance(tree, ast.UnaryOp) else tree.value
         return _name_for(inner)

@@ -41,6 +41,10 @@ def insertion(tree: Tree, statement: str) -> Edit:
             if isinstance(existing, ast.ImportFrom) or existing.names[0].name > module:
                 return _at(tree, tree.source.line_start(existing.lineno), statement + newline)
         return _after(tree, block[-1], statement, "")
+    blocks = _blocks(tree)
+    if blocks and statement.split()[1] in sys.stdlib_module_names:
+        place = tree.source.line_start(blocks[0][0].lineno)
+        return _at(tree, place, statement + newline * 2)
     head = _head(tree)
     if head:
         return _after(tree, head[-1], statement, newline if isinstance(head[-1], ast.Expr) else "")

@@ -11,7 +11,7 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
-from stablelint.codemod import constants, draft, forms
+from stablelint.codemod import constants, dead, draft, forms
 from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
@@ -245,6 +245,7 @@ def _finish(
         raise Withheld("the fix is not an expression")
     changes = _placed(file.tree, region, node, text, value, hoisted)
     _check_comments(file.tree, changes)
+    changes += dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
     return [*imports, *draft.edits(file.tree, changes)]
 
 

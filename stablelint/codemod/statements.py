@@ -24,7 +24,7 @@ from stablelint.diagnostic import Edit, Proposal
 def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
     """Insert the template's statements on lines of their own before or after the anchor's statement."""
     anchor = anchor_of(file.tree, proposal)
-    region = whole_lines(file.tree, anchor)
+    region = draft.whole_lines(file.tree, anchor)
     imports, lines, statements = _statements(file, proposal, anchor)
     own = list(region.statements)
     change = _insertion(file.tree, region, lines, before)
@@ -38,7 +38,7 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
 
 def replace_statement(file: File, proposal: Proposal, node: ast.stmt) -> list[Edit]:
     """Replace a statement by the template's statements."""
-    region = whole_lines(file.tree, node)
+    region = draft.whole_lines(file.tree, node)
     imports, lines, statements = _statements(file, proposal, node)
     check_evaluation(
         operands_for(file, proposal, node).values(), Counter(uses(encode(proposal.template)[0])), node
@@ -60,14 +60,13 @@ def delete(file: File, proposal: Proposal) -> list[Edit]:
     if isinstance(node, ast.expr) and not isinstance(file.tree.link(node).parent, ast.Expr):
         return delete_item(file.tree, node)
     statement = file.tree.statement(node)
-    region = whole_lines(file.tree, statement)
+    region = draft.whole_lines(file.tree, statement)
     source = file.tree.source
     if comments(source.text[region.start : region.end]):
         raise Withheld("a comment on the statement would be lost")
     if len(file.tree.siblings(statement)) == 1 and region.indent:
         return draft.edits(file.tree, [(file.tree.start(statement), file.tree.end(statement), "pass")])
-    last_row = source.position(region.end).row
-    return draft.edits(file.tree, [(region.start, source.next_line(last_row), "")])
+    return draft.edits(file.tree, [draft.removal(file.tree, region)])
 
 
 def move_before(file: File, proposal: Proposal) -> list[Edit]:
@@ -81,12 +80,10 @@ def move_before(file: File, proposal: Proposal) -> list[Edit]:
     if len(file.tree.siblings(node)) < 2 or node is anchor:
         raise Withheld("there is nothing to move it before")
     source = file.tree.source
-    moved, target = whole_lines(file.tree, node), whole_lines(file.tree, anchor)
-    last_row = source.position(moved.end).row
+    moved, target = draft.whole_lines(file.tree, node), draft.whole_lines(file.tree, anchor)
     text = source.text[moved.start : moved.end] + source.newline
-    # A last line without a newline must not leave the line before it with one that was not there.
-    removed = (moved.start, source.next_line(last_row), "")
-    return draft.edits(file.tree, [(target.start, target.start, text), removed])
+    inserted = (target.start, target.start, text)
+    return draft.edits(file.tree, [inserted, draft.removal(file.tree, moved)])
 
 
 def anchor_of(tree: Tree, proposal: Proposal) -> ast.stmt:
@@ -95,15 +92,6 @@ def anchor_of(tree: Tree, proposal: Proposal) -> ast.stmt:
     if found is None:
         raise Withheld("the statement to which the fix belongs is no longer there")
     return found
-
-
-def whole_lines(tree: Tree, statement: ast.stmt) -> Region:
-    """The lines of a statement; Withheld when it shares them with another."""
-    region = tree.region(statement)
-    ending = tree.source.text[tree.end(statement) : region.end].strip()
-    if region.statements != (statement,) or (ending and not ending.startswith("#")):
-        raise Withheld("the statement shares its line with another")
-    return region
 
 
 def _statements(

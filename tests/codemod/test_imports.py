@@ -109,3 +109,8 @@ def test_math_goes_with_the_standard_library() -> None:
 def test_the_import_ends_with_the_newline_of_the_file() -> None:
     after = changed("from torch import log1p\r\n", site="y = log1p(z)\r\n")
     assert after == "import torch.nn.functional as F\r\nfrom torch import log1p\r\ny = F.softplus(z)\r\n"
+
+
+def test_the_standard_library_gets_a_block_of_its_own() -> None:
+    after = changed('"""Doc."""\n\nimport torch\n', "torch.log1p($x) + math.pi")
+    assert after == '"""Doc."""\n\nimport math\n\nimport torch\ny = torch.log1p(z) + math.pi\n'

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from stablelint.diagnostic import Binding
+from tests.codemod.support import proposal, rewritten
+
+TEMPLATE = "torch.log_softmax($z, dim=1)"
+
+
+def fixed(body: str) -> str:
+    source = "import torch\ndef f(z, t):\n" + body
+    after = rewritten(source, proposal(source, "torch.log(p)", TEMPLATE, z=Binding("z")))
+    return after.removeprefix("import torch\ndef f(z, t):\n")
+
+
+def test_an_assignment_without_a_reader_goes() -> None:
+    assert fixed("    p = torch.softmax(z, dim=1)\n    return torch.log(p)\n") == (
+        "    return torch.log_softmax(z, dim=1)\n"
+    )
+
+
+def test_a_chain_of_assignments_goes() -> None:
+    body = "    e = torch.exp(z)\n    s = e.sum(1)\n    p = e / s\n    return torch.log(p)\n"
+    assert fixed(body) == "    return torch.log_softmax(z, dim=1)\n"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "    p = torch.softmax(z, dim=1)\n    show(p)\n",
+        "    p = torch.softmax(z, dim=1)  # probabilities\n",
+        "    # probabilities\n    p = torch.softmax(z, dim=1)\n",
+        "    p = self.net(z)\n",
+        "    p = torch.softmax(z, dim=1); q = 1\n",
+        "    p = 1\n    p = torch.softmax(z, dim=1)\n",
+        "    p = q = torch.softmax(z, dim=1)\n",
+        "    global p\n    p = torch.softmax(z, dim=1)\n",
+        "    p = torch.softmax(z, dim=1)\n    p += 1\n",
+        "    if t:\n        p = torch.softmax(z, dim=1)\n",
+        "    p = torch.softmax(z, dim=1)\n    g = lambda: p\n",
+        "    self.p = torch.softmax(z, dim=1)\n",
+    ],
+)
+def test_what_may_matter_stays(kept: str) -> None:
+    assert fixed(f"{kept}    return torch.log(p)\n") == f"{kept}    return torch.log_softmax(z, dim=1)\n"
+
+
+def test_an_assignment_that_the_fix_itself_reads_stays() -> None:
+    source = "import torch\ndef f(z):\n    p = z.exp()\n    return torch.log(p / z)\n"
+    template = "torch.log($x.clamp_min(torch.finfo($x.dtype).tiny))"
+    after = rewritten(source, proposal(source, "torch.log(p / z)", template, x="p / z"))
+    assert "    p = z.exp()\n    ratio = p / z\n    return torch.log(ratio.clamp_min(" in after
+
+
+def test_blank_lines_around_a_removed_assignment_do_not_meet() -> None:
+    body = "    q = t\n\n    p = torch.softmax(z, dim=1)\n\n    return torch.log(p) + q\n"
+    assert fixed(body) == "    q = t\n\n    return torch.log_softmax(z, dim=1) + q\n"
+
+
+def test_names_of_a_module_stay() -> None:
+    source = "import torch\np = torch.softmax(z, dim=1)\ny = torch.log(p)\n"
+    after = rewritten(source, proposal(source, "torch.log(p)", TEMPLATE, z=Binding("z")))
+    assert after == "import torch\np = torch.softmax(z, dim=1)\ny = torch.log_softmax(z, dim=1)\n"
