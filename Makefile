@@ -1,0 +1,51 @@
+# Everything runs in .venv; nothing but Python 3.11 or newer is needed before.
+PYTHON ?= python3
+PIP_FLAGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
+
+# A real package, of which `make demo` checks a released version.
+DEMO_PACKAGE := pytorch-metric-learning
+DEMO_VERSION := 2.9.0
+DEMO := .demo/$(DEMO_PACKAGE)-$(DEMO_VERSION)
+
+.PHONY: demo test lint docs clean
+
+demo: $(VENV)/.demo-ready $(DEMO)
+	@echo "\$$ cd $(DEMO); stablelint check"
+	@cd $(DEMO) && "$(CURDIR)/$(BIN)/stablelint" check || test $$? -eq 1
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# Brings the output that the README shows up to date.
+docs: $(VENV)/.ready
+	$(BIN)/python docs/refresh.py
+
+clean:
+	rm -rf $(VENV) .demo .stablelint_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+# The demonstration needs neither torch nor what development needs.
+$(VENV)/.demo-ready: pyproject.toml | $(BIN)/python
+	test -e $(VENV)/.ready || $(PIP) --editable .
+	touch $@
+
+$(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(DEMO): | $(BIN)/python
+	mkdir -p .demo
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+	    --dest .demo $(PIP_FLAGS) $(DEMO_PACKAGE)==$(DEMO_VERSION)
+	$(BIN)/python -m zipfile -e .demo/*$(DEMO_VERSION)*.whl $@
