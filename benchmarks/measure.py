@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -13,6 +15,7 @@ from pathlib import Path
 
 FIRST_SAMPLES = 50  # short runs need close samples, long ones must not be slowed by them
 CLOSE_SECONDS, WIDE_SECONDS = 0.01, 0.1
+MEMORY_LIMIT_MIB = 3000.0  # a run that needs more has gone astray and is killed, before the machine suffers
 ROOT = Path(__file__).parents[1]
 
 
@@ -29,26 +32,28 @@ class Cost:
 
 
 def run(command: list[str], cwd: Path, timeout: float = 1800.0) -> Cost:
-    """Runs to the end, or kills after `timeout` seconds; the exit code is -1 then."""
+    """Runs to the end, or kills it after `timeout` seconds or above the memory limit: exit code -1."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # this checkout, not what is installed
         start = time.perf_counter()
         process = subprocess.Popen(
-            command, cwd=cwd, env=environment, stdout=out, stderr=err, stdin=subprocess.DEVNULL
+            command,
+            cwd=cwd,
+            env=environment,
+            stdout=out,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # so that its own workers can be ended with it
         )
-        watch = _PeakMemory(process.pid)
+        watch = _Watch(process.pid, start + timeout)
         watch.start()
-        killer = threading.Timer(timeout, process.kill)
-        killer.start()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
-        timed_out = not killer.is_alive()
-        killer.cancel()
         watch.finish()
         process.returncode = os.waitstatus_to_exitcode(status)  # Popen need not wait again
         out.seek(0)
         err.seek(0)
-        code = -1 if timed_out else process.returncode
+        code = -1 if watch.killed else process.returncode
         return Cost(wall, usage.ru_utime + usage.ru_stime, watch.peak_mib, code, out.read(), err.read())
 
 
@@ -57,12 +62,17 @@ def best_of(repeats: int, command: list[str], cwd: Path) -> Cost:
     return min((run(command, cwd) for _ in range(repeats)), key=lambda cost: cost.wall)
 
 
-class _PeakMemory(threading.Thread):
-    """Samples the proportional set size of a process and its descendants, so that shared pages count once."""
+class _Watch(threading.Thread):
+    """Samples the memory of a process group's tree, and ends the group when it passes its limits.
 
-    def __init__(self, pid: int) -> None:
+    Memory is the proportional set size, so that pages which processes share count once.
+    """
+
+    def __init__(self, pid: int, deadline: float) -> None:
         super().__init__(daemon=True)
         self._pid = pid
+        self._deadline = deadline
+        self.killed = False
         self._stop_event = threading.Event()
         self.peak_mib = float("nan")
 
@@ -71,6 +81,10 @@ class _PeakMemory(threading.Thread):
             kib = sum(_pss_kib(pid) for pid in _tree(self._pid))
             if kib and not self.peak_mib >= kib / 1024:
                 self.peak_mib = kib / 1024
+            if kib / 1024 > MEMORY_LIMIT_MIB or time.perf_counter() > self._deadline:
+                self.killed = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._pid, signal.SIGKILL)
             if self._stop_event.wait(CLOSE_SECONDS if sample < FIRST_SAMPLES else WIDE_SECONDS):
                 return
 
