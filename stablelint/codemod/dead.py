@@ -31,7 +31,10 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
     while pending:
         name = pending.pop()
         statement = _only_binding(function, name)
-        if statement is None or name in still_read or _is_read(function, name, gone):
+        if statement is not None and _is_read(function, name, gone):
+            continue
+        statement = statement or _overwritten(tree, function, replaced, name)
+        if statement is None or name in still_read:
             continue
         change = _removal(tree, statement)
         if change is not None:
@@ -56,7 +59,7 @@ def _only_binding(function: _Function, name: str) -> ast.Assign | None:
     found: list[ast.Assign] = []
     stores = 0
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and [name] == [getattr(target, "id", "") for target in node.targets]:
+        if isinstance(node, ast.Assign) and _assigns(node, name):
             found.append(node)
         elif isinstance(node, ast.Name):
             stores += node.id == name and not isinstance(node.ctx, ast.Load)
@@ -65,6 +68,45 @@ def _only_binding(function: _Function, name: str) -> ast.Assign | None:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             stores += name in node.names
     return found[0] if len(found) == stores == 1 else None
+
+
+def _overwritten(tree: Tree, function: _Function, replaced: ast.AST, name: str) -> ast.Assign | None:
+    """The assignment to a name that the statement around `replaced` assigns anew: ``w = exp(x); w = w / s``.
+
+    Nothing may read the name between the two, and no path lead around the second.
+    """
+    statement = tree.statement(replaced)
+    if not _assigns(statement, name) or _is_captured(function, name):
+        return None
+    suite = tree.siblings(statement)
+    ignored = set(ast.walk(replaced))
+    if any(node.id == name and node not in ignored for node in _loads(statement)):
+        return None
+    for earlier in reversed(suite[: suite.index(statement)]):
+        if isinstance(earlier, ast.Assign) and _assigns(earlier, name):
+            return earlier
+        for node in ast.walk(earlier):
+            is_jump = isinstance(node, ast.Break | ast.Continue)
+            if is_jump or (isinstance(node, ast.Name) and node.id == name):
+                return None
+    return None
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    return isinstance(statement, ast.Assign) and [name] == [
+        getattr(target, "id", "") for target in statement.targets
+    ]
+
+
+def _is_captured(function: _Function, name: str) -> bool:
+    """Whether a name of a function is seen outside its own body."""
+    nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+            return True
+        if node is not function and isinstance(node, nested) and name in _names(node):
+            return True
+    return False
 
 
 def _is_read(function: _Function, name: str, gone: list[ast.AST]) -> bool:

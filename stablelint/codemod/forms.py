@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import libcst as cst
 
@@ -45,11 +46,15 @@ class _Transform(cst.CSTTransformer):
         super().__init__()
         self._rewrite = rewrite
 
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> object:  # type: ignore[override]
+    def on_leave(
+        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
+    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
         """Apply the rewrite to expressions only."""
-        if isinstance(updated_node, cst.BaseExpression):
-            return self._rewrite(updated_node) or updated_node
-        return updated_node
+        if not isinstance(updated_node, cst.BaseExpression):
+            return updated_node
+        rewritten = self._rewrite(updated_node)
+        # The visitor's type promises a node of the same class; any expression may stand for another.
+        return updated_node if rewritten is None else cast("cst.CSTNodeT", rewritten)
 
 
 def transform(
@@ -240,12 +245,9 @@ def code(node: cst.CSTNode) -> str:
 
 def argument(value: str, keyword: str | None = None, star: str = "") -> cst.Arg:
     """An argument whose value is a placeholder."""
-    equal = (
-        cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-        if keyword
-        else cst.MaybeSentinel.DEFAULT
-    )
-    return cst.Arg(cst.Name(value), keyword=cst.Name(keyword) if keyword else None, equal=equal, star=star)  # type: ignore[arg-type]
+    text = f"{star}{value}" if keyword is None else f"{keyword}={value}"
+    call = cst.ensure_type(cst.parse_expression(f"f({text})"), cst.Call)
+    return call.args[0]
 
 
 def _joined(args: list[cst.Arg]) -> list[cst.Arg]:

@@ -75,11 +75,17 @@ def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNo
 def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully."""
     operands = operands_for(file, proposal, node)
-    expression = parse_template(proposal.template)
-    expression = forms.with_rest(expression, _rest(file, proposal, node, operands))
-    expression = forms.without_unbound(expression, operands)
-    expression = forms.without_double_negation(expression, operands)
-    expression = constants.with_constants(expression, operands, file.imported_at(node))
+    template = proposal.template
+    expression = parse_template(template)
+    # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
+    if "..." in template:
+        expression = forms.with_rest(expression, _rest(file, proposal, node, operands))
+    if any(name not in operands for name in uses(encode(template)[0])):
+        expression = forms.without_unbound(expression, operands)
+    if "-" in template:
+        expression = forms.without_double_negation(expression, operands)
+    if "finfo" in template or "dtype" in template:
+        expression = constants.with_constants(expression, operands, file.imported_at(node))
     expression = _in_form(file, node, expression, operands)
     writer = written_into(file.tree, node)
     if writer is not None:

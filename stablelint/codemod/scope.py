@@ -42,6 +42,10 @@ class Scope:
     def _module(self) -> _Bindings:
         return _collect(self._tree.module.body)
 
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"\w+", self._tree.source.text))
+
     def reach(self, qualified: str, site: ast.AST) -> str | None:
         """How `qualified` is written at `site` with the imports that are there, or None.
 
@@ -78,7 +82,7 @@ class Scope:
 
     def is_unused(self, name: str) -> bool:
         """Whether `name` occurs nowhere in the file, comments and strings included."""
-        return re.search(rf"\b{re.escape(name)}\b", self._tree.source.text) is None
+        return name not in self._words
 
     def fresh(self, wish: str) -> str:
         """A name that occurs nowhere in the file, `wish` if it can be had."""

@@ -58,6 +58,32 @@ def test_blank_lines_around_a_removed_assignment_do_not_meet() -> None:
     assert fixed(body) == "    q = t\n\n    return torch.log_softmax(z, dim=1) + q\n"
 
 
+def over(body: str) -> str:
+    source = "import torch\ndef f(x):\n" + body
+    change = proposal(source, "w / w.sum(1)", "torch.softmax($z, dim=1)", z=Binding("x"))
+    return rewritten(source, change).removeprefix("import torch\ndef f(x):\n")
+
+
+def test_an_assignment_that_is_overwritten_unread_goes() -> None:
+    body = "    w = torch.exp(x)\n    n = 1\n    w = w / w.sum(1)\n    return w, n\n"
+    assert over(body) == "    n = 1\n    w = torch.softmax(x, dim=1)\n    return w, n\n"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "    w = torch.exp(x)\n    show(w)\n",
+        "    w = torch.exp(x)\n    w += 1\n",
+        "    w = self.net(x)\n",
+        "    g = lambda: w\n    w = torch.exp(x)\n",
+        "    if x:\n        w = torch.exp(x)\n",
+    ],
+)
+def test_an_assignment_that_is_read_before_it_is_overwritten_stays(first: str) -> None:
+    rest = "    w = {}\n    return w\n"
+    assert over(first + rest.format("w / w.sum(1)")) == first + rest.format("torch.softmax(x, dim=1)")
+
+
 def test_names_of_a_module_stay() -> None:
     source = "import torch\np = torch.softmax(z, dim=1)\ny = torch.log(p)\n"
     after = rewritten(source, proposal(source, "torch.log(p)", TEMPLATE, z=Binding("z")))
