@@ -106,6 +106,8 @@ class _Walker:
 
     def walk(self, top: str) -> Iterator[Candidate]:
         rules = gitignore.above(top) if self._gitignore else gitignore.IgnoreRules()
+        if rules.ignores(top, folder=True):
+            rules = gitignore.IgnoreRules()  # whoever names an ignored folder wants what is in it
         pending = [(top, rules)]
         while pending:
             folder, rules = pending.pop()

@@ -70,6 +70,14 @@ def test_gitignore_above_the_given_path_holds_up_to_the_repository(tmp_path: Pat
     assert found(tmp_path / "repository", "pkg") == ["pkg/a.py"]
 
 
+def test_an_ignored_folder_that_is_named_is_walked(tmp_path: Path) -> None:
+    tree(tmp_path, "out/pkg/a.py", "out/b.py")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("out/\n")
+    assert found(tmp_path, "out/pkg") == ["out/pkg/a.py"]
+    assert discover([str(tmp_path)], Settings(root=tmp_path)).files == ()
+
+
 def test_a_malformed_line_of_a_gitignore_is_skipped(tmp_path: Path) -> None:
     tree(tmp_path, "a.py", "b.py")
     (tmp_path / ".gitignore").write_text("!\nb.py\n")
