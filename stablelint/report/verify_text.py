@@ -11,7 +11,7 @@ from stablelint.report.context import Context
 from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport
 from stablelint.runtime.verify.site import Verdict
 
-_MEANING = {
+MEANING = {
     Verdict.CONFIRMED: "fails on operands of this command; the fix cures it",
     Verdict.REACHABLE: "a search found inputs that fail; the fix cures them",
     Verdict.LATENT: "only boundary operands fail; the fix cures them",
@@ -46,7 +46,7 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     style, site = context.style, report.site
     start = site.span.start
     head = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)}"
-    yield f"{head} {style.dim('(' + _MEANING[report.verdict] + ')')}"
+    yield f"{head} {style.dim('(' + MEANING[report.verdict] + ')')}"
     yield f"  {style.gutter('-->')} {context.path(site.filename)}:{start.row}:{start.column}"
     room = context.width - 6
     yield f"   {style.gutter('|')} {style.removed(crop('- ' + _line(site.original), 0, room))}"
@@ -58,7 +58,7 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
         if report.witness.fixed is not None:
             yield f"   {style.gutter('=')} fixed:    {report.witness.fixed}"
     if report.calls:
-        yield f"   {style.gutter('=')} {report.calls:,} calls{_extents(report)}"
+        yield f"   {style.gutter('=')} {report.calls:,} calls{extents_text(report)}"
     for note in report.notes:
         yield f"   {style.gutter('=')} {style.dim('note: ' + note)}"
 
@@ -70,16 +70,20 @@ def _line(text: str) -> str:
 def _operands(operands: tuple[OperandShown, ...]) -> str:
     shown = []
     for operand in operands[:4]:
-        values = ", ".join(_number(value) for value in operand.values)
-        shown.append(f"{_line(operand.name)} = {operand.text}" + (f" [{values}]" if operand.shape is not None else ""))
+        values = ", ".join(number_text(value) for value in operand.values)
+        shown.append(
+            f"{_line(operand.name)} = {operand.text}" + (f" [{values}]" if operand.shape is not None else "")
+        )
     return "; ".join(shown) + (" …" if len(operands) > 4 else "")
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """A number of a witness."""
     return str(value) if math.isnan(value) or math.isinf(value) else f"{value:.3g}"
 
 
-def _extents(report: SiteReport) -> str:
+def extents_text(report: SiteReport) -> str:
+    """Ranges of the captured operands, behind a colon."""
     parts = []
     for name, extent in list(report.extents.items())[:3]:
         low, high, zeros = extent.get("min"), extent.get("max"), extent.get("zeros")
@@ -92,7 +96,9 @@ def _extents(report: SiteReport) -> str:
 
 def _rerun(rerun: RerunReport, context: Context) -> Iterator[str]:
     style = context.style
-    mark = {True: style.added("passed"), False: style.error("failed"), None: style.dim("not run")}[rerun.passed]
+    mark = {True: style.added("passed"), False: style.error("failed"), None: style.dim("not run")}[
+        rerun.passed
+    ]
     yield f"{style.bold('rerun')} with {rerun.fixes} fixes: {mark}, {rerun.claim}"
     if rerun.after is not None:
         before, after = rerun.before, rerun.after

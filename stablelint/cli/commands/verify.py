@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
-from stablelint.cli.options import Session, add_paths, add_running, add_selection, open_session, print_problems
+from stablelint.cli.options import (
+    Session,
+    add_paths,
+    add_running,
+    add_selection,
+    open_session,
+    print_problems,
+)
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Fix, Problem
 from stablelint.workspace.pipeline import CheckResult, Request, check
@@ -35,7 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("verifying")
     group.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the command after this long")
     group.add_argument(
-        "--search", type=float, default=5.0, metavar="SECONDS", help="time to search for failing inputs (default: 5)"
+        "--search",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="time to search for failing inputs (default: 5)",
     )
     group.add_argument("--no-rerun", action="store_true", help="do not run the command again with the fixes")
     group.add_argument("--again", action="store_true", help="verify sites whose verdict is known as well")
@@ -43,7 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
     output.add_argument("--html", metavar="FILE", help="write a page with plots")
     output.add_argument("--emit-tests", metavar="FOLDER", help="write a regression test per proved site")
-    output.add_argument("--quiet", "-q", action="store_true", help="no progress, and hide the command's output")
+    output.add_argument(
+        "--quiet", "-q", action="store_true", help="no progress, and hide the command's output"
+    )
     add_running(parser)
 
 
@@ -117,7 +130,9 @@ def _collected(session: Session, result: CheckResult) -> _Found:
             found.problems.append(Problem(f"cannot read this file: {error.strerror}", name))
             continue
         found.sources[name] = source
-        report = check_source(source, name, session.catalog, AnalysisOptions(root=Path(session.settings.root)))
+        report = check_source(
+            source, name, session.catalog, AnalysisOptions(root=Path(session.settings.root))
+        )
         here = [item for item in report.diagnostics if (item.filename, item.code, item.span) in wanted]
         for diagnostic in propose_all(source, here):
             _add(found, diagnostic, session, source)
@@ -136,7 +151,7 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
 
 
 def _verified(options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem]) -> int:
-    from stablelint.runtime.verify.command import CommandNotFound
+    from stablelint.runtime.verify.command import CommandNotFoundError
     from stablelint.runtime.verify.verify import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
 
@@ -159,7 +174,7 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
 
     try:
         verification = verify(request, progress)
-    except CommandNotFound as error:
+    except CommandNotFoundError as error:
         problems.append(Problem(str(error)))
         return FAILED
     report = verification.report

@@ -65,7 +65,9 @@ def _distinct(calls: Sequence[Call]) -> list[Call]:
 
 
 def _dtypes(replayer: Replayer, base: Call, hazards: Hazards) -> Iterator[tuple[torch.dtype, bool]]:
-    own = next((v.dtype for v in base.operands.values() if _floating(v)), None)
+    own = next(
+        (v.dtype for v in base.operands.values() if isinstance(v, torch.Tensor) and _floating(v)), None
+    )
     if own is None:
         return
     known = {own, *(dtype_of(name) for name in replayer.site.dtypes if name in FORMATS)}

@@ -9,7 +9,7 @@ from importlib.util import decode_source
 
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
-from stablelint.runtime.verify.expression import NotReplayable, parse_expression
+from stablelint.runtime.verify.expression import NotReplayableError, parse_expression
 from stablelint.runtime.verify.site import Kind, Site
 
 _KINDS = {"wrong": Kind.INTERFACE, "order": Kind.SEQUENCE}
@@ -85,10 +85,14 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
             page_dtypes=rule.dtypes,
             expect=rule.expect,
             kind=_KINDS.get(rule.expect, Kind.EXPRESSION),
+            redefines=any(
+                template.redefines and fix is not None and template.message == fix.message
+                for template in rule.fixes
+            ),
         )
     try:
         return _with_expressions(site, diagnostic, _Text.of(source))
-    except (SyntaxError, ValueError, NotReplayable):
+    except (SyntaxError, ValueError, NotReplayableError):
         return site
 
 
@@ -166,7 +170,11 @@ def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr
         except SyntaxError:
             continue
         for node in body:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            if (
+                isinstance(node, ast.Assign)
+                and len(node.targets) == 1
+                and isinstance(node.targets[0], ast.Name)
+            ):
                 found[node.targets[0].id] = node.value
     return found
 
@@ -192,7 +200,9 @@ def _spelled(text: str, values: Mapping[str, ast.expr]) -> str:
 
 def _free(text: str) -> set[str]:
     tree = parse_expression(text)
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def _inlined(original: str, fixed: str, tree: ast.Module, text: _Text, span: Span) -> str | None:
@@ -202,7 +212,9 @@ def _inlined(original: str, fixed: str, tree: ast.Module, text: _Text, span: Spa
     """
     wanted = _free(fixed)
     missing = wanted - _free(original)
-    known = {alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree) for alias in _aliases(node)}
+    known = {
+        alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree) for alias in _aliases(node)
+    }
     missing -= known | {"torch", "F", "math"}
     if not missing:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -33,14 +34,14 @@ class Ending:
         return self.status != 0 or self.timed_out or self.interrupted
 
 
-class CommandNotFound(Exception):
+class CommandNotFoundError(Exception):
     """The command does not exist; the message names it."""
 
 
 def command_line(command: Sequence[str]) -> list[str]:
     """The words to execute: `-m pkg`, `-c code` and a bare script are run by this interpreter.
 
-    `python` stands for the current interpreter where no other is on the path. Raises `CommandNotFound`.
+    `python` stands for the current interpreter where no other is on the path. Raises `CommandNotFoundError`.
     """
     first = command[0]
     if first in ("-m", "-c"):
@@ -54,7 +55,7 @@ def command_line(command: Sequence[str]) -> list[str]:
     beside = Path(sys.executable).parent / first
     if beside.is_file():
         return [str(beside), *command[1:]]
-    raise CommandNotFound(f"no such command: {first}")
+    raise CommandNotFoundError(f"no such command: {first}")
 
 
 def environment(plan_file: Path) -> dict[str, str]:
@@ -78,7 +79,7 @@ def run_command(
     """Run `command` under `plan` and wait for it; Ctrl-C and a time-out let it write what it has.
 
     `output` is a file descriptor for its standard output and error (None: those of this process). Raises
-    `CommandNotFound`.
+    `CommandNotFoundError`.
     """
     folder = Path(plan.folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def run_command(
             start_new_session=True,
         )
     except OSError as error:
-        raise CommandNotFound(f"cannot run {command[0]}: {error.strerror}") from error
+        raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
     timed_out = interrupted = False
     try:
         status = process.wait(timeout)
@@ -110,11 +111,13 @@ def run_command(
 
 def _stop(process: subprocess.Popen[bytes]) -> int:
     """End the process and its children: asked first, then made to."""
-    for step, seconds in ((signal.SIGINT, _GRACE_SECONDS), (signal.SIGTERM, _GRACE_SECONDS), (signal.SIGKILL, None)):
-        try:
+    for step, seconds in (
+        (signal.SIGINT, _GRACE_SECONDS),
+        (signal.SIGTERM, _GRACE_SECONDS),
+        (signal.SIGKILL, None),
+    ):
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, step)
-        except ProcessLookupError:
-            pass
         try:
             return process.wait(seconds)
         except subprocess.TimeoutExpired:

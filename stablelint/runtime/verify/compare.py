@@ -11,11 +11,12 @@ import torch
 
 from stablelint.runtime.verify.expression import (
     Expression,
-    NotReplayable,
+    NotReplayableError,
     compile_expression,
     key_of,
     needed,
     parse_expression,
+    spares,
 )
 from stablelint.runtime.verify.measure import element_bits, mantissa_bits, tolerance
 from stablelint.runtime.verify.namespace import namespace_of
@@ -80,16 +81,15 @@ class Replayer:
     metavariables: Mapping[str, str]  # metavariable -> source text, literals included
     names: Mapping[str, object] = field(repr=False)
     model: Expression | None = None  # used where operands were not captured together
+    spare: tuple[str, ...] = ()  # texts worth capturing besides
 
     def result(self, case: Case) -> Result | None:
         """Replay a case; None when the original cannot be evaluated on it."""
         original = evaluate(self.original_for(case), case.call, self.names)
         if original.error is not None:
             return None
-        return _judge(
-            self, case, original, evaluate(self.fixed, case.call, self.names) if self.fixed else None
-        )
-
+        fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
+        return _judge(self, case, original, None if fixed is not None and fixed.missing else fixed)
 
     def original_for(self, case: Case) -> Expression:
         """The original to evaluate: of invented operands only those count that the fix is made of."""
@@ -97,11 +97,14 @@ class Replayer:
         return self.original if together or self.model is None else self.model
 
 
-def prepare(site: Site, source: bytes) -> Replayer:
-    """Compile the site's expressions; `source` is the text of its file. Raises `NotReplayable`."""
+def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> Replayer:
+    """Compile the site's expressions; `source` is the text of its file. Raises `NotReplayableError`.
+
+    `opaque` names operands that could not be stored: what they return is an operand in their stead.
+    """
     names = namespace_of(source)
     texts = [text for text in (site.original, site.fixed, site.model) if text]
-    operands = needed(texts, site.operands, frozenset(names))
+    operands = needed(texts, site.operands, frozenset(names), opaque)
     original = compile_expression(site.original, operands)
     fixed = compile_expression(site.fixed, operands) if site.fixed else None
     model = compile_expression(site.model, operands) if site.model else None
@@ -109,9 +112,10 @@ def prepare(site: Site, source: bytes) -> Replayer:
     for name, text in site.operands.items():
         try:
             metavariables[name] = key_of(parse_expression(text))
-        except NotReplayable:
+        except NotReplayableError:
             continue
-    return Replayer(site, original, fixed, operands, metavariables, names, model)
+    spare = tuple(text for text in spares(texts, frozenset(names)) if text not in operands.values())
+    return Replayer(site, original, fixed, operands, metavariables, names, model, spare)
 
 
 def _has_infinite(call: Call) -> bool:
@@ -126,9 +130,10 @@ def poisoned(call: Call) -> bool:
     ) or any(isinstance(v, float) and math.isnan(v) for v in call.operands.values())
 
 
-def unusable(call: Call) -> Opaque | None:
-    """An operand that could not be stored, if there is one."""
-    return next((value for value in call.operands.values() if isinstance(value, Opaque)), None)
+def unusable(call: Call, replayer: Replayer) -> Opaque | None:
+    """An operand of the original that could not be stored, if there is one."""
+    values = (call.operands.get(source) for source in replayer.original.operands.values())
+    return next((value for value in values if isinstance(value, Opaque)), None)
 
 
 def _bad(outcome: Outcome, infinite_operands: bool) -> str | None:
@@ -217,10 +222,10 @@ def _change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
             continue
         # with one cotangent all terms may cancel: the size of a gradient is that under any of them
         scale = max((_magnitude(truth) for truth in truths if truth is not None), default=0.0)
-        for row, other, truth in zip(rows, others, truths, strict=True):
-            if row is not None and truth is not None:
-                new = torch.zeros_like(row) if other is None else other
-                worst = max(worst, _distance(row, new, truth, scale))
+        for row, other, exact_row in zip(rows, others, truths, strict=True):
+            if row is not None and exact_row is not None:
+                after = torch.zeros_like(row) if other is None else other
+                worst = max(worst, _distance(row, after, exact_row, scale))
     return worst
 
 

@@ -61,7 +61,9 @@ def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | No
         for variable in sorted(contracts.parse(text).variables)
         if variable in replayer.metavariables
     ]
-    needed = set(replayer.fixed.operands.values()) if replayer.fixed else set(replayer.original.operands.values())
+    needed = (
+        set(replayer.fixed.operands.values()) if replayer.fixed else set(replayer.original.operands.values())
+    )
     for call in calls:
         for source in (*named, *needed):
             value = call.operands.get(source)
@@ -84,7 +86,10 @@ def _contract_sided(replayer: Replayer, source: str) -> bool:
 
 def _points(dtype: torch.dtype, positive: bool) -> list[float]:
     info = torch.finfo(dtype)
-    low, high = math.log10(info.smallest_normal) / (1 if dtype.itemsize == 2 else 2), min(math.log10(info.max), 6.0)
+    low, high = (
+        math.log10(info.smallest_normal) / (1 if dtype.itemsize == 2 else 2),
+        min(math.log10(info.max), 6.0),
+    )
     sizes = [10 ** (low + (high - low) * index / (_POINTS - 1)) for index in range(_POINTS)]
     if positive:
         return [0.0, *sizes]
@@ -130,7 +135,12 @@ def _placed(value: torch.Tensor, point: float) -> torch.Tensor:
 
 def _bits(outcome: Outcome, exact: Outcome) -> float | None:
     """Least accuracy over the elements; None where value or gradient is not finite."""
-    if outcome.error or outcome.forward.bad or outcome.backward.bad or len(outcome.values) != len(exact.values):
+    if (
+        outcome.error
+        or outcome.forward.bad
+        or outcome.backward.bad
+        or len(outcome.values) != len(exact.values)
+    ):
         return None
     found = []
     for value, truth in zip(outcome.values, exact.values, strict=True):
@@ -149,7 +159,11 @@ def _value(outcome: Outcome) -> float | None:
 
 
 def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    parts = [value.flatten().double() for call in calls if isinstance(value := call.operands.get(source), torch.Tensor)]
+    parts = [
+        value.flatten().double()
+        for call in calls
+        if isinstance(value := call.operands.get(source), torch.Tensor)
+    ]
     if not parts:
         return (), ()
     joined = torch.cat(parts)
@@ -159,7 +173,9 @@ def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], t
     low, high = float(joined.min()), float(joined.max())
     if low >= 0 and high > 0:
         floor = max(float(joined[joined > 0].min()), high * 1e-30)
-        edges = torch.logspace(math.log10(floor) - 0.05, math.log10(high) + 0.05, _BINS + 1, dtype=torch.float64)
+        edges = torch.logspace(
+            math.log10(floor) - 0.05, math.log10(high) + 0.05, _BINS + 1, dtype=torch.float64
+        )
         counts = torch.histogram(joined[joined > 0], bins=edges).hist
     else:
         spread = max(high - low, abs(high) * 1e-3, 1e-6)

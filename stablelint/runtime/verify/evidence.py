@@ -1,8 +1,8 @@
 """Verdicts on disk, by content of the site: `.stablelint/verdicts.json`.
 
 The file is ``{"version": 1, "sites": {fingerprint: {"verdict", "code", "filename", "expression", "fixed",
-"command"}}}``. A fingerprint covers the rule's code, the text of the enclosing function, the expression and the
-fix, so that an edited site is another one.
+"command"}}}``. A fingerprint covers the rule's code, the text of the enclosing function, the expression and
+the fix, so that an edited site is another one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,27 @@ FILE = "verdicts.json"
 _VERSION = 1
 
 
+def _enclosing(tree: ast.AST, row: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    found = None
+    for node in ast.walk(tree):  # breadth first: inner functions come later
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.lineno <= row <= (node.end_lineno or 0):
+                found = node
+    return found
+
+
+def enclosing_name(tree: ast.AST, row: int) -> str | None:
+    """The name of the innermost function around a row."""
+    found = _enclosing(tree, row)
+    return found.name if found is not None else None
+
+
 def enclosing_text(source: str, row: int) -> str:
-    """The text of the innermost function around a row, without its indentation; the whole text outside of any.
+    """The text of the innermost function around a row, unindented; the whole text outside of any.
 
     Raises SyntaxError when the source cannot be parsed.
     """
-    found: ast.stmt | None = None
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= row <= (node.end_lineno or 0):
-            found = node
+    found = _enclosing(ast.parse(source), row)
     if found is None:
         return source
     lines = source.splitlines()[found.lineno - 1 : found.end_lineno]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from stablelint.runtime.verify.adversary import boundary_cases, captured_cases
 from stablelint.runtime.verify.compare import Replayer, Result, prepare, unusable
-from stablelint.runtime.verify.expression import NotReplayable
+from stablelint.runtime.verify.expression import NotReplayableError
 from stablelint.runtime.verify.hazard import Hazards
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.runtime.verify.values import Call
+from stablelint.runtime.verify.values import Call, Opaque
 from stablelint.runtime.verify.verdict import Decision, decide
 
 
@@ -31,13 +31,23 @@ def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reac
     """
     try:
         replayer = prepare(site, source)
-    except NotReplayable as error:
+    except NotReplayableError as error:
         verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
         return Examination(site, Decision(verdict, notes=(f"cannot be replayed: {error}",)))
-    usable = [call for call in calls if unusable(call) is None]
+    opaque = frozenset(
+        source
+        for call in calls
+        for source in replayer.operands.values()
+        if isinstance(call.operands.get(source), Opaque)
+    )
+    if opaque:
+        replayer = prepare(site, source, opaque)
+    usable = [call for call in calls if unusable(call, replayer) is None]
     if calls and not usable:
-        hidden = unusable(calls[0])
-        reason = f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
+        hidden = unusable(calls[0], replayer)
+        reason = (
+            f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
+        )
         return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(f"cannot be replayed: {reason}",)))
     cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
     results = tuple(result for case in cases if (result := replayer.result(case)) is not None)

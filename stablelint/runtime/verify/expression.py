@@ -1,4 +1,4 @@
-"""Expressions over named operands: an expression's text is turned into code in which operands are variables."""
+"""Expressions over named operands: text is turned into code in which operands are variables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from types import CodeType
 
 
-class NotReplayable(Exception):
+_SPARES = 12
+
+
+class NotReplayableError(Exception):
     """The expression cannot be evaluated outside its program; the message says why."""
 
 
@@ -35,7 +38,7 @@ def parse_expression(text: str) -> ast.expr:
     try:
         body = ast.parse(text.strip()).body
     except SyntaxError as error:
-        raise NotReplayable(f"not an expression: {error.msg}") from error
+        raise NotReplayableError(f"not an expression: {error.msg}") from error
     if len(body) == 1:
         match body[0]:
             case ast.AugAssign(target=target, op=op, value=value):
@@ -45,7 +48,7 @@ def parse_expression(text: str) -> ast.expr:
                 return value
             case ast.Return(value=ast.expr() as value):
                 return value
-    raise NotReplayable("not an expression")
+    raise NotReplayableError("not an expression")
 
 
 def key_of(tree: ast.expr) -> str:
@@ -66,17 +69,24 @@ class _Substitute(ast.NodeTransformer):
         return visited
 
 
+def _substituted(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    reduced = _Substitute(names).visit(tree)
+    assert isinstance(reduced, ast.expr)
+    return reduced
+
+
 def _forbid(tree: ast.AST) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom):
-            raise NotReplayable("the expression awaits or yields")
+            raise NotReplayableError("the expression awaits or yields")
 
 
 class _Atoms(ast.NodeVisitor):
     """Collects what an expression needs from its surroundings: names and attribute chains on them."""
 
-    def __init__(self, known: frozenset[str]) -> None:
+    def __init__(self, known: frozenset[str], opaque: frozenset[str] = frozenset()) -> None:
         self._known = known
+        self._opaque = opaque
         self._bound: list[frozenset[str]] = [frozenset()]
         self.found: dict[str, ast.expr] = {}
 
@@ -94,10 +104,15 @@ class _Atoms(ast.NodeVisitor):
             root = root.value
         if isinstance(root, ast.Name) and root.id == "self":
             self._add(node, root.id)  # `self.eps` is a value; `self` itself cannot be stored
+        elif isinstance(root, ast.Name) and root.id in self._opaque:
+            self._add(node, root.id)
         else:
             self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
+        if self._opaque and self._callee(node) in self._opaque:
+            self.found.setdefault(key_of(node), node)  # its result can be stored, though it cannot
+            return
         # the method of a value is no value of its own: `self.scale.exp()` needs `self.scale`
         if isinstance(node.func, ast.Attribute):
             inner = node.func.value
@@ -109,6 +124,20 @@ class _Atoms(ast.NodeVisitor):
             self.visit(node.func)
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             self.visit(argument)
+
+    def _callee(self, node: ast.Call) -> str:
+        """The atom that a call needs for its function."""
+        func = node.func
+        if isinstance(func, ast.Attribute) and not (
+            isinstance(func.value, ast.Name) and func.value.id == "self"
+        ):
+            func = func.value
+        root: ast.expr = func
+        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+            if key_of(root) in self._opaque:
+                return key_of(root)
+            root = root.func if isinstance(root, ast.Call) else root.value
+        return key_of(root)
 
     def _visit_scope(self, node: ast.AST, names: Iterable[str]) -> None:
         self._bound.append(frozenset(names))
@@ -128,28 +157,63 @@ class _Atoms(ast.NodeVisitor):
         )
         self._visit_scope(node, targets)
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+    def visit_ListComp(self, node: ast.ListComp) -> None:
+        self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> None:
+        self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self._comprehension(node)
 
 
-def needed(texts: Iterable[str], operands: Mapping[str, str], known: frozenset[str]) -> dict[str, str]:
+def spares(texts: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
+    """Results of calls and attributes inside the expressions, to fall back on where a name cannot be stored.
+
+    `model(x)` is one: `model` is no value that can be written down, what it returns is.
+    """
+    found: dict[str, None] = {}
+    for text in texts:
+        tree = parse_expression(text)
+        for node in ast.walk(tree):
+            if node is tree or not isinstance(node, ast.Call | ast.Attribute):
+                continue
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+                root = root.func if isinstance(root, ast.Call) else root.value
+            if isinstance(root, ast.Name) and root.id not in known:
+                found[key_of(node)] = None
+    return tuple(found)[:_SPARES]
+
+
+def needed(
+    texts: Iterable[str],
+    operands: Mapping[str, str],
+    known: frozenset[str],
+    opaque: frozenset[str] = frozenset(),
+) -> dict[str, str]:
     """All operands of the expressions in `texts`: variable name (`o0`, `o1` …) to source text.
 
     The given `operands` come first; then every name or `self.` chain that is neither inside one of them nor
-    in `known`. Operands that are literals are left in place. Raises `NotReplayable`.
+    in `known`. Operands that are literals are left in place. What is called on, or is an attribute of, a name
+    in `opaque` is one operand as a whole. Raises `NotReplayableError`.
     """
     wanted: dict[str, None] = {}
     for text in operands.values():
         tree = parse_expression(text)
-        if not _is_literal(tree):
+        if not _is_literal(tree) and key_of(tree) not in opaque:
             wanted[key_of(tree)] = None
     trees = [parse_expression(text) for text in texts]
     names = {key: f"o{index}" for index, key in enumerate(wanted)}
     used: set[str] = set()
     for tree in trees:
         _forbid(tree)
-        reduced = _Substitute(names).visit(tree)
+        reduced = _substituted(tree, names)
         used |= {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
-        atoms = _Atoms(known | frozenset(names.values()))
+        atoms = _Atoms(known | frozenset(names.values()), opaque)
         atoms.visit(reduced)
         for key in atoms.found:
             wanted.setdefault(key, None)
@@ -170,12 +234,12 @@ def compile_expression(text: str, variables: Mapping[str, str]) -> Expression:
     tree = parse_expression(text)
     _forbid(tree)
     names = {key_of(parse_expression(source)): name for name, source in variables.items()}
-    reduced = _Substitute(names).visit(tree)
+    reduced = _substituted(tree, names)
     wrapped = ast.fix_missing_locations(ast.Expression(reduced))
     try:
         code = compile(wrapped, "<site>", "eval")
     except (SyntaxError, ValueError) as error:
-        raise NotReplayable(f"cannot be compiled: {error}") from error
+        raise NotReplayableError(f"cannot be compiled: {error}") from error
     present = {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
     return Expression(
         text,

@@ -151,7 +151,12 @@ class RunShown:
 
     def to_json(self) -> dict[str, object]:
         """As in the output of `verify`."""
-        return {"status": self.status, "seconds": round(self.seconds, 3), "stopped": self.stopped, "losses": self.losses}
+        return {
+            "status": self.status,
+            "seconds": round(self.seconds, 3),
+            "stopped": self.stopped,
+            "losses": self.losses,
+        }
 
 
 @dataclass(frozen=True, slots=True)

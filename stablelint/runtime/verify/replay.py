@@ -25,6 +25,7 @@ class Outcome:
     forward: Counts = field(default_factory=Counts)
     backward: Counts = field(default_factory=Counts)
     error: str | None = None
+    missing: bool = False  # an operand was not captured, or could not be stored
 
 
 @contextlib.contextmanager
@@ -98,15 +99,15 @@ def _cotangents(values: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 def evaluate(
     expression: Expression, call: Call, names: Mapping[str, object], backward: bool = True
 ) -> Outcome:
-    """Evaluate `expression` on `call.operands` (by source text); never raises for what the expression does."""
+    """Evaluate `expression` on `call.operands`, by source text; its exceptions become an error's text."""
     leaves: dict[str, torch.Tensor] = {}
     scope: dict[str, object] = dict(names)
     for name, source in expression.operands.items():
         if source not in call.operands:
-            return Outcome(error=f"`{source}` was not captured")
+            return Outcome(error=f"`{source}` was not captured", missing=True)
         value = call.operands[source]
         if isinstance(value, Opaque):
-            return Outcome(error=f"`{source}` is a {value.type_name}, which cannot be stored")
+            return Outcome(error=f"`{source}` is a {value.type_name}, which cannot be stored", missing=True)
         if isinstance(value, torch.Tensor) and value.is_floating_point():
             leaf = value.detach().clone().requires_grad_()
             leaves[source] = leaf

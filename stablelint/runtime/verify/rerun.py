@@ -58,7 +58,7 @@ class Rerunner:
         return Run(ending, read_records(here).losses)
 
     def guilty(self, before: Run, fixes: frozenset[str]) -> tuple[str, ...]:
-        """The fixes without which the command is no worse than before; halves are tried, and halves of those."""
+        """The fixes that alone make the command worse: halves are tried, and halves of those."""
         suspects = sorted(fixes)
         found: list[str] = []
         waiting = [suspects]
@@ -99,7 +99,11 @@ def _claim(before: Run, after: Run) -> str:
     if after.losses is None:
         return "the command made no training step that could be watched"
     if after.losses.bad:
-        first = after.losses.first_bad_loss if after.losses.first_bad_loss is not None else after.losses.first_bad_step
+        first = (
+            after.losses.first_bad_loss
+            if after.losses.first_bad_loss is not None
+            else after.losses.first_bad_step
+        )
         return f"still not finite, first at step {first}"
     if before.losses is not None and before.losses.bad:
         bad = before.losses

@@ -64,7 +64,8 @@ class Site:
     kind: Kind = Kind.EXPRESSION
     expect: str | None = None
     fix_message: str = ""
-    has_fix: bool = True  # a fix exists, though it may not be one of a single expression (`fixed` is None then)
+    redefines: bool = False  # the page says that the fix changes healthy values as well
+    has_fix: bool = True  # the fix may be no rewrite of one expression: `fixed` is None then
     target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
     model: str | None = None  # the original with earlier statements spelled out, over the operands of the fix
 

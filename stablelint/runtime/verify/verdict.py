@@ -42,14 +42,18 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
     failing = tuple(sorted((r for r in decisive if r.original_failed), key=lambda r: _ORDER[r.role]))
-    if site.fixed is not None:
+    replayed = any(result.fixed is not None for result in decisive)
+    if site.has_fix and failing and not replayed:
+        notes = (*notes, "the original fails; the fix cannot be replayed by itself")
+        return Decision(Verdict.NOT_REPRODUCED, failing[0], notes, failing)
+    if replayed:
         uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
         if uncured:
             return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
-        cured = [r for r in failing if not r.fixed_failed]
+        cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
         if not cured and any(r.role is not Role.STRUCTURE and not r.infinite for r in failing):
             return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
-        broken = [r for r in decisive if not r.original_failed and r.fixed_failed]
+        broken = [r for r in decisive if not r.original_failed and r.fixed_failed and not r.infinite]
         if broken:
             return Decision(Verdict.INEFFECTIVE, broken[0], notes, failing)
         moved = [r for r in decisive if _diverges(site, r)]
@@ -71,7 +75,7 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
 
 
 def _diverges(site: Site, result: Result) -> bool:
-    if result.changed is None or result.changed <= 1 or site.kind is not Kind.EXPRESSION:
+    if result.changed is None or result.changed <= 1 or site.kind is not Kind.EXPRESSION or site.redefines:
         return False
     if result.role is Role.HEALTHY or result.role is Role.CAPTURED:
         return result.original_failed is None
@@ -80,7 +84,7 @@ def _diverges(site: Site, result: Result) -> bool:
 
 def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
     notes = []
-    if site.fixed is None:
+    if not site.has_fix:
         notes.append("no fix to verify")
     uncured = {
         result.case.label for result in results if not result.case.decisive and result.fixed_failed
@@ -99,7 +103,9 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
         and result.fixed_bits is not None
         and result.fixed_bits < result.original_bits - 1.0
     ]
-    if worse:
+    if site.redefines:
+        notes.append("the fix computes another quantity, as its rule page says")
+    elif worse:
         first = worse[0]
         notes.append(
             f"the fix is less accurate on {first.case.label} operands: "

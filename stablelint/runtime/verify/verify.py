@@ -14,7 +14,7 @@ from stablelint.runtime.verify.command import run_command
 from stablelint.runtime.verify.compare import Replayer, prepare
 from stablelint.runtime.verify.curve import curve_of
 from stablelint.runtime.verify.examine import Examination, examine
-from stablelint.runtime.verify.expression import NotReplayable
+from stablelint.runtime.verify.expression import NotReplayableError
 from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
@@ -52,7 +52,7 @@ class Verification:
 
 
 def verify(request: Request, progress: Progress = lambda _: None) -> Verification:
-    """Verify all sites of the request. Raises `CommandNotFound`; Ctrl-C keeps what was found until then."""
+    """Verify all sites of the request. Raises `CommandNotFoundError`; Ctrl-C keeps what was found until then."""
     folder = Path(tempfile.mkdtemp(prefix="stablelint-verify-"))
     try:
         return _verify(request, folder, progress)
@@ -76,15 +76,15 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
         progress(f"replaying site {number} of {len(request.sites)}")
         captured = records.sites.get(site.id, Captured())
         try:
-            examination, report = _examined(site, request, captured, ran)
+            examination, shown = _examined(site, request, captured, ran)
         except KeyboardInterrupt:
             interrupted = True
             problems.append(f"interrupted: {len(request.sites) - number + 1} sites were not replayed")
             break
         examinations[site.id] = examination
-        reports.append(report)
+        reports.append(shown)
     rerun: RerunReport | None = None
-    if before is not None:
+    if before is not None and request.rerun:
         rerun, reports = _rerun(request, folder, before, reports, progress, not interrupted)
     incomplete = interrupted or (before is not None and before.ending.timed_out)
     report = Report(
@@ -105,7 +105,7 @@ def _crashed(run: Run | None) -> bool:
 def _prepared(site: Site, request: Request) -> Replayer | None:
     try:
         return prepare(site, request.sources[site.filename])
-    except NotReplayable:
+    except NotReplayableError:
         return None
 
 
@@ -116,13 +116,14 @@ def _capture(
     for site in request.sites:
         replayer = prepared[site.id]
         span = site.probe_span
-        operands = tuple(replayer.operands.values()) if replayer else ()
+        operands = (*replayer.operands.values(), *replayer.spare) if replayer else ()
         target = Target(
             site.id,
             (span.start.row, span.start.column),
             (span.end.row, span.end.column),
             operands,
             _ways(site, replayer) if replayer else None,
+            len(replayer.operands) if replayer else None,
         )
         targets.setdefault(resolved(site.filename), []).append(target)
     plan = Plan(
@@ -135,7 +136,9 @@ def _capture(
     )
     records = read_records(folder / "capture")
     if ending.timed_out:
-        problems.append(f"the command was stopped after {request.timeout:g} s; sites reached until then count")
+        problems.append(
+            f"the command was stopped after {request.timeout:g} s; sites reached until then count"
+        )
     elif ending.interrupted:
         problems.append("interrupted; sites reached until then count")
     elif ending.status:
@@ -168,7 +171,9 @@ def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tu
     started = time.perf_counter()
     source = request.sources[site.filename]
     if captured.dtypes and not site.dtypes:
-        site = replace(site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"})))
+        site = replace(
+            site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"}))
+        )
     examination = examine(site, source, captured.kept, ran=ran, reached=captured.calls > 0)
     original, fixed = sides(examination)
     decision = examination.decision
@@ -210,7 +215,7 @@ def _rerun(
     candidates = frozenset(
         report.site.id for report in reports if report.site.has_fix and report.verdict not in refused
     )
-    if not (request.rerun and allowed and request.compose and candidates):
+    if not (allowed and request.compose and candidates):
         return conclude(before, None, len(candidates)), reports
     progress(f"running the command again with {len(candidates)} fixes")
     rerunner = Rerunner(
@@ -233,7 +238,7 @@ def _informed(
     if site.id in guilty:
         note = "the command is worse with this fix alone"
         return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note))
-    replayed = report.original is not None and site.fixed is not None
+    replayed = report.fixed is not None
     if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report
     if before.losses is None or after.losses is None or after.ending.failed:
@@ -241,8 +246,11 @@ def _informed(
     cured = faults(before.losses.events) - faults(after.losses.events)
     if site.kind is Kind.SEQUENCE and cured:
         note = f"order of calls before: {', '.join(sorted(cured))}; after: in order"
-        return replace(report, verdict=Verdict.CONFIRMED, calls=max(report.calls, 1), notes=(*report.notes, note))
-    if before.losses.bad and not after.losses.bad and len(candidates) == 1:
-        note = "the rerun is finite with this fix, and is not without it"
+        return replace(
+            report, verdict=Verdict.CONFIRMED, calls=max(report.calls, 1), notes=(*report.notes, note)
+        )
+    seen = report.witness is not None and report.witness.origin == "captured"
+    if before.losses.bad and not after.losses.bad and (seen or len(candidates) == 1):
+        note = "the rerun is finite with this fix, and was not without it"
         return replace(report, verdict=Verdict.CONFIRMED, notes=(*report.notes, note))
     return report

@@ -24,6 +24,7 @@ DIVISION = {
 def site(original: str, fixed: str | None, operands: Mapping[str, str], **more: object) -> Site:
     """A site on the first line of `program.py`, whose text is the original expression."""
     span = Span(Position(1, 1), Position(1, 1 + len(original)))
+    more.setdefault("has_fix", fixed is not None)
     return Site("SL101", "program.py", span, original, original, fixed, operands, **more)  # type: ignore[arg-type]
 
 

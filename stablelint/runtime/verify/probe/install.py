@@ -11,7 +11,7 @@ import importlib.machinery
 import os
 import runpy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -74,7 +74,7 @@ def _next_number() -> int:
 
 def _hook_loader(plan: Plan) -> None:
     loader = importlib.machinery.SourceFileLoader
-    original: Callable[[importlib.machinery.SourceFileLoader, str], CodeType | None] = loader.get_code
+    original = loader.get_code
 
     def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
@@ -82,7 +82,7 @@ def _hook_loader(plan: Plan) -> None:
             return code_of(path, plan)
         return original(self, fullname)
 
-    loader.get_code = get_code  # type: ignore[method-assign]
+    setattr(loader, "get_code", get_code)  # noqa: B010
 
 
 def _hook_run_path(plan: Plan) -> None:

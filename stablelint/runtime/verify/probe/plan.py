@@ -19,7 +19,8 @@ class Target:
     start: tuple[int, int]
     end: tuple[int, int]
     operands: tuple[str, ...]
-    search: Mapping[str, object] | None = None  # what the search needs: the site, as JSON
+    search: Mapping[str, object] | None = None  # operand -> ways in which a search pushes it
+    measured: int | None = None  # of how many operands, from the first, ranges are kept (None: all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def read_plan(path: str) -> Plan:
                 tuple(item["end"]),
                 tuple(item["operands"]),
                 item["search"],
+                item["measured"],
             )
             for item in items
         )

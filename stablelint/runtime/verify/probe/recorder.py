@@ -38,6 +38,7 @@ class Watched:
     id: str
     operands: tuple[str, ...]
     function: int | None = None
+    measured: frozenset[str] = frozenset()
     calls: int = 0
     looked_at: int = 0
     bad_results: int = 0
@@ -167,7 +168,9 @@ class Recorder:
             return None
         if self.folder is None and REGISTRY.plan is not None:
             self.folder = Path(REGISTRY.plan.folder)
-        watched = Watched(placed.target.id, placed.target.operands, placed.function)
+        target = placed.target
+        measured = target.operands if target.measured is None else target.operands[: target.measured]
+        watched = Watched(target.id, target.operands, placed.function, frozenset(measured))
         return self.targets.setdefault(number, watched)
 
     def _look(self, watched: Watched, operands: dict[str, object], value: object, grad: bool) -> None:
@@ -193,7 +196,7 @@ class Recorder:
         sample = watched.sample
         call: Call | None = None
         for name, item in operands.items():
-            row = extent_row(item)
+            row = extent_row(item) if name in watched.measured else None
             if row is None or not isinstance(item, torch.Tensor):
                 continue
             watched.dtypes.add(dtype_name(item.dtype))
@@ -246,7 +249,7 @@ class Recorder:
                     if item in watched.leaves:
                         continue
                     watched.leaves.add(item)
-                item.register_hook(check)
+                item.register_hook(check)  # type: ignore[no-untyped-call]
 
     def enter(self, function: int, scope: Mapping[str, object]) -> None:
         """Remember the arguments of the first call of a function that holds targets."""
@@ -285,7 +288,9 @@ class Recorder:
         """In a forked child: start with empty hands, so that nothing is counted twice."""
         self._lock = threading.RLock()
         for watched in self.targets.values():
-            watched.calls = watched.looked_at = watched.bad_results = watched.bad_gradients = watched.grad_calls = 0
+            watched.calls = watched.looked_at = watched.bad_results = watched.bad_gradients = (
+                watched.grad_calls
+            ) = 0
             watched.sample, watched.extents = Sample(), {}
         self.functions.clear()
         self._dirty = False

@@ -1,4 +1,4 @@
-"""Which targets the loaded modules hold, by the numbers that their probes call them by. Never imports torch."""
+"""Which targets the loaded modules hold, by the numbers of their probes. Never imports torch."""
 
 from __future__ import annotations
 

@@ -101,6 +101,11 @@ class Sample:
     def calls(self) -> list[Call]:
         """All kept calls, each once: failing first, then extremes, then random ones, then searched ones."""
         found: dict[int, Call] = {}
-        for call in (*self.failing, *(call for _, call in self.extreme.values()), *self.drawn, *self.searched):
+        for call in (
+            *self.failing,
+            *(call for _, call in self.extreme.values()),
+            *self.drawn,
+            *self.searched,
+        ):
             found.setdefault(id(call), call)
         return list(found.values())

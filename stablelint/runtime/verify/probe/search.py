@@ -1,6 +1,6 @@
 """Searches for inputs of the enclosing function at which a site goes wrong, in the process that has it alive.
 
-Candidates of a known kind come first (zeros, constants, scaled inputs, equal rows, full and empty masks), then
+Candidates of a known kind come first (zeros, constants, scaled inputs, equal rows, full and empty masks); then
 signed gradient steps that drive the site's operands towards the edge of their contract.
 """
 
@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import FunctionType
 
 import torch
@@ -25,8 +26,32 @@ from stablelint.runtime.verify.values import Call, Context
 _CALLS_PER_DIRECTION = 24
 # A function that uses one of these names does more than compute; it is not called again.
 _EFFECTS = frozenset(
-    "backward step save open write print input exit _exit remove unlink mkdir rmtree system run Popen barrier"
-    " all_reduce broadcast add_scalar fit send recv put".split()
+    [
+        "backward",
+        "step",
+        "save",
+        "open",
+        "write",
+        "print",
+        "input",
+        "exit",
+        "_exit",
+        "remove",
+        "unlink",
+        "mkdir",
+        "rmtree",
+        "system",
+        "run",
+        "Popen",
+        "barrier",
+        "all_reduce",
+        "broadcast",
+        "add_scalar",
+        "fit",
+        "send",
+        "recv",
+        "put",
+    ]
 )
 Inputs = dict[str, object]
 
@@ -114,7 +139,9 @@ def _search(watched: Watched, subject: _Subject, deadline: float) -> Call | None
 
 
 def _floating(inputs: Mapping[str, object]) -> dict[str, torch.Tensor]:
-    return {n: v for n, v in inputs.items() if isinstance(v, torch.Tensor) and v.is_floating_point() and v.numel()}
+    return {
+        n: v for n, v in inputs.items() if isinstance(v, torch.Tensor) and v.is_floating_point() and v.numel()
+    }
 
 
 def _candidates(inputs: Inputs) -> Iterator[Inputs]:
@@ -139,7 +166,7 @@ def _candidates(inputs: Inputs) -> Iterator[Inputs]:
             for name, value in floating.items():
                 yield {**inputs, name: change(value)}
     names = list(floating)
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in pairwise(names):
         if floating[first].shape == floating[second].shape:
             yield {**inputs, first: floating[second].clone()}  # prediction equal to target
 
@@ -147,7 +174,9 @@ def _candidates(inputs: Inputs) -> Iterator[Inputs]:
 @contextlib.contextmanager
 def _calm(subject: _Subject) -> Iterator[None]:
     """Random state, buffers and output streams as they were, whatever the call does."""
-    buffers = {name: buffer.clone() for name, buffer in subject.module.named_buffers()} if subject.module else {}
+    buffers = (
+        {name: buffer.clone() for name, buffer in subject.module.named_buffers()} if subject.module else {}
+    )
     with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()), torch.enable_grad():
         try:
             yield
@@ -171,8 +200,8 @@ def _hear(subject: _Subject, inputs: Inputs) -> list[tuple[dict[str, object], Co
 
 def _tracked(inputs: Inputs) -> Inputs:
     return {
-        name: value.detach().clone().requires_grad_() if name in _floating(inputs) else value
-        for name, value in inputs.items()
+        **inputs,
+        **{name: value.detach().clone().requires_grad_() for name, value in _floating(inputs).items()},
     }
 
 
@@ -202,7 +231,9 @@ def _directions(watched: Watched) -> list[tuple[str, str]]:
     placed = REGISTRY.placed.get(number) if number is not None else None
     wanted = placed.target.search if placed is not None else None
     if wanted:
-        return [(str(text), str(way)) for text, ways in wanted.items() if isinstance(ways, list) for way in ways]
+        return [
+            (str(text), str(way)) for text, ways in wanted.items() if isinstance(ways, list) for way in ways
+        ]
     return [(name, way) for name in watched.operands for way in ("zero", "down", "up")]
 
 

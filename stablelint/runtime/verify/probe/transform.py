@@ -68,7 +68,7 @@ def _character(lines: Sequence[str], row: int, offset: int) -> int:
 
 def _pure(node: ast.expr) -> bool:
     """Whether evaluating the expression once more does nothing but read."""
-    return all(isinstance(part, _READING + (ast.USub, ast.UAdd)) for part in ast.walk(node))
+    return all(isinstance(part, (*_READING, ast.USub, ast.UAdd)) for part in ast.walk(node))
 
 
 def _call(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
@@ -133,8 +133,8 @@ class _Insert(ast.NodeTransformer):
         self.functions: list[str] = []
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        node.args = self.visit(node.args)
-        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        for part in (node.args, *node.decorator_list):
+            self.visit(part)
         number = self._first_function + len(self.functions)
         self.functions.append(node.name)
         before = len(self.placed)
@@ -198,7 +198,8 @@ class _Insert(ast.NodeTransformer):
                 result.append(_placed_at(ast.Expr(call), statement))
                 self.placed.append(Placed(number, target))
             visited = self.visit(statement)
-            result.extend(visited if isinstance(visited, list) else [visited])
+            assert isinstance(visited, ast.stmt)
+            result.append(visited)
         return result
 
     def _take(self, node: ast.expr | ast.stmt) -> list[tuple[int, Target]]:
@@ -229,7 +230,7 @@ class _Insert(ast.NodeTransformer):
         absent = [(number, target, self._mark(node, number, target)) for number, target in found]
         wanted: list[tuple[int, int]] = getattr(node, _MARK, [])
         earlier: list[tuple[int, int]] = getattr(node, _EARLIER, [])
-        inner = super().visit(node)
+        inner: ast.AST = super().visit(node)
         assert isinstance(inner, ast.expr)
         for number, index in wanted:
             inner = _call(SEE, node, _number(number, node), _number(index, node), inner)
@@ -262,7 +263,9 @@ def _enclosing(tree: ast.Module, row: int) -> ast.AST:
     """The innermost function around a row, or the module."""
     found: ast.AST = tree
     for node in ast.walk(tree):  # breadth first: inner functions come later
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= row <= (node.end_lineno or 0):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= row <= (
+            node.end_lineno or 0
+        ):
             found = node
     return found
 
@@ -276,7 +279,7 @@ def _placed_at(statement: ast.stmt, place: ast.stmt) -> ast.stmt:
 
 
 def _extra(target: Target, seen: frozenset[int], place: ast.AST) -> list[ast.expr]:
-    """Index and thunk for each operand that is not evaluated within the target, where reading it is harmless."""
+    """Index and thunk for each operand not evaluated within the target, where reading it is harmless."""
     extra: list[ast.expr] = []
     for index, text in enumerate(target.operands):
         tree = None if index in seen else _parsed(text)
@@ -286,7 +289,7 @@ def _extra(target: Target, seen: frozenset[int], place: ast.AST) -> list[ast.exp
 
 
 def _import_helpers(tree: ast.Module) -> None:
-    """Import the helpers behind the last top-level import of torch, or else behind docstring and `__future__`."""
+    """Import the helpers behind the last import of torch, or else behind docstring and `__future__`."""
     at = 0
     for index, node in enumerate(tree.body):
         docstring = index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -302,7 +305,8 @@ def _import_helpers(tree: ast.Module) -> None:
     names = [ast.alias(name, alias) for name, alias in HELPERS.items()]
     statement = ast.ImportFrom(_MODULE, names, 0)
     place = tree.body[min(at, len(tree.body) - 1)] if tree.body else None
-    for part in (statement, *names):
+    parts: list[ast.ImportFrom | ast.alias] = [statement, *names]
+    for part in parts:
         part.lineno = part.end_lineno = place.lineno if place else 1
         part.col_offset = part.end_col_offset = 0
     tree.body.insert(at, statement)

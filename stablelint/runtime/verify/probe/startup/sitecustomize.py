@@ -21,7 +21,7 @@ def _install() -> None:
         from stablelint.runtime.verify.probe.install import install
 
         install()
-    except Exception as error:  # noqa: BLE001 - the command must run, watched or not
+    except Exception as error:
         sys.stderr.write(f"stablelint: this process is not watched: {error}\n")
 
 

@@ -1,0 +1,128 @@
+"""One self-contained page on a verification: code, verdicts, plots, witnesses, the rerun."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+from stablelint.report.verify_text import MEANING, extents_text, number_text
+from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, WitnessShown
+from stablelint.runtime.verify.site import Verdict
+
+_OPEN = 8  # sites that are unfolded from the start
+
+
+def render(report: Report) -> str:
+    """The page; nothing in it is loaded from elsewhere."""
+    style = files("stablelint.report").joinpath("verify.css").read_text(encoding="utf-8")
+    script = files("stablelint.report").joinpath("verify.js").read_text(encoding="utf-8")
+    body = "\n".join([*_head(report), *_rerun(report.rerun), *_sites(report)])
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>stablelint verify</title>\n<style>\n{style}</style></head>\n"
+        f"<body><main>\n{body}\n</main>\n<script>\n{script}</script></body></html>\n"
+    )
+
+
+def _head(report: Report) -> Iterator[str]:
+    counts = Counter(site.verdict for site in report.sites)
+    yield "<header><h1>stablelint verify</h1>"
+    if report.command:
+        yield f'<p class="command"><code>{escape(" ".join(report.command))}</code></p>'
+    else:
+        yield "<p>No command was run: every site was replayed on boundary operands alone.</p>"
+    total = len(report.sites)
+    yield f'<p class="chips"><button class="chip" data-verdict="">{total} site{"" if total == 1 else "s"}</button>'
+    for verdict in Verdict:
+        if counts[verdict]:
+            yield (
+                f'<button class="chip {verdict}" data-verdict="{verdict}" title="{escape(MEANING[verdict])}">'
+                f"{counts[verdict]} {verdict}</button>"
+            )
+    yield "</p>"
+    for problem in report.problems:
+        yield f'<p class="problem">{escape(problem)}</p>'
+    if report.overhead is not None:
+        yield f'<p class="aside">Probes took {report.overhead:.1%} of the command\'s time.</p>'
+    yield "</header>"
+
+
+def _rerun(rerun: RerunReport | None) -> Iterator[str]:
+    if rerun is None or rerun.after is None:
+        return
+    from stablelint.report import verify_plots as plots
+
+    kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
+    word = {True: "passed", False: "failed", None: "not finished"}[rerun.passed]
+    yield f'<section class="rerun"><h2>Rerun with {rerun.fixes} fixes <span class="badge {kind}">{word}</span></h2>'
+    yield f"<p>{escape(rerun.claim[:1].upper() + rerun.claim[1:])}.</p>"
+    before, after = rerun.before, rerun.after
+    if before.losses or after.losses:
+        yield f'<figure class="wide">{plots.losses(before.losses, after.losses, "rerun")}</figure>'
+    yield (
+        f'<p class="aside">Exit status {before.status} before, {after.status} after; '
+        f"{before.seconds:.1f} s and {after.seconds:.1f} s.</p>"
+    )
+    for site in rerun.guilty:
+        yield f'<p class="problem">The command is worse with the fix of {escape(site)}.</p>'
+    yield "</section>"
+
+
+def _sites(report: Report) -> Iterator[str]:
+    unfolded = len(report.sites) <= _OPEN
+    order = {verdict: index for index, verdict in enumerate(Verdict)}
+    for index, site in enumerate(sorted(report.sites, key=lambda item: order[item.verdict])):
+        yield "\n".join(_site(site, f"s{index}", unfolded or index < _OPEN // 2))
+
+
+def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
+    site = report.site
+    place = f"{site.filename}:{site.span.start.row}:{site.span.start.column}"
+    yield f'<details class="site" data-verdict="{report.verdict}"{" open" if unfolded else ""}>'
+    yield (
+        f'<summary><span class="badge {report.verdict}">{report.verdict}</span> '
+        f'<b>{escape(site.code)}</b> <span class="name">{escape(site.name)}</span> '
+        f'<span class="place" title="{escape(place)}">{escape(place)}</span></summary>'
+    )
+    yield f'<p class="meaning">{escape(site.message)}<br><i>{escape(MEANING[report.verdict])}</i></p>'
+    yield '<pre class="diff">' + _diff("-", "del", site.original)
+    if site.fixed is not None:
+        yield _diff("+", "ins", site.fixed)
+    yield "</pre>"
+    if report.curve is not None:
+        from stablelint.report import verify_plots as plots
+
+        yield f"<figure>{plots.accuracy(report.curve, prefix)}"
+        yield (
+            "<figcaption>Accuracy against float64 along the operand. Shaded: value or gradient of the original "
+            "is not finite. Bars: captured elements.</figcaption></figure>"
+        )
+    if report.witness is not None:
+        yield from _witness(report.witness)
+    if report.calls:
+        yield f'<p class="aside">{report.calls:,} calls{escape(extents_text(report))}</p>'
+    for note in report.notes:
+        yield f'<p class="note">{escape(note)}</p>'
+    yield "</details>"
+
+
+def _diff(mark: str, element: str, text: str) -> str:
+    lines = "\n".join(f"{mark} {line}" for line in text.splitlines())
+    return f"<{element}>{escape(lines)}</{element}>"
+
+
+def _witness(witness: WitnessShown) -> Iterator[str]:
+    yield f'<table class="witness"><caption>Witness: {escape(witness.label)}</caption><tbody>'
+    for operand in witness.operands:
+        values = ", ".join(number_text(value) for value in operand.values)
+        yield (
+            f"<tr><th><code>{escape(operand.name)}</code></th><td>{escape(operand.text)}</td>"
+            f"<td><code>{escape(values)}</code></td></tr>"
+        )
+    yield f'<tr><th>original</th><td colspan="2" class="bad">{escape(witness.original)}</td></tr>'
+    if witness.fixed is not None:
+        yield f'<tr><th>fixed</th><td colspan="2" class="good">{escape(witness.fixed)}</td></tr>'
+    yield "</tbody></table>"

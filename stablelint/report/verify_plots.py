@@ -1,0 +1,209 @@
+"""Plots of a verification as SVG, in colours that follow the page's light or dark scheme."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from stablelint.runtime.verify.outcome import Curve
+
+# Colours of the drawing, each replaced by a custom property of the page.
+_INK, _MUTED, _GRID, _BEFORE, _AFTER, _BAD, _BARS = (
+    "#010101",
+    "#020202",
+    "#030303",
+    "#040404",
+    "#050505",
+    "#060606",
+    "#070707",
+)
+_PROPERTIES = {
+    _INK: "--ink",
+    _MUTED: "--muted",
+    _GRID: "--grid",
+    _BEFORE: "--before",
+    _AFTER: "--after",
+    _BAD: "--bad-soft",
+    _BARS: "--bars",
+}
+_LINEAR = 1e-12  # magnitudes below this share one linear stretch around 0
+
+
+def _figure(height: float) -> tuple[Any, Any]:
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, height), layout="constrained")
+    FigureCanvasSVG(figure)
+    figure.patch.set_alpha(0)
+    axes = figure.add_subplot()
+    axes.patch.set_alpha(0)
+    _dress(axes)
+    return figure, axes
+
+
+def _dress(axes: Any) -> None:
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(_GRID)
+    axes.tick_params(colors=_MUTED, labelsize=8)
+    axes.xaxis.label.set_color(_MUTED)
+    axes.yaxis.label.set_color(_MUTED)
+    axes.xaxis.label.set_size(9)
+    axes.yaxis.label.set_size(9)
+
+
+@lru_cache(maxsize=1)
+def _settings() -> Mapping[str, object]:
+    return {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "stablelint",
+        "font.family": "sans-serif",
+        "path.simplify": True,
+    }
+
+
+def _svg(figure: Any, label: str, prefix: str) -> str:
+    import matplotlib
+
+    with matplotlib.rc_context(dict(_settings())):
+        held = io.StringIO()
+        figure.savefig(held, format="svg", metadata={"Date": None, "Creator": None})
+    text = held.getvalue()
+    text = text[text.index("<svg") :]
+    for colour, name in _PROPERTIES.items():
+        text = text.replace(colour, f"var({name})")
+    # one page holds many drawings: their ids must not collide
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
+    text = re.sub(r'(xlink:href|href)="#([^"]+)"', rf'\1="#{prefix}-\2"', text)
+    text = re.sub(
+        r'<svg [^>]*viewBox="([^"]+)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{label}">', text, 1
+    )
+    return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+
+
+def accuracy(curve: Curve, prefix: str) -> str:
+    """Correct bits over the operand for both expressions, where the original fails, and what was captured."""
+    figure, axes = _figure(2.7)
+    _scale(axes, curve)
+    most = 1 + max(
+        (bits for bits in (*curve.original_bits, *curve.fixed_bits) if bits is not None), default=24.0
+    )
+    for first, last in _stretches(curve):
+        axes.axvspan(first, last, color=_BAD, linewidth=0, zorder=0)
+    _bars(axes, curve, most)
+    for values, colour, style, name in (
+        (curve.original_bits, _BEFORE, "--", "original"),
+        (curve.fixed_bits, _AFTER, "-", "fixed"),
+    ):
+        known = [math.nan if value is None else value for value in values]
+        if any(value is not None for value in values):
+            axes.plot(curve.points, known, color=colour, linestyle=style, linewidth=1.8, label=name, zorder=3)
+    axes.set_ylim(0, most)
+    axes.set_ylabel("correct bits")
+    axes.set_xlabel(_short(curve.operand) + f"  ({curve.dtype})")
+    axes.grid(axis="y", color=_GRID, linewidth=0.6, alpha=0.6)
+    legend = axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=2,
+        frameon=False,
+        fontsize=8,
+        borderaxespad=0,
+        labelcolor=_INK,
+    )
+    legend.set_zorder(5)
+    return _svg(figure, "accuracy in bits of original and fixed over the operand", prefix)
+
+
+def _scale(axes: Any, curve: Curve) -> None:
+    positive = [abs(point) for point in curve.points if point]
+    low, high = min(positive), max(positive)
+    # a symmetric logarithm with 0 in the middle; its linear stretch is as wide as one point's spacing
+    axes.set_xscale("symlog", linthresh=max(low, _LINEAR if high > 1e-6 else low), linscale=0.4)
+    axes.set_xlim(min(curve.points), max(curve.points))
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    decades = max(1, round((math.log10(high) - math.log10(max(low, _LINEAR))) / 5))
+    start = math.ceil(math.log10(max(low, _LINEAR)))
+    ticks = [10.0**power for power in range(start, math.floor(math.log10(high)) + 1, decades)]
+    signed = [-tick for tick in ticks if min(curve.points) < 0]
+    axes.xaxis.set_major_locator(FixedLocator([*signed, 0.0, *ticks]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value == 0 else f"{value:.0e}"))
+    axes.xaxis.set_minor_locator(FixedLocator([]))
+    if signed:
+        axes.tick_params(axis="x", labelrotation=30)
+
+
+def _stretches(curve: Curve) -> list[tuple[float, float]]:
+    """Neighbouring points at which the original fails, as ranges."""
+    found: list[tuple[float, float]] = []
+    points = curve.points
+    for index, bad in enumerate(curve.failing):
+        if not bad:
+            continue
+        first = points[max(index - 1, 0)] if index else points[0]
+        last = points[min(index + 1, len(points) - 1)]
+        first, last = (first + points[index]) / 2, (last + points[index]) / 2
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((first, last))
+    return found
+
+
+def _bars(axes: Any, curve: Curve, most: float) -> None:
+    if not curve.captured:
+        return
+    top = max(curve.captured) or 1
+    heights = [0.32 * most * count / top for count in curve.captured]
+    widths = [last - first for first, last in zip(curve.edges, curve.edges[1:], strict=False)]
+    axes.bar(
+        curve.edges[:-1],
+        heights,
+        width=widths,
+        align="edge",
+        color=_BARS,
+        linewidth=0,
+        zorder=1,
+        label="captured",
+    )
+
+
+def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | None, prefix: str) -> str:
+    """Loss by step, before and after the fixes; a cross marks the first loss that is not finite."""
+    figure, axes = _figure(2.6)
+    for series, colour, style, name in ((before, _BEFORE, "--", "before"), (after, _AFTER, "-", "after")):
+        if not series:
+            continue
+        values, stride = series.get("losses"), series.get("stride")
+        if not isinstance(values, Sequence) or not isinstance(stride, int) or not values:
+            continue
+        known = [math.nan if value is None else float(value) for value in values]
+        steps = [index * stride for index in range(len(known))]
+        mark = "o" if len(known) <= 3 else None
+        axes.plot(
+            steps, known, color=colour, linestyle=style, linewidth=1.6, label=name, marker=mark, markersize=4
+        )
+        first = series.get("first_nonfinite_loss")
+        if isinstance(first, int):
+            last = next((value for value in reversed(known[: first // stride]) if value == value), 0.0)
+            axes.plot(
+                [first], [last], marker="x", color=colour, markersize=9, markeredgewidth=2, linestyle="none"
+            )
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss")
+    axes.grid(axis="y", color=_GRID, linewidth=0.6, alpha=0.6)
+    axes.legend(frameon=False, fontsize=8, labelcolor=_INK, loc="upper right")
+    return _svg(figure, "loss by step before and after the fixes", prefix)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).replace("$", r"\$")
+    return line if len(line) <= 60 else line[:57] + "…"

@@ -1,0 +1,222 @@
+"""Regression tests: one file per proved site, with its witness, that fails until the fix is in."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator, Mapping
+from importlib.util import decode_source
+from pathlib import Path
+
+import torch
+
+from stablelint.runtime.verify.compare import Replayer, Result
+from stablelint.runtime.verify.evidence import enclosing_name
+from stablelint.runtime.verify.expression import key_of, parse_expression
+from stablelint.runtime.verify.namespace import ALLOWED
+from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.values import Opaque, Value, dtype_name
+from stablelint.runtime.verify.verify import Verification
+
+_INLINE = 400  # elements of a tensor that are written out; larger ones go beside the test
+
+_TEMPLATE = '''\
+"""{title}
+
+{message}
+Verified as {verdict}: the operands below were {origin}.
+"""
+
+{imports}
+
+SOURCE = Path(__file__).parent / {source!r}
+FUNCTION = {function!r}
+ORIGINAL = {original!r}
+FIXED = {fixed!r}
+
+
+def operands():
+{operands}
+
+
+def original({parameters}):
+    return {original_code}
+
+
+def fixed({parameters}):
+    return {fixed_code}
+
+
+def spelling():
+    """The expressions that stand in the function today, in one spelling each."""
+    nodes = ast.walk(ast.parse(SOURCE.read_text(encoding="utf-8")))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    scopes = [n for n in nodes if isinstance(n, kinds) and n.name == FUNCTION] if FUNCTION else []
+    if not scopes:
+        scopes = [ast.parse(SOURCE.read_text(encoding="utf-8"))]
+    return {{ast.unparse(n) for scope in scopes for n in ast.walk(scope) if isinstance(n, (ast.expr, ast.AugAssign))}}
+
+
+def finite(function):
+    values = operands()
+    leaves = [v.requires_grad_() for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    result = function(*(v.clone() if isinstance(v, torch.Tensor) else v for v in values))
+    results = result if isinstance(result, (tuple, list)) else [result]
+    checked = [r for r in results if isinstance(r, torch.Tensor) and r.is_floating_point()]
+    total = [r.sum() for r in checked if r.requires_grad]
+    if total and leaves:
+        gradients = torch.autograd.grad(sum(total), leaves, allow_unused=True)
+        checked += [g for g in gradients if g is not None]
+    return all(bool(torch.isfinite(value).all()) for value in checked)
+
+
+@pytest.mark.skipif(not SOURCE.exists(), reason="the file has moved")
+def test_{name}():
+    assert finite(fixed), "the fix no longer holds on these operands"
+    if ORIGINAL in spelling():
+        assert finite(original), f"{{SOURCE}}: use `{{FIXED}}`"
+'''
+
+
+def emit_tests(folder: Path, verification: Verification) -> list[Path]:
+    """Write a test for each confirmed or reachable site with a replayable fix; their paths. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for report in verification.report.sites:
+        examination = verification.examinations.get(report.site.id)
+        if examination is None or report.verdict not in (Verdict.CONFIRMED, Verdict.REACHABLE):
+            continue
+        witness, replayer = examination.decision.witness, examination.replayer
+        if witness is None or replayer is None or replayer.fixed is None:
+            continue
+        if witness.original_failed not in ("forward", "backward"):
+            continue  # accuracy and meaning are not a matter of finite or not
+        path = folder / f"test_{_slug(report.site)}.py"
+        path.write_text(_test(report.site, report.verdict, witness, replayer, path), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _slug(site: Site) -> str:
+    stem = re.sub(r"\W+", "_", Path(site.filename).stem)
+    return f"{stem}_{site.span.start.row}_{site.code.lower()}"
+
+
+def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, path: Path) -> str:
+    assert replayer.fixed is not None
+    call = witness.case.call
+    values = {name: call.operands.get(source) for name, source in replayer.operands.items()}
+    used = {
+        name: value for name, value in values.items() if not isinstance(value, Opaque) and value is not None
+    }
+    expression = replayer.original_for(witness.case)
+    source = Path(site.filename).resolve()
+    tree = ast.parse(decode_source(source.read_bytes()))
+    return _TEMPLATE.format(
+        title=f"{site.code} {site.name}, {source.name}:{site.span.start.row}",
+        message=site.message,
+        verdict=verdict,
+        origin="seen in a run" if witness.case.call.origin != "search" else "reached by a search over inputs",
+        imports="\n".join(_imports(tree, expression.source + "\n" + replayer.fixed.source)),
+        source=os.path.relpath(source, path.parent.resolve()),
+        function=enclosing_name(tree, site.probe_span.start.row),
+        original=key_of(parse_expression(site.original)),
+        fixed=" ".join((site.fixed or "").split()),
+        operands="\n".join(_operand_lines(used, path, dict(replayer.operands))),
+        parameters=", ".join(used),
+        original_code=expression.source,
+        fixed_code=replayer.fixed.source,
+        name=_slug(site),
+    )
+
+
+def _imports(tree: ast.Module, code: str) -> Iterator[str]:
+    yield "import ast"
+    yield "from pathlib import Path"
+    yield ""
+    yield "import pytest"
+    yield "import torch"
+    used = {
+        node.id
+        for line in code.splitlines()
+        for node in ast.walk(ast.parse(line))
+        if isinstance(node, ast.Name)
+    }
+    seen = {"torch", "ast", "Path", "pytest"}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        module = node.module if isinstance(node, ast.ImportFrom) else None
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            root = (module or alias.name).partition(".")[0]
+            if name not in used or name in seen or root not in ALLOWED:
+                continue
+            seen.add(name)
+            text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+            yield f"from {module} import {text}" if module else f"import {text}"
+    for name, line in (
+        ("F", "import torch.nn.functional as F"),
+        ("nn", "from torch import nn"),
+        ("math", "import math"),
+    ):
+        if name in used and name not in seen:
+            yield line
+    for node in tree.body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id in used - seen
+        ):
+            yield ""
+            yield ast.unparse(node)
+
+
+def _operand_lines(values: Mapping[str, Value], path: Path, sources: Mapping[str, str]) -> Iterator[str]:
+    large = {
+        name: value.detach().cpu().contiguous()
+        for name, value in values.items()
+        if isinstance(value, torch.Tensor) and value.numel() > _INLINE
+    }
+    if large:
+        from safetensors.torch import save_file
+
+        save_file(large, path.with_suffix(".safetensors"))
+        yield "    from safetensors.torch import load_file"
+        yield ""
+        yield '    stored = load_file(Path(__file__).with_suffix(".safetensors"))'
+    yield "    return ["
+    for name, value in values.items():
+        text = f'stored["{name}"]' if name in large else literal(value)
+        yield f"        {text},  # {' '.join(sources[name].split())}"
+    yield "    ]"
+
+
+def literal(value: Value) -> str:
+    """Python that yields a stored value again."""
+    match value:
+        case torch.Tensor():
+            return f"{_tensor(value)}"
+        case torch.dtype():
+            return f"torch.{dtype_name(value)}"
+        case torch.device():
+            return f"torch.device({str(value)!r})"
+        case float() if value != value or value in (float("inf"), float("-inf")):
+            return f"float({str(value)!r})"
+        case torch.nn.Module():
+            return f"torch.nn.{value}"
+        case tuple():
+            return "(" + "".join(f"{literal(item)}, " for item in value) + ")"
+        case list():
+            return "[" + ", ".join(literal(item) for item in value) + "]"
+    return repr(value)
+
+
+def _tensor(value: torch.Tensor) -> str:
+    plain = value.detach().cpu()
+    text = repr(plain.double().tolist() if plain.is_floating_point() else plain.tolist())
+    text = re.sub(r"-?\binf\b|\bnan\b", lambda found: f"float('{found.group()}')", text)
+    if plain.numel() == 0:
+        return f"torch.empty({tuple(plain.shape)}, dtype=torch.{dtype_name(plain.dtype)})"
+    return f"torch.tensor({text}, dtype=torch.{dtype_name(plain.dtype)})"
