@@ -30,7 +30,7 @@ len float int bool max min abs sum round isinstance getattr tuple list range zip
 _BUILTINS = frozenset(_BUILTINS_WORDS.split())
 # Tensor and module attributes that are called, read only, and missing from the table of operations.
 _READERS_WORDS = """
-size dim numel stride get_device is_contiguous element_size new_tensor finfo iinfo
+log_prob cdf icdf entropy size dim numel stride get_device is_contiguous element_size new_tensor finfo iinfo
 """
 _READERS = frozenset(_READERS_WORDS.split())
 

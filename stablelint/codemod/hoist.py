@@ -55,7 +55,7 @@ def hoist(tree: Tree, scope: Scope, operand: Operand, site: ast.expr, region: Re
         own is Effect.ACTS and strongest is not Effect.NONE
     ):
         raise Withheld(refusal)
-    name = scope.fresh(_name_for(operand.tree))
+    name = scope.fresh(_name_for(operand.tree), site)
     return Hoisted(name, operand, tree.start(statement))
 
 
@@ -69,6 +69,19 @@ def _effect(scope: Scope, node: ast.AST, site: ast.AST) -> Effect:
     return effect(node)
 
 
+# What a result is called where nothing else gives it a name.
+_RESULTS = {
+    "sum": "total",
+    "mean": "average",
+    "abs": "magnitude",
+    "clamp": "clamped",
+    "clip": "clamped",
+    "exp": "exponential",
+    "max": "largest",
+    "min": "smallest",
+    "item": "number",
+    "float": "number",
+}
 _WORDS: dict[type[ast.AST], str] = {
     ast.Add: "total",
     ast.Sub: "difference",
@@ -100,6 +113,8 @@ def _name_for(tree: ast.expr) -> str:
         if subject in ("", "self", "torch", "F", "nn", "cls") and tree.args:
             subject = _last_name(tree.args[0])
         words = [word for word in (subject, function) if word and word not in ("self", "cls")]
+        if not subject:
+            return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
         return "_".join(words).lower() or "value"
     return "value"
 

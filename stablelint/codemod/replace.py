@@ -17,6 +17,7 @@ from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
 from stablelint.codemod.instantiate import instantiate, uses
 from stablelint.codemod.law import replaced, same
+from stablelint.codemod.layout import wrapped
 from stablelint.codemod.locate import Region, Tree
 from stablelint.codemod.operand import (
     Operand,
@@ -263,11 +264,12 @@ def _placed(
     expected += replaced(tree, region, node, value)
     newline = tree.source.newline + region.indent
     start, end = tree.start(node), tree.end(node)
-    variants: list[draft.Change] = [(start, end, text), (start, end, f"({text})")]
+    short = wrapped(tree, node, text)
+    variants: list[draft.Change] = [(start, end, form) for form in (short, f"({short})")]
     source = tree.source.text
     closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
     if closed and source[start - 1 : start] == "(" and source[end : end + 1] == ")":
-        variants.insert(0, (start - 1, end + 1, text))
+        variants.insert(0, (start - 1, end + 1, short))
     for template in ("{}", "({})"):
         before = [
             (item.offset, item.offset, f"{item.name} = {template.format(item.value.text)}{newline}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -84,10 +85,14 @@ class Scope:
         """Whether `name` occurs nowhere in the file, comments and strings included."""
         return name not in self._words
 
-    def fresh(self, wish: str) -> str:
-        """A name that occurs nowhere in the file, `wish` if it can be had."""
+    def fresh(self, wish: str, site: ast.AST) -> str:
+        """A name that the function around `site` (else the file) does not know, `wish` if it can be had."""
+        words = self._words
+        for link in self._tree.ancestors(site):
+            if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
+                words = frozenset(re.findall(r"\w+", self._tree.text(link.parent)))
         name, number = wish, 2
-        while not self.is_unused(name):
+        while name in words or keyword.iskeyword(name):
             name, number = f"{wish}_{number}", number + 1
         return name
 

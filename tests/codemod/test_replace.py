@@ -183,6 +183,18 @@ class TestEvaluation:
         after = rewritten(source, proposal(source, "torch.log(net(x))", CLAMPED_LOG, x="net(x)"))
         assert "x_net_2 = net(x)\ny = torch.log(x_net_2.clamp_min(" in after
 
+    def test_the_name_says_what_the_value_is(self) -> None:
+        for operand, name in [
+            ("(w * d).sum(dim=-1)", "total"),
+            ("a @ b", "product"),
+            ("x > g(y)", "mask"),
+            ("self.net(x)", "x_net"),
+            ("x[i + 1]", "x_item"),
+        ]:
+            source = HEAD + f"def f(self):\n    y = torch.log({operand})\ntotal = 0\n"
+            after = rewritten(source, proposal(source, f"torch.log({operand})", "$x + $x", x=operand))
+            assert f"    {name} = {operand}\n    y = {name} + {name}\n" in after
+
     def test_an_operand_of_several_lines_keeps_them(self) -> None:
         source = HEAD + "if True:\n    y = torch.log(\n        a  # first\n        + b\n    )\n"
         text = "torch.log(\n        a  # first\n        + b\n    )"
