@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+
+from report import sample
+from stablelint.config import OUTPUT_FORMATS
+from stablelint.report.context import Context
+from stablelint.report.formats import render
+from stablelint.report.source import Sources
+from stablelint.workspace.pipeline import CheckResult
+
+CONTEXT = Context(os.fspath(sample.FOLDER))
+
+
+def test_json_has_the_shape_that_readers_of_ruff_expect() -> None:
+    items = json.loads(render("json", sample.RESULT, CONTEXT))
+    assert list(items[0]) == [
+        "code",
+        "name",
+        "filename",
+        "location",
+        "end_location",
+        "message",
+        "url",
+        "fix",
+        "status",
+        "severity",
+        "derivation",
+    ]
+    assert items[0]["location"] == {"row": 21, "column": 14}
+    assert items[0]["fix"]["applicability"] == "safe"
+    assert items[1]["fix"] is None
+    assert [item["status"] for item in items] == ["violated", "unguarded", "violated", "violated"]
+
+
+@pytest.mark.parametrize("output_format", ["json", "gitlab"])
+def test_nothing_found_is_an_empty_array(output_format: str) -> None:
+    assert json.loads(render(output_format, CheckResult(), CONTEXT)) == []
+
+
+def test_sarif_carries_rules_chains_fixes_and_problems() -> None:
+    (run,) = json.loads(render("sarif", sample.RESULT, CONTEXT))["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["SL101", "SL106", "SL210"]
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    entropy = run["results"][0]
+    assert len(entropy["codeFlows"][0]["threadFlows"][0]["locations"]) == 3
+    (change,) = entropy["fixes"][0]["artifactChanges"]
+    assert change["artifactLocation"] == {"uri": "train.py", "uriBaseId": "ROOT"}
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "invalid syntax"
+
+
+def test_github_escapes_what_would_end_a_command() -> None:
+    lines = render("github", sample.RESULT, CONTEXT).splitlines()
+    assert len(lines) == 3
+    assert "%25 of them" in lines[2]
+    assert "%0A" in lines[2]
+
+
+def test_gitlab_fingerprints_survive_a_move() -> None:
+    moved = replace(sample.LOG, span=sample.span(90, 1, 90, 5))
+    marks = [
+        json.loads(render("gitlab", CheckResult((item,)), CONTEXT))[0]["fingerprint"]
+        for item in (sample.LOG, moved)
+    ]
+    assert marks[0] == marks[1]
+
+
+@pytest.mark.parametrize("output_format", OUTPUT_FORMATS)
+def test_a_file_that_is_gone_is_still_reported(output_format: str) -> None:
+    item = replace(sample.ENTROPY, filename=os.fspath(sample.FOLDER / "gone.py"))
+    text = render(output_format, CheckResult((item,), files=1), CONTEXT)
+    assert "gone.py" in text
+    assert "SL210" in text
+
+
+def test_source_text_cannot_send_codes_to_the_terminal() -> None:
+    path = os.fspath(sample.FOLDER / "evil.py")
+    item = replace(sample.LOG, filename=path, span=sample.span(1, 1, 1, 2), derivation=(), message="\x1b[2J")
+    sources = Sources({path: b"x = '\x1b[31m'  # \x07\n"})
+    text = render("full", CheckResult((item,)), replace(CONTEXT, sources=sources))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+
+
+def test_quiet_leaves_the_summary_out() -> None:
+    quiet = replace(CONTEXT, summary=False)
+    assert render("full", CheckResult(files=3), quiet) == ""
+    assert "Found" not in render("concise", sample.RESULT, quiet)
+
+
+def test_a_clean_run_says_what_was_proved() -> None:
+    text = render("full", CheckResult(files=2, discharge_counts={"clamp": 3, "eps": 1}), CONTEXT)
+    assert text == "No findings in 2 files; 4 operations proved safe.\n"
