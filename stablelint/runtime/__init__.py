@@ -1,0 +1,1 @@
+"""What runs the user's code: verification and the guard. The only layer that imports torch."""

@@ -1,4 +1,5 @@
-"""`pytest --stablelint-guard`: a test whose training step turns non-finite fails with the expression that did it.
+"""`pytest --stablelint-guard`: a test whose training step turns non-finite fails with the expression that
+did it.
 
 Inert without the option: neither torch nor the guard is imported.
 """

@@ -5,15 +5,44 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
 
 import torch
 
 from stablelint.runtime.guard import hooks
-from stablelint.runtime.guard.event import Event, NonFiniteError
+from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
+from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
 from stablelint.runtime.guard.investigate import investigate
+from stablelint.runtime.guard.proof import prove
 from stablelint.runtime.guard.watch import Alarm, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An event, why it happened, and the fix with its proof where there is one."""
+
+    event: Event
+    cause: Cause
+    advice: Advice | None = None
+    verification: Verification | None = None
+
+    def as_json(self) -> dict[str, Json]:
+        """The report as ``run --output-format json`` prints it."""
+        return {
+            "event": self.event.as_json(),
+            "cause": self.cause.as_json(),
+            "fix": self.advice.fix_json() if self.advice else None,
+            "fix_withheld": self.advice.withheld if self.advice else None,
+            "verification": self.verification.as_json() if self.verification else None,
+        }
+
+
+# Data, a checkpoint or growth brought the value: a rule about the expression would blame the wrong thing.
+_NO_EXPRESSION_AT_FAULT = frozenset(
+    {Origin.BATCH, Origin.PARAMETERS, Origin.EXPLOSION, Origin.OPTIMIZER, Origin.UNKNOWN}
+)
 
 Reaction = Literal["raise", "warn", "skip"] | Callable[[Event], object]
 
@@ -33,8 +62,12 @@ class Guard:
         on_event: Reaction = "raise",
         history: int = 64,
         max_events: int = 16,
+        adviser: Adviser | None = None,
+        on_report: Callable[[Report], object] | None = None,
     ) -> None:
-        self.events: list[Event] = []
+        self.reports: list[Report] = []
+        self._adviser = adviser
+        self._on_report = on_report
         self._max_events = max_events
         self._on_event = on_event
         self._lock = threading.Lock()
@@ -62,18 +95,47 @@ class Guard:
             self._attached = False
             hooks.detach(self.watch)
 
+    @property
+    def events(self) -> list[Event]:
+        """What was found so far, oldest first."""
+        return [report.event for report in self.reports]
+
     def _alarm(self, watch: Watch, alarm: Alarm) -> None:
         with self._lock:
-            if len(self.events) >= self._max_events:
+            if len(self.reports) >= self._max_events:
                 return
-            event = investigate(watch, alarm).event
-            self.events.append(event)
+            report = self._report(watch, alarm)
+            self.reports.append(report)
+        if self._on_report is not None:
+            self._on_report(report)
+        self._react(report.event, alarm)
+
+    def _report(self, watch: Watch, alarm: Alarm) -> Report:
+        finding = investigate(watch, alarm)
+        event = finding.event
+        advice = self._advice(event)
+        if advice is None:
+            return Report(event, explain(event))
+        return Report(event, advice.cause, advice, prove(watch, finding, advice))
+
+    def _advice(self, event: Event) -> Advice | None:
+        if self._adviser is None or event.origin in _NO_EXPRESSION_AT_FAULT:
+            return None
+        try:
+            return self._adviser(event)
+        except Exception as error:  # an event without advice is worth more than none
+            warnings.warn(f"no advice on this event: {type(error).__name__}: {error}", stacklevel=2)
+            return None
+
+    def _react(self, event: Event, alarm: Alarm) -> None:
         if callable(self._on_event):
             self._on_event(event)
         elif self._on_event == "raise":
             raise NonFiniteError(event)
         else:
-            warnings.warn(event.describe(), RuntimeWarning, stacklevel=2)
+            warnings.warn(event.describe(), RuntimeWarning, stacklevel=4)
+            if self._on_event == "skip":
+                self.watch.skip_step()
 
 
 guard = Guard

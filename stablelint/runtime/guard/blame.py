@@ -1,9 +1,10 @@
 """From a non-finite loss or gradient back to the operation that is at fault.
 
-The first non-finite value is not always the fault: an attention mask holds -inf on purpose, and `log(0) * 0` is
-NaN because of the logarithm. So the search walks back from where the damage shows. A NaN leads to the NaN that
-fed it; a NaN made from infinities leads to the operation that computed the infinity, unless the program wrote
-that infinity itself (a mask), in which case the operation that turned it into NaN is at fault.
+The first non-finite value is not always the fault: an attention mask holds -inf on purpose, and `log(0) *
+0` is NaN because of the logarithm. So the search walks back from where the damage shows. A NaN leads to the
+NaN that fed it; a NaN made from infinities leads to the operation that computed the infinity, unless the
+program wrote that infinity itself (a mask), in which case the operation that turned it into NaN is at
+fault.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _feeding(fault: Fault, wants_nan: bool) -> list[tuple[Source, bool]]:
 
 
 def _is_mask(source: Source) -> bool:
-    """Whether an infinity was put there by the program: a literal, or a tensor of -inf handed in from outside."""
+    """Whether the program itself put an infinity there: a literal, or a tensor of -inf from outside."""
     if source.fault is None:
         return source.badness == Badness.NEGATIVE and not (
             source.leaf is not None and source.leaf.requires_grad and source.leaf.is_leaf

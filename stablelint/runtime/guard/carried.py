@@ -96,7 +96,7 @@ class _Order(ast.NodeVisitor):
         super().generic_visit(node)
 
     def _inner(self, node: ast.AST) -> None:
-        # A nested function reads what it encloses when it is called; that it is called at once is the safe guess.
+        # A nested function reads what it encloses when called; that it is called at once is the safe guess.
         own = {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
         for name in ast.walk(node):
             free = isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.id not in own

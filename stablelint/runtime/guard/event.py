@@ -140,8 +140,8 @@ class Growth:
 class Event:
     """The first non-finite value of a run, and where it comes from.
 
-    `exact` tells that the step was replayed and gave the recorded loss bit for bit. `location` is None when no
-    expression could be named; `note` then says why.
+    `exact` tells that the step was replayed and gave the recorded loss bit for bit. `location` is None when
+    no expression could be named; `note` then says why.
     """
 
     kind: Kind

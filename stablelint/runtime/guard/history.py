@@ -7,6 +7,7 @@ import statistics
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
@@ -25,7 +26,7 @@ class _Entry:
 
 
 class History:
-    """Loss and gradient norms of the last `length` steps; a norm vector is kept as the small tensor it came as."""
+    """Loss and gradient norms of the last `length` steps; a vector of norms stays the small tensor it was."""
 
     def __init__(self, length: int = 64) -> None:
         self._entries: deque[_Entry] = deque(maxlen=length)
@@ -78,7 +79,7 @@ def _grows(values: Sequence[float | None]) -> bool:
     if len(known) < _GROWTH_STEPS:
         return False
     recent = known[-_GROWTH_STEPS:]
-    rising = all(later > earlier for earlier, later in zip(recent, recent[1:], strict=False))
+    rising = all(later > earlier for earlier, later in pairwise(recent))
     return rising and recent[-1] > _GROWTH_FACTOR * recent[0]
 
 

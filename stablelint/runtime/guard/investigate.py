@@ -1,17 +1,18 @@
 """From an alarm to an event: replay the step, find the root, name it.
 
 The step is repeated from its source (see `region`), starting with the innermost frame that holds a step and
-going outwards until a replay gives the recorded loss bit for bit. What cannot be repeated is said so, with what
-the parameters, the gradients and the history tell.
+going outwards until a replay gives the recorded loss bit for bit. What cannot be repeated is said so, with
+what the parameters, the gradients and the history tell.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -39,6 +40,13 @@ class Attempt:
     region: Region | None = None
     frame: FrameType | None = None
     until: tuple[CodeType, int] | None = None  # code and row at which the replay has passed the alarm
+    values: tuple[tuple[str, Any], ...] = ()  # what names start from, other than the frame's own values
+    renewals: tuple[ast.stmt, ...] = ()
+
+    @property
+    def globals(self) -> dict[str, Any] | None:
+        """The module's names that the replayed code sees."""
+        return self.frame.f_globals if self.frame is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,8 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
             best, chosen = outcome, attempt
         if outcome.exact and outcome.root is not None:
             break
+    if best is not None:
+        watch.learn(best.tensors)
     if best is None or best.root is None:
         return Finding(_unlocated(watch, alarm, best, damaged), chosen, target)
     return Finding(_located(watch, alarm, best, target), chosen, target)
@@ -115,6 +125,7 @@ def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, b
     """The attempt for a region, and whether every value it starts from is known."""
     state = watch.state
     values: dict[str, Any] = {}
+    renewals: tuple[ast.stmt, ...] = ()
     complete = True
     if region.rebound:
         bound: dict[str, Any] = {}
@@ -122,20 +133,33 @@ def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, b
         if fits and region.target is not None and bind_target(region.target, state.fetched, bound):
             values.update({name: bound[name] for name in region.rebound if name in bound})
         complete = region.rebound <= set(values)
-    body = replacement_tree(region)
     boundary = _start_of(watch, frame, region)
     carried = boundary.carried.get((region.code, region.row)) if boundary is not None else None
     if carried is not None:
         values.update(carried.values)
-        body = [*_renewals(carried.region), *body]
-    run = bind(region, body, frame, values)
+        renewals = tuple(_renewals(carried.region))
+    run = bind(region, [*renewals, *replacement_tree(region)], frame, values)
     random_state = boundary.random if boundary is not None else None
     until = run.code, place_of(frame.f_code, frame.f_lasti)[0]
-    return Attempt(run, random_state, region, frame, until), complete
+    return Attempt(run, random_state, region, frame, until, tuple(values.items()), renewals), complete
+
+
+def attempt_with(watch: Watch, attempt: Attempt, filename: str, fixed: ast.Module) -> Attempt:
+    """The same attempt with the text of `filename` replaced; as it is where the region is of another."""
+    region, frame = attempt.region, attempt.frame
+    if region is None or frame is None or region.code.co_filename != filename:
+        return attempt
+    body = replacement_tree(region, fixed)
+    run = bind(region, [*copy.deepcopy(list(attempt.renewals)), *body], frame, dict(attempt.values))
+    row = attempt.until[1] if attempt.until is not None else 0
+    # Statements that a fix inserts stand before the alarm: count from the end.
+    later = sum(1 for statement in region.body if statement.lineno > row)
+    alarm = body[-1 - later] if later < len(body) else body[-1]
+    return replace(attempt, run=run, until=(run.code, alarm.lineno))
 
 
 def _start_of(watch: Watch, frame: FrameType, region: Region) -> Boundary | None:
-    """Where the pass under way began: the last boundary that is not behind the present place in the same pass."""
+    """Where the pass under way began: the last boundary not behind the present place in the same pass."""
     here = place_of(frame.f_code, frame.f_lasti)
     for boundary in reversed(watch.state.boundaries):
         place = boundary.places.get(region.code)
@@ -173,7 +197,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
     root = outcome.root
     assert root is not None
     fault = root.fault
-    known = {**target.parameters, **outcome.tensors}
+    known = {**outcome.tensors, **target.parameters}
     exploding = watch.history.is_exploding()
     mechanism = naming.mechanism_of(root, exploding)
     origin = naming.origin_of(root, known, outcome.outermost)

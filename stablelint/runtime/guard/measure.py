@@ -24,8 +24,8 @@ FINE = Badness(0)
 def badness_of(tensor: torch.Tensor) -> Badness:
     """The non-finite values in `tensor`; integers, empty and meta tensors have none.
 
-    A sum is non-finite whenever a term is, so a finite sum clears the tensor; the converse fails when a sum of
-    finite terms overflows, hence the second look.
+    A sum is non-finite whenever a term is, so a finite sum clears the tensor; the converse fails when a sum
+    of finite terms overflows, hence the second look.
     """
     if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.numel() == 0 or tensor.is_meta:
         return FINE

@@ -2,8 +2,8 @@
 
 A training loop offers no function that repeats a step. Its source does: the innermost loop body around the
 instruction that calls the optimizer (or, without a loop, the function's body) is compiled again, at its own
-rows and columns, as a function of the frame's names. It then runs with the frame's values, writes only its own
-names, and reports the very positions the reader sees.
+rows and columns, as a function of the frame's names. It then runs with the frame's values, writes only its
+own names, and reports the very positions the reader sees.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ def region_at(code: CodeType, offset: int) -> Region | None:
 
 
 def replacement_tree(region: Region, source: ast.Module | None = None) -> list[ast.stmt]:
-    """A private copy of the region's statements, or of the same stretch in another parse of the file."""
+    """A private copy of the region's statements, or of the same stretch in a rewritten parse of the file."""
     body: list[ast.stmt] = list(region.body)
-    if source is not None:
-        found = _owner_of(source, region.code)
-        if found is not None:
-            loop = _same_loop(found[0], region.loop)
-            body = loop.body if loop is not None else list(getattr(found[0], "body", []))
+    original = parse_file(region.code.co_filename)
+    if source is not None and original is not None:
+        owner = _counterpart(original, source, region.owner)
+        node = owner if region.loop is None else _counterpart(region.owner, owner, region.loop)
+        body = list(getattr(node, "body", body))
     return copy.deepcopy(body)
 
 
@@ -228,12 +228,12 @@ def _covers(node: ast.stmt, row: int, column: int) -> bool:
     return (node.lineno, node.col_offset) <= (row, column) < end
 
 
-def _same_loop(owner: ast.AST, loop: ast.For | ast.While | None) -> ast.For | ast.While | None:
-    if loop is None:
-        return None
-    loops = [node for node in ast.walk(owner) if isinstance(node, _LOOPS)]
-    same = [node for node in loops if node.lineno == loop.lineno]
-    return same[0] if same else None
+def _counterpart(tree: ast.AST, other: ast.AST, node: ast.AST) -> ast.AST:
+    """The node of a rewritten tree that stands where `node` stands: the same in order among its kind."""
+    alike = [one for one in ast.walk(tree) if type(one) is type(node)]
+    others = [one for one in ast.walk(other) if type(one) is type(node)]
+    place = next(index for index, one in enumerate(alike) if one is node)
+    return others[place] if len(others) == len(alike) else node
 
 
 def _arguments(owner: ast.AST) -> frozenset[str]:

@@ -25,7 +25,7 @@ Parameters = Mapping[str, torch.Tensor]
 
 
 class ReplayDone(BaseException):
-    """Ends a replay at the point where the step went wrong; not an error, so no `except Exception` keeps it."""
+    """Ends a replay where the step went wrong; not an error, so no `except Exception` keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Target:
     buffers: tuple[torch.Tensor, ...]
     known: frozenset[torch.optim.Optimizer] = frozenset()
     stop_after_backward: bool = False
+    proving: bool = False  # the step was fixed: go on to the gradients
 
 
 @dataclass(slots=True)
@@ -93,14 +94,16 @@ class Replay:
 
     def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """The optimizer is about to step: the gradients are what they were at the alarm."""
+        if self.target.proving and self.target.optimizer is None and not self._passed():
+            return
         if not self.target.backward_only:
             if self._passed():
                 self._arrive([])
             return
-        if self.target.optimizer is not None and optimizer is not self.target.optimizer:
-            if optimizer is None or optimizer in self.target.known:
-                return
-            # The replayed code made its own optimizer, and with it parameters of its own.
+        # An optimizer not known before was made by the replayed code, and its parameters with it.
+        known = optimizer is None or optimizer in self.target.known
+        if known and self.target.optimizer is not None and optimizer is not self.target.optimizer:
+            return
         faults = []
         for name, parameter in self.all_parameters(optimizer).items():
             gradient = parameter.grad
@@ -113,13 +116,13 @@ class Replay:
 
     def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:
         """Parameters and buffers by name: those watched, and those of the modules that the replay met."""
-        named = dict(self.target.parameters)
+        named = dict(self.outcome.tensors)
         seen = {id(tensor) for tensor in named.values()}
         groups = optimizer.param_groups if optimizer is not None else []
         loose = {
             f"parameter {index}": one for index, one in enumerate(p for g in groups for p in g["params"])
         }
-        for name, tensor in [*self.outcome.tensors.items(), *loose.items()]:
+        for name, tensor in [*self.target.parameters.items(), *loose.items()]:
             if id(tensor) not in seen:
                 seen.add(id(tensor))
                 named[name] = tensor

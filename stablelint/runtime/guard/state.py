@@ -99,7 +99,7 @@ class BufferRecorder:
 
 @contextmanager
 def set_aside(parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Take gradients away for the time of a replay; afterwards gradients, buffers and generators are as before."""
+    """Take gradients away during a replay; afterwards gradients, buffers and generators are as before."""
     parameters = list(parameters)
     gradients = [parameter.grad for parameter in parameters]
     before = BufferRecorder()

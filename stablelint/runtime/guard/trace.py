@@ -1,8 +1,9 @@
 """The operation-level mode of a replay: every operation whose result is not finite, and what fed it.
 
-Below autograd one mode sees forward and backward operations alike, also those inside composite functions and
-custom autograd functions. Finite results cost one `sum` and leave no record. An operation of the backward pass
-belongs to the autograd node that runs it, and a node to the forward operation that bears its sequence number.
+Below autograd one mode sees forward and backward operations alike, also those inside composite functions
+and custom autograd functions. Finite results cost one `sum` and leave no record. An operation of the
+backward pass belongs to the autograd node that runs it, and a node to the forward operation that bears its
+sequence number.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ class ModuleStack:
 class Trace(TorchDispatchMode):
     """Records faults while a step is replayed.
 
-    `backward_code` are the code objects that enter the autograd engine: user frames inside them run as part of
-    the backward pass.
+    `backward_code` are the code objects that enter the autograd engine: user frames inside them run as part
+    of the backward pass.
     """
 
     def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType]) -> None:
@@ -248,7 +249,7 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
 
 
 def canonical(operation: str) -> str:
-    """A readable name for an ATen operation: `_log_softmax` is log_softmax, `linalg_vector_norm` vector_norm."""
+    """A readable name for an ATen operation: `_log_softmax` is log_softmax, `linalg_det` det."""
     name = operation.strip("_")
     for prefix in ("native_", "linalg_", "special_", "cudnn_", "mkldnn_"):
         name = name.removeprefix(prefix)

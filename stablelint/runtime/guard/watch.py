@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -80,6 +80,7 @@ class StepState:
     clip_norm: torch.Tensor | None = None
     clip_count: int = 0
     step_site: Site | None = None
+    dropped: bool = False  # the step went wrong and is passed over
 
 
 class Watch:
@@ -164,6 +165,9 @@ class Watch:
             return None
         self.optimizers.add(optimizer)
         state = self.state
+        if state.dropped:
+            self._drop()
+            return None
         closure = kwargs.get("closure") or (args[0] if args and callable(args[0]) else None)
         if closure is not None:
             watched = self._watched_closure(closure, optimizer)
@@ -208,6 +212,16 @@ class Watch:
         if self.replaying is None:
             self.state.clip_norm, self.state.clip_count = total_norm, count
 
+    def skip_step(self) -> None:
+        """Drop the gradients of the step under way: an optimizer passes over parameters without one."""
+        self.state.dropped = True
+        self._drop()
+
+    def _drop(self) -> None:
+        for optimizer in list(self.optimizers):
+            for parameter in self._of(optimizer):
+                parameter.grad = None
+
     def parameters(self) -> dict[str, torch.Tensor]:
         """Every watched parameter by name (the model's names, or the place in the optimizer)."""
         named: dict[str, torch.Tensor] = {}
@@ -221,10 +235,10 @@ class Watch:
                     named[self._names.get(id(parameter), f"parameter {index}")] = parameter
         return named
 
-    def learn(self, modules: Iterable[torch.nn.Module]) -> None:
-        """Take names and buffers from modules that were found while the program ran."""
-        for module in modules:
-            self._learn_names(module)
+    def learn(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Take names of parameters from modules that were found while the program ran."""
+        for name, tensor in tensors.items():
+            self._names.setdefault(id(tensor), name)
 
     def parameter_names(self, optimizer: torch.optim.Optimizer | None) -> list[str]:
         """Names in the order of the norms by layer."""
@@ -233,16 +247,13 @@ class Watch:
         tensors = [tensor for tensor in self._of(optimizer) if tensor.grad is not None]
         return [self._names.get(id(tensor), f"parameter {index}") for index, tensor in enumerate(tensors)]
 
-    def watch_call(self, frame: FrameType, losses: tuple[torch.Tensor, ...]) -> None:
-        """Check a loss that reached the watch by hand instead of through `backward`."""
-        self._check_loss(self.state, losses[0], sum_of(losses), frame)
-
     def _begin(self) -> None:
         state = self.state
         accumulates = state.accumulates and state.backward_calls > 1
         state.backward_calls = 0
         state.accumulates = accumulates
         state.scaled = False
+        state.dropped = False
         state.clip_norm = None
         state.loss_object = None
         state.loss = None
@@ -250,13 +261,11 @@ class Watch:
         if self._model is not None:
             self.buffers.take(self._model.buffers())
 
-    def _check_loss(
-        self, state: StepState, loss: torch.Tensor, value: float, frame: FrameType | None = None
-    ) -> None:
+    def _check_loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
         state.loss = value
         if is_finite(value):
             return
-        found = frame or _user_frame()
+        found = _user_frame()
         if found is not None:
             state.loss_object = loss
             self.history.add(self.step, value, None, None)
@@ -324,11 +333,6 @@ class Watch:
     def _learn_names(self, module: torch.nn.Module) -> None:
         for name, parameter in module.named_parameters():
             self._names.setdefault(id(parameter), name)
-
-
-def names_of(module: torch.nn.Module) -> Mapping[int, str]:
-    """Qualified names of all parameters by identity."""
-    return {id(parameter): name for name, parameter in module.named_parameters()}
 
 
 def _user_frame() -> FrameType | None:

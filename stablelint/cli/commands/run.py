@@ -1,0 +1,126 @@
+"""`stablelint run`: a command under the guard, and the expression behind its first NaN or Inf."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.cli.main import FAILED, FINDINGS
+from stablelint.cli.options import print_problems
+from stablelint.config import ConfigError, load
+from stablelint.diagnostic import Problem
+
+if TYPE_CHECKING:
+    from stablelint.runtime.launch import Ending
+
+NAME = "run"
+HELP = "run a training command and name the expression behind its first NaN or Inf"
+TAKES_COMMAND = True
+
+_ADVISER = "stablelint.workspace.advice:RuleAdviser"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options; what stands behind `--` is the command to run."""
+    parser.usage = "stablelint run [OPTIONS] -- COMMAND ..."
+    parser.add_argument(
+        "--keep-going", action="store_true", help="report and let the command go on, instead of stopping it"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
+    output.add_argument("--output-file", metavar="FILE", help="write the report here, not to standard error")
+    output.add_argument("--html", metavar="FILE", help="write a page with plots")
+    output.add_argument(
+        "--log", metavar="FILE", help="append the events to this file, one JSON object a line"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="read the settings from here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command. Returns its exit code; 1 where that is 0 but an event was seen, 2 if not started."""
+    from stablelint.runtime.launch import CommandNotFoundError, run_guarded
+
+    if not options.command:
+        return _failed("no command to run", "stablelint run -- python train.py")
+    try:
+        settings = load(Path.cwd(), options.config)
+    except ConfigError as error:
+        print_problems(error.problems)
+        return FAILED
+    try:
+        ending = run_guarded(
+            options.command,
+            _ADVISER,
+            keep_going=options.keep_going,
+            rules=[str(folder) for folder in settings.rules],
+        )
+    except CommandNotFoundError as error:
+        return _failed(str(error))
+    problems = _written(options, ending)
+    if not ending.reports:
+        _say_what_was_seen(ending)
+    print_problems(problems)
+    if problems:
+        return FAILED
+    return ending.code or (FINDINGS if ending.reports else 0)
+
+
+def _failed(message: str, hint: str | None = None) -> int:
+    print_problems([Problem(message, hint=hint)])
+    return FAILED
+
+
+def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
+    """Report, page and log; one that cannot be written is a problem, and the others are."""
+    problems: list[Problem] = []
+    text = _text(options, ending)
+    if options.output_file:
+        _write(options.output_file, text, "w", problems)
+    elif text:
+        stream = sys.stderr if options.output_format == "full" else sys.stdout
+        stream.write(text)
+        stream.flush()
+    if options.log and ending.reports:
+        lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
+        _write(options.log, lines, "a", problems)
+    if options.html:
+        from stablelint.report.run_html import render
+
+        _write(options.html, render(ending.reports), "w", problems)
+    return problems
+
+
+def _write(path: str, text: str, mode: str, problems: list[Problem]) -> None:
+    try:
+        with open(path, mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        problems.append(Problem(f"cannot write {path}: {error.strerror}"))
+
+
+def _text(options: argparse.Namespace, ending: Ending) -> str:
+    if options.output_format == "json":
+        if not ending.reports:
+            return json.dumps({"event": None, "cause": None, "fix": None, "verification": None}) + "\n"
+        first, *later = ending.reports
+        return json.dumps({**first, "later": later} if later else first, indent=2) + "\n"
+    from stablelint.report.context import Context
+    from stablelint.report.run_text import render
+    from stablelint.report.style import Style, wants_colour, width_of
+
+    context = Context(os.getcwd(), Style(wants_colour(sys.stderr)), width_of(sys.stderr))
+    return render(ending.reports, context)
+
+
+def _say_what_was_seen(ending: Ending) -> None:
+    if not ending.saw_torch:
+        text = "the command did not import torch, so there was nothing to watch"
+    elif ending.steps == 0:
+        text = "no optimizer step was seen"
+    else:
+        text = f"{ending.steps} steps, no NaN and no Inf in losses or gradients"
+    print(f"stablelint: {text}", file=sys.stderr)

@@ -1,0 +1,179 @@
+"""A guarded run for people: the expression, why, its operands, the steps before, the fix and its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stablelint.diagnostic import Position, Span
+from stablelint.report.cells import plain, wrap
+from stablelint.report.context import Context
+from stablelint.report.frame import Mark, frame
+
+_STEPS_SHOWN = 8
+_LAYERS_SHOWN = 6
+_TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
+    """Every report, blocks apart."""
+    return "\n\n".join("\n".join(_report(report, context)) for report in reports) + "\n" if reports else ""
+
+
+def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+    event, cause = report["event"], report["cause"]
+    style = context.style
+    code = cause.get("code")
+    head = f"{_TITLES.get(event['kind'], event['kind'])}" + (f"[{code}]" if code else "")
+    first, *rest = wrap(plain(cause["summary"]), max(context.width - len(head) - 2, 30))
+    yield f"{style.error(head)}: {style.bold(first)}"
+    yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
+    yield from _place(event, context)
+    yield from _notes(report, context)
+    yield from _operands(event["operands"], context)
+    yield from _history(event["history"], context)
+    if event["growth"]:
+        yield from _growth(event["growth"], context)
+    yield from _fix(report, context)
+
+
+def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
+    style = context.style
+    if event["filename"] is None:
+        return
+    row, column = event["location"]["row"], event["location"]["column"]
+    lines = context.sources.lines(event["filename"])
+    indent = " " * len(str(min(row + 1, len(lines) or 1)))
+    place = f"{context.path(event['filename'])}:{row}" + (f":{column}" if column else "")
+    yield f"{indent}{style.gutter('-->')} {place}"
+    end = event["end_location"]
+    if column and end and lines:
+        span = Span(Position(row, column), Position(end["row"], end["column"]))
+        yield from frame(lines, [Mark(span, _label(event), "^", style.error)], style, context.width)
+
+
+def _label(event: Mapping[str, Any]) -> str:
+    if event["kind"] == "gradient-explosion":
+        return "overflows here"
+    value = _TITLES.get(event["kind"], "")
+    return f"{value} in its gradient" if event["phase"] == "backward" else f"{value} here"
+
+
+def _notes(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+    event, cause = report["event"], report["cause"]
+    where = f"{event['phase']} pass of step {event['step']}, {event['origin']}"
+    if event["module"]:
+        where += f", module {event['module']}"
+    if event["rank"] is not None:
+        where += f", rank {event['rank']}"
+    yield from _note("where", where, context)
+    if event["parameter"]:
+        yield from _note("reaches", event["parameter"], context)
+    for step in cause["derivation"]:
+        yield from _note("because", plain(step), context)
+    replayed = "the step replayed gave the same loss, bit for bit" if event["exact"] else event["note"]
+    if replayed:
+        yield from _note("replay", replayed, context)
+    if event["exact"] and event["note"]:
+        yield from _note("note", event["note"], context)
+    if cause.get("code"):
+        yield from _note("page", f"stablelint rule {cause['code']}", context)
+
+
+def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+    if not operands:
+        return
+    rows = [("operand", "shape", "dtype", "min", "max", "zeros", "nan", "inf")]
+    for operand in operands:
+        shape = "×".join(str(size) for size in operand["shape"]) or "scalar"
+        low, high = (_short(operand[key]) for key in ("min", "max"))
+        counts = [str(operand[key]) for key in ("zero", "nan", "inf")]
+        rows.append((operand["name"], shape, operand["dtype"], low, high, *counts))
+    yield ""
+    yield from _table(rows, context)
+
+
+def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+    if len(history) < 2:
+        return
+    rows = [("step", "loss", "gradient norm")]
+    for record in history[-_STEPS_SHOWN:]:
+        rows.append((str(record["step"]), _short(record["loss"]), _short(record["gradient_norm"])))
+    yield ""
+    yield from _table(rows, context)
+
+
+def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
+    yield ""
+    rows = [("gradient norm by layer", "first", "last", "")]
+    for layer in growth["layers"][:_LAYERS_SHOWN]:
+        numbers = [value for value in layer["norms"] if isinstance(value, float | int)]
+        if numbers:
+            rows.append((layer["name"], _short(numbers[0]), _short(numbers[-1]), _spark(numbers)))
+    yield from _table(rows, context)
+    rates = ", ".join(_short(rate) for rate in growth["learning_rates"])
+    yield from _note("learning rate", rates or "unknown", context)
+    typical, last = growth["typical_norm"], growth["last_norm"]
+    if isinstance(typical, float) and isinstance(last, float) and last > 0:
+        scale = min(1.0, typical / last)
+        text = f"clipping at the usual norm, {typical:.3g}, would have scaled the last step by {scale:.3g}"
+        yield from _note("clipping", text, context)
+
+
+def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+    fix, style = report["fix"], context.style
+    if fix is None:
+        if report.get("fix_withheld"):
+            yield from _note("no fix", plain(report["fix_withheld"]), context)
+        return
+    yield ""
+    yield from _note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
+    for line in fix["diff"].splitlines()[2:]:
+        paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
+        yield f"    {paint(_printable(line))}"
+    proof = report["verification"]
+    if proof is not None:
+        verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
+        yield from _note("replayed with the fix", f"{verdict}: {proof['note']}", context)
+
+
+def _note(title: str, text: str, context: Context) -> Iterator[str]:
+    style = context.style
+    lead = f"  = {title}: "
+    first, *rest = wrap(text, max(context.width - len(lead), 30)) or [""]
+    yield f"  {style.gutter('=')} {style.bold(title)}: {first}"
+    yield from (" " * len(lead) + line for line in rest)
+
+
+def _table(rows: Sequence[Sequence[str]], context: Context) -> Iterator[str]:
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [
+            cell.ljust(width) if index == 0 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "    " + "  ".join(cells).rstrip()
+        yield context.style.dim(line) if number == 0 else line
+
+
+def _spark(values: Sequence[float]) -> str:
+    """The course of positive numbers on a logarithmic scale, at most 16 cells."""
+    from math import isfinite, log10
+
+    known = [log10(value) for value in values if isfinite(value) and value > 0][-16:]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    reach = (high - low) or 1.0
+    return "".join(_BLOCKS[int((value - low) / reach * (len(_BLOCKS) - 1))] for value in known)
+
+
+def _printable(line: str) -> str:
+    return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float | int) else str(value)

@@ -1,0 +1,78 @@
+"""The guard inside a process of a guarded command: reports go to the plan's folder, one file each."""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import cast
+
+from stablelint.runtime.guard.api import Guard, Report
+from stablelint.runtime.guard.cause import Adviser
+from stablelint.runtime.guard.event import NonFiniteError
+from stablelint.runtime.guard_start import Plan
+
+
+def start(plan: Plan) -> Guard:
+    """Guard this process from now to its end."""
+    guard = Guard(
+        history=plan.history,
+        adviser=_adviser(plan),
+        on_event="raise" if not plan.keep_going else _pass,
+        on_report=lambda report: _write(plan, report),
+    )
+    guard.start()
+    atexit.register(_summarise, plan, guard)
+    _shorten_traceback()
+    return guard
+
+
+def _pass(_: object) -> None:
+    """The report has been written; the command goes on."""
+
+
+def _adviser(plan: Plan) -> Adviser | None:
+    if plan.adviser is None:
+        return None
+    module, _, name = plan.adviser.partition(":")
+    try:
+        make = getattr(importlib.import_module(module), name)
+    except (
+        ImportError
+    ):  # the command runs in an environment that has torch but not all of this package's needs
+        return None
+    return cast(Adviser, make(rules=tuple(Path(folder) for folder in plan.rules)))
+
+
+def _write(plan: Plan, report: Report) -> None:
+    payload = json.dumps({"process": os.getpid(), **report.as_json()})
+    _store(Path(plan.folder) / f"event-{os.getpid()}-{report.event.step}.json", payload)
+
+
+def _summarise(plan: Plan, guard: Guard) -> None:
+    payload = json.dumps({"process": os.getpid(), "steps": guard.watch.step, "events": len(guard.events)})
+    _store(Path(plan.folder) / f"process-{os.getpid()}.json", payload)
+
+
+def _store(path: Path, payload: str) -> None:
+    try:
+        part = path.with_suffix(".part")
+        part.write_text(payload, encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
+
+
+def _shorten_traceback() -> None:
+    """An event that ends the command is shown by the report, not as a traceback."""
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not isinstance(error, NonFiniteError):
+            previous(kind, error, trace)
+
+    sys.excepthook = hook

@@ -1,0 +1,90 @@
+"""Arms the guard in a process that `stablelint run` started; loads nothing but the standard library.
+
+The guard itself needs torch, and is loaded when the command has imported torch, so that a command without it
+starts as it always does.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+
+VARIABLE = "STABLELINT_GUARD"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the guarded processes are told.
+
+    `adviser` names a callable ("module:name") that looks up the rules; `folder` takes the reports.
+    """
+
+    folder: str
+    adviser: str | None = None
+    keep_going: bool = False
+    history: int = 64
+    rules: tuple[str, ...] = ()
+
+    def write(self, path: Path) -> None:
+        """Store the plan for the processes of the command."""
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+
+def current_plan() -> Plan | None:
+    """The plan named in the environment, or None where there is none to be read."""
+    path = os.environ.get(VARIABLE)
+    if not path:
+        return None
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        return Plan(**{**data, "rules": tuple(data.get("rules", ()))})
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def arm() -> None:
+    """Start the guard as soon as torch has been imported; nothing without a plan."""
+    plan = current_plan()
+    if plan is not None and "torch" not in sys.modules:
+        sys.meta_path.insert(0, _AfterTorch(plan))
+
+
+class _AfterTorch(importlib.abc.MetaPathFinder):
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Torch's own spec, with the guard started after its execution; None for any other module."""
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is None or spec.loader is None:
+            return spec
+        loader, plan = spec.loader, self._plan
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            _start(plan)
+
+        setattr(loader, "exec_module", exec_module)  # noqa: B010
+        return spec
+
+
+def _start(plan: Plan) -> None:
+    try:
+        from stablelint.runtime.guard.child import start
+
+        start(plan)
+    except Exception as error:  # the command must run, guarded or not
+        sys.stderr.write(f"stablelint: this process is not guarded: {type(error).__name__}: {error}\n")

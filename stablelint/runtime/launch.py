@@ -1,0 +1,119 @@
+"""`stablelint run`'s child: the user's command, unchanged, with the guard armed in each of its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from stablelint.runtime.guard_start import VARIABLE, Plan
+
+_STARTUP = Path(__file__).parent / "guard" / "startup"
+_NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+
+
+class CommandNotFoundError(Exception):
+    """The command does not exist or cannot be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the command ended: its exit code (128 + signal where a signal ended it), and what its processes told."""
+
+    code: int
+    reports: tuple[dict[str, Any], ...]
+    processes: tuple[dict[str, Any], ...]
+
+    @property
+    def saw_torch(self) -> bool:
+        """Whether any process of the command imported torch."""
+        return bool(self.processes or self.reports)
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps seen in all processes."""
+        return sum(int(process.get("steps", 0)) for process in self.processes)
+
+
+def run_guarded(
+    command: Sequence[str], adviser: str | None, *, keep_going: bool, rules: Sequence[str] = ()
+) -> Ending:
+    """Run `command` under the guard and wait for it. Raises CommandNotFoundError.
+
+    Standard input, output and error, the arguments and the working folder are the command's own; signals
+    sent to this process reach it.
+    """
+    line = command_line(command)
+    with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
+        plan_file = Path(folder) / "plan.json"
+        Plan(folder, adviser, keep_going, rules=tuple(rules)).write(plan_file)
+        try:
+            process = subprocess.Popen(line, env=environment(plan_file))
+        except OSError as error:
+            raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
+        with _forwarding(process):
+            status = process.wait()
+        reports, processes = _collect(Path(folder), "event-*.json"), _collect(Path(folder), "process-*.json")
+    reports = tuple(sorted(reports, key=lambda report: report["event"]["step"]))
+    return Ending(status if status >= 0 else 128 - status, reports, processes)
+
+
+def command_line(command: Sequence[str]) -> list[str]:
+    """The words to execute; a script, `-m` and `-c` go to this interpreter. Raises CommandNotFoundError."""
+    first = command[0]
+    if first in ("-m", "-c") or (first.endswith(".py") and Path(first).is_file()):
+        return [sys.executable, *command]
+    if shutil.which(first) is not None:
+        return list(command)
+    if first in ("python", "python3"):
+        return [sys.executable, *command[1:]]
+    beside = Path(sys.executable).parent / first
+    if beside.is_file():
+        return [str(beside), *command[1:]]
+    raise CommandNotFoundError(f"no such command: {first}")
+
+
+def environment(plan_file: Path) -> dict[str, str]:
+    """The environment in which every Python process of the command finds the plan."""
+    found = dict(os.environ)
+    found[VARIABLE] = str(plan_file)
+    path = found.get("PYTHONPATH")
+    found["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *([path] if path else [])])
+    return found
+
+
+@contextmanager
+def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Ctrl-C reaches the command from the terminal; what is sent to this process alone is handed on."""
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    held = {number: signal.signal(number, hand_on) for number in _FORWARDED}
+    held[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+
+
+def _collect(folder: Path, pattern: str) -> tuple[dict[str, Any], ...]:
+    found = []
+    for path in sorted(folder.glob(pattern)):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+    return tuple(found)

@@ -1,0 +1,84 @@
+"""What the rules say of one expression that went wrong at run time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import load_catalog
+from stablelint.catalog.catalog import Catalog
+from stablelint.codemod.diff import unified_diff
+from stablelint.codemod.edits import apply_edits
+from stablelint.codemod.propose import propose
+from stablelint.diagnostic import Diagnostic, Span, Status
+from stablelint.runtime.guard.cause import Advice, Cause
+from stablelint.runtime.guard.event import Event, Location
+
+
+@dataclass
+class RuleAdviser:
+    """Finds the rule whose finding stands at an event's expression, and the fix it proposes."""
+
+    rules: tuple[Path, ...] = field(default=())
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The rule pages, read at the first event."""
+        return load_catalog(extra_folders=self.rules)
+
+    def __call__(self, event: Event) -> Advice | None:
+        """Advice on an event, or None where no rule speaks of its expression."""
+        location = event.location
+        if location is None or location.span is None:
+            return None
+        try:
+            source = Path(location.filename).read_bytes()
+        except OSError:
+            return None
+        options = AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(location.filename))))
+        report = check_source(source, location.filename, self.catalog, options)
+        found = closest(report.diagnostics, location.span)
+        if found is None:
+            return None
+        return _advice(source, propose(source, found), location)
+
+
+def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | None:
+    """The finding about the expression: the same span, else the smallest around it, else one within."""
+    around = [item for item in diagnostics if item.span.contains(span)]
+    within = [item for item in diagnostics if span.contains(item.span)]
+    same = [item for item in around if item.span == span]
+    around = [item for item in around if item.span.end.row - item.span.start.row <= 6]
+    for group in (same, around, within):
+        if group:
+            return min(group, key=lambda item: (_length(item.span), item.status is not Status.VIOLATED))
+    return None
+
+
+def _advice(source: bytes, diagnostic: Diagnostic, location: Location) -> Advice:
+    cause = Cause(
+        summary=diagnostic.message,
+        code=diagnostic.code,
+        name=diagnostic.name,
+        url=diagnostic.url,
+        derivation=tuple(step.text for step in diagnostic.derivation),
+    )
+    fix = diagnostic.fix
+    if fix is None or not fix.edits:
+        return Advice(cause, location.filename, fix, diagnostic.fix_withheld)
+    fixed = apply_edits(source, fix.edits)
+    return Advice(
+        cause,
+        location.filename,
+        fix,
+        None,
+        fixed.decode("utf-8", errors="replace"),
+        unified_diff(source, fixed, location.filename),
+    )
+
+
+def _length(span: Span) -> tuple[int, int]:
+    return (span.end.row - span.start.row, span.end.column - span.start.column)
