@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import BAD, Run
+
+UNSAFE = "import torch\n\n\ndef f(x):\n    return torch.log(torch.relu(x))\n"
+
+
+def test_the_diff_is_shown_with_its_reason_and_nothing_written(run: Run, project: Path) -> None:
+    outcome = run("fix")
+    assert outcome.code == 1
+    assert "SL202 log-of-softmax" in outcome.out
+    assert "safe fix" in outcome.out
+    assert "-    return torch.log(p)\n+    return torch.log_softmax(logits, dim=-1)" in outcome.out
+    assert "Would fix 1 finding in 1 file (1 SL202). `--apply` writes them." in outcome.out
+    assert (project / "bad.py").read_text() == BAD
+
+
+def test_apply_writes_and_a_second_run_changes_nothing(run: Run, project: Path) -> None:
+    outcome = run("fix", "--apply")
+    assert outcome.code == 0
+    assert "Fixed 1 finding" in outcome.out
+    assert "torch.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
+    outcome = run("fix", "--apply")
+    assert outcome.code == 0
+    assert outcome.out == "Nothing to fix.\n"
+
+
+def test_the_plain_diff_can_be_applied_by_other_tools(run: Run, project: Path) -> None:
+    outcome = run("fix", "--diff")
+    assert outcome.code == 1
+    assert outcome.out.startswith("--- a/bad.py\n+++ b/bad.py\n")
+    assert "Would fix" in outcome.err
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "apply"], input=outcome.out, text=True, check=True)
+    assert "torch.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
+
+
+def test_unsafe_fixes_are_opted_into(run: Run, project: Path) -> None:
+    (project / "bad.py").write_text(UNSAFE)
+    outcome = run("fix")
+    assert outcome.code == 0
+    assert "Nothing to fix." in outcome.out
+    assert "1 more finding fixable with `--unsafe-fixes`" in outcome.out
+    outcome = run("fix", "--unsafe-fixes")
+    assert outcome.code == 1
+    assert "unsafe fix" in outcome.out
+    (project / "pyproject.toml").write_text("[tool.stablelint]\nunsafe-fixes = true\n")
+    assert run("fix").code == 1
+
+
+def test_apply_exits_with_1_while_findings_are_left(run: Run, project: Path) -> None:
+    (project / "bad.py").write_text(UNSAFE)
+    assert run("fix", "--apply").code == 1
+    assert run("fix", "--apply", "--exit-zero").code == 0
+    assert (project / "bad.py").read_text() == UNSAFE
+
+
+def test_select_limits_what_is_fixed(run: Run, project: Path) -> None:
+    assert run("fix", "--select", "SL1", "--apply").code == 0
+    assert (project / "bad.py").read_text() == BAD
+
+
+def test_without_evidence_verified_fixes_nothing(run: Run, project: Path) -> None:
+    outcome = run("fix", "--verified", "--apply")
+    assert "Nothing to fix." in outcome.out
+    assert (project / "bad.py").read_text() == BAD
+
+
+def test_idle_comments_are_removed(run: Run, project: Path) -> None:
+    (project / "bad.py").write_text("x = 1  # stablelint: ignore[SL101] once needed\n")
+    assert run("fix", "--apply").code == 0
+    assert (project / "bad.py").read_text() == "x = 1\n"
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stablelint.codemod import apply
+
+    original = apply.write
+
+    def write(path: Path, before: bytes, after: bytes) -> None:
+        path.write_bytes(before + b"# by another hand\n")
+        original(path, before, after)
+
+    monkeypatch.setattr(apply, "write", write)
+    outcome = run("fix", "--apply")
+    assert outcome.code == 2
+    assert "changed since it was checked" in outcome.err
+    assert (project / "bad.py").read_text() == BAD + "# by another hand\n"
+
+
+def test_a_read_only_file_is_left_alone(run: Run, project: Path) -> None:
+    (project / "bad.py").chmod(0o444)
+    outcome = run("fix", "--apply")
+    assert outcome.code == 2
+    assert "read-only" in outcome.err
+    assert (project / "bad.py").read_text() == BAD
+
+
+def test_files_with_problems_do_not_stop_the_others(run: Run, project: Path) -> None:
+    (project / "broken.py").write_text("import torch\ndef (\n")
+    outcome = run("fix", "--apply")
+    assert outcome.code == 2
+    assert "broken.py:2:" in outcome.err
+    assert "torch.log_softmax" in (project / "bad.py").read_text()

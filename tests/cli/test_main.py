@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import BAD, Run
+from stablelint import __version__
+from stablelint.cli import main as main_module
+from stablelint.cli.main import command, command_names
+
+
+def test_commands_are_found_by_walking() -> None:
+    assert {"check", "fix", "rule", "rules"} <= set(command_names())
+    for name in command_names():
+        assert name == command(name).NAME
+        assert command(name).HELP
+
+
+def test_help_names_every_command(run: Run) -> None:
+    for arguments in ((), ("--help",)):
+        outcome = run(*arguments)
+        assert outcome.code == 0
+        assert all(f"    {name} " in outcome.out for name in command_names())
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"stablelint {__version__}\n"
+
+
+def test_an_unknown_command_or_option_exits_with_2(run: Run) -> None:
+    outcome = run("chekc")
+    assert outcome.code == 2
+    assert "chekc" in outcome.err
+    assert run("check", "--no-such-option").code == 2
+    assert run("check", "--jobs", "0").code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_scripts(run: Run, shell: str) -> None:
+    outcome = run("--print-completion", shell)
+    assert outcome.code == 0
+    assert "per-file-ignores" in outcome.out
+
+
+def test_completion_of_bash_is_a_script_that_bash_reads(run: Run) -> None:
+    done = subprocess.run(["bash", "-n"], input=run("--print-completion", "bash").out, text=True, check=False)
+    assert done.returncode == 0
+
+
+def test_an_error_of_the_program_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: list[str]) -> int:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(main_module, "_run", fail)
+    monkeypatch.delenv("STABLELINT_TRACEBACK", raising=False)
+    outcome = run("check")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: internal error: ValueError: broken\n")
+
+
+def test_an_interrupt_leaves_nothing_behind(project: Path) -> None:
+    for number in range(200):
+        (project / f"f{number}.py").write_text(BAD * 40)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stablelint", "check", "-j", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(1.2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert "Traceback" not in err
+    assert process.returncode in (1, 130)
+    assert not list(project.rglob("*.json.*"))
+    again = subprocess.run(
+        [sys.executable, "-m", "stablelint", "check", "f0.py"], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 1
+    assert again.stderr == ""

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.conftest import Run
+
+
+def test_the_list_has_a_line_a_rule(run: Run) -> None:
+    outcome = run("rules")
+    assert outcome.code == 0
+    assert any(line.startswith("SL101  unguarded-log") for line in outcome.out.splitlines())
+    items = json.loads(run("rules", "--output-format", "json").out)
+    assert [item["code"] for item in items] == sorted(item["code"] for item in items)
+
+
+@pytest.mark.parametrize("name", ["SL101", "sl101", "unguarded-log"])
+def test_a_page_is_printed_as_it_is_written(run: Run, name: str) -> None:
+    outcome = run("rule", name)
+    assert outcome.code == 0
+    assert outcome.out.startswith("# unguarded-log\n")
+    assert "## Why is this bad?" in outcome.out
+
+
+def test_a_page_is_laid_out_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    outcome = run("rule", "SL101")
+    assert "\x1b[" in outcome.out
+    assert "```" not in outcome.out
+    assert "code = " not in outcome.out
+
+
+def test_an_unknown_rule_gets_the_nearest(run: Run) -> None:
+    outcome = run("rule", "unguarded-lag")
+    assert outcome.code == 2
+    assert "did you mean SL101 (unguarded-log)?" in outcome.err
