@@ -112,8 +112,8 @@ class Binding:
 class Proposal:
     """A fix as the rule states it: a template over the site's bindings, not yet text.
 
-    `span` is the expression (or statement) that the template replaces. `method` tells whether the original is
-    written as a method call, so that the rewrite can keep the form.
+    `span` is the expression (or statement) that the template replaces. In `bindings`, "..." holds the further
+    arguments for a template's ``...``; a keyword argument whose metavariable is missing is left out.
     """
 
     template: str
@@ -121,9 +121,7 @@ class Proposal:
     span: Span
     bindings: Mapping[str, Binding]
     message: str
-    kind: str = (
-        "replace"  # "replace", "insert-before", "insert-after", "delete", "move-before", or a codemod's name
-    )
+    kind: str = "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords"
     anchor: Span | None = None  # the statement relative to which an insertion is made
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
+import io
+import tokenize
 
-from stablelint.codemod.locate import Tree, parse
-from stablelint.codemod.source import SourceError, SourceText
+from stablelint.codemod.draft import Change
+from stablelint.codemod.source import SourceText
 
 _USUAL = 88
 _LONGEST = 120
@@ -17,34 +18,68 @@ def limit(source: SourceText) -> int:
     return min(max(longest, _USUAL), _LONGEST)
 
 
-def wrapped(tree: Tree, node: ast.expr, text: str) -> str:
-    """`text` in place of `node`; where the line gets too long, a call's arguments get one of their own."""
-    source = tree.source
-    first = source.position(tree.start(node)).row
-    last = source.position(tree.end(node)).row
-    before = source.text[source.line_start(first) : tree.start(node)]
-    after = source.text[tree.end(node) : source.line_end(last)].partition("#")[0].rstrip()
-    if "\n" in text or "\r" in text or len(before) + len(text) + len(after) <= limit(source):
-        return text
-    opening = _opening(text)
-    if opening is None:
-        return text
-    indent = before[: len(before) - len(before.lstrip())]
-    step = "\t" if "\t" in indent else "    "
+def broken(source: SourceText, change: Change) -> list[Change] | None:
+    """The change with its line broken at a pair of brackets; None where it needs no break or has no place.
+
+    As formatters do, the content of the last outermost brackets that the change touches gets its own line.
+    """
+    start, end, text = change
+    row = source.position(start).row
+    if row != source.position(end).row or "\n" in text or "\r" in text:
+        return None
+    first = source.line_start(row)
+    before, after = source.text[first:start], source.text[end : source.line_end(row)]
+    line = before + text + after
+    pair = _brackets(line, len(before), len(before) + len(text))
+    if pair is None:
+        return None
+    opening, closing, code_end = pair
+    if code_end <= limit(source) or code_end <= source.line_end(row) - first:
+        return None
+    indent = line[: len(line) - len(line.lstrip())]
     newline = source.newline + indent
-    return f"{text[:opening]}{newline}{step}{text[opening:-1]}{newline})"
+    step = "\t" if "\t" in indent else "    "
+    if len(indent) + len(step) + closing - opening > _LONGEST:
+        return None
+    return _inserted(change, first, [(opening, newline + step), (closing, newline)])
 
 
-def _opening(text: str) -> int | None:
-    """Offset behind the parenthesis that opens the arguments of an outermost call, if there are any."""
+def _brackets(line: str, start: int, end: int) -> tuple[int, int, int] | None:
+    """Where the content of the last outermost brackets that touch `start:end` starts and ends; the code's end."""
+    opened: list[int] = []
+    found: tuple[int, int] | None = None
+    code_end = 0
+    lead = len(line) - len(line.lstrip())
     try:
-        body = parse(text).body
-    except SourceError:
+        for token in tokenize.generate_tokens(io.StringIO(line.lstrip() + "\n").readline):
+            if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
+                continue
+            code_end = lead + token.end[1]
+            if token.type != tokenize.OP:
+                continue
+            if token.string in "([{":
+                opened.append(code_end)
+            elif token.string in ")]}":
+                content = opened.pop(), lead + token.start[1]
+                touches = content[0] < end and start < content[1]
+                if not opened and touches and content[1] - content[0] > 1:
+                    found = content
+    except (tokenize.TokenError, SyntaxError, IndexError):
         return None
-    value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
-    if not isinstance(value, ast.Call) or not (value.args or value.keywords) or not text.endswith(")"):
-        return None
-    end = value.func.end_col_offset or 0
-    if not text.isascii() or text[end] != "(":
-        return None
-    return end + 1
+    return None if found is None else (*found, code_end)
+
+
+def _inserted(change: Change, first: int, breaks: list[tuple[int, str]]) -> list[Change]:
+    """The change with texts inserted at columns of the new line that starts at offset `first`."""
+    start, end, text = change
+    pieces: list[Change] = []
+    for column, content in reversed(breaks):
+        inside = column - (start - first)
+        if inside < 0:
+            pieces.append((first + column, first + column, content))
+        elif inside <= len(text):
+            text = text[:inside] + content + text[inside:]
+        else:
+            offset = end + inside - len(change[2])
+            pieces.append((offset, offset, content))
+    return sorted([*pieces, (start, end, text)])

@@ -17,7 +17,7 @@ from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
 from stablelint.codemod.instantiate import instantiate, uses
 from stablelint.codemod.law import replaced, same
-from stablelint.codemod.layout import wrapped
+from stablelint.codemod.layout import broken
 from stablelint.codemod.locate import Region, Tree
 from stablelint.codemod.operand import (
     Operand,
@@ -264,21 +264,19 @@ def _placed(
     expected += replaced(tree, region, node, value)
     newline = tree.source.newline + region.indent
     start, end = tree.start(node), tree.end(node)
-    short = wrapped(tree, node, text)
-    variants: list[draft.Change] = [(start, end, form) for form in (short, f"({short})")]
+    variants: list[draft.Change] = [(start, end, form) for form in (text, f"({text})")]
     source = tree.source.text
     closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
     if closed and source[start - 1 : start] == "(" and source[end : end + 1] == ")":
-        variants.insert(0, (start - 1, end + 1, short))
+        variants.insert(0, (start - 1, end + 1, text))
     for template in ("{}", "({})"):
-        before = [
-            (item.offset, item.offset, f"{item.name} = {template.format(item.value.text)}{newline}")
-            for item in hoisted
-        ]
+        before = [(item.offset, item.offset, item.line(template) + newline) for item in hoisted]
         for variant in variants:
             changes = [*before, variant]
             if draft.lawful(tree, region, changes, expected):
-                return changes
+                lines = broken(tree.source, variant)
+                broken_up = [*before, *lines] if lines is not None else changes
+                return broken_up if draft.lawful(tree, region, broken_up, expected) else changes
     raise Withheld("the rewritten expression would mean something else in its place")
 
 
