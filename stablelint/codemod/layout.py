@@ -45,7 +45,7 @@ def broken(source: SourceText, change: Change) -> list[Change] | None:
 
 
 def _brackets(line: str, start: int, end: int) -> tuple[int, int, int] | None:
-    """Where the content of the last outermost brackets that touch `start:end` starts and ends; the code's end."""
+    """Start and end of the content of the last outermost brackets that touch `start:end`; the code's end."""
     opened: list[int] = []
     found: tuple[int, int] | None = None
     code_end = 0
