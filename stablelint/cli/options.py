@@ -124,7 +124,7 @@ def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
     )
     settings = override(settings, extend_exclude=(*settings.extend_exclude, *options.extend_exclude))
     catalog = load_catalog(extra_folders=settings.rules)
-    rules: dict[str, Described] = {**META_RULES, **catalog.rules}
+    rules: dict[str, Described] = {**META_RULES, **catalog.index}
     per_file = _grouped(options.per_file_ignores)
     selectors = Selectors(
         options.select, options.ignore, options.extend_select, options.extend_ignore, per_file
@@ -132,7 +132,7 @@ def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
     selection, problems = resolve(settings, selectors, rules)
     if problems:
         raise ConfigError(problems)
-    return Session(settings, catalog, selection, tuple(catalog.problems))
+    return Session(settings, catalog, selection, tuple(catalog.foreign_problems))
 
 
 def _cache_folder(options: argparse.Namespace) -> Path | None:

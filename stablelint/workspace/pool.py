@@ -5,19 +5,19 @@ A file whose worker dies or whose function raises yields a `Failure`; the others
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stablelint.workspace.discover import Candidate
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 Task = Callable[[str], Any]  # takes the path of a file; what it returns must be picklable
 Results = list[tuple[str, Any]]
@@ -125,6 +125,9 @@ def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
 
 
 def _parallel(setup: Setup, chunks: Sequence[list[str]], jobs: int) -> Iterator[tuple[str, Any]]:
+    from concurrent.futures import as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
     with _executor(setup, min(jobs, len(chunks))) as executor:
         try:
             futures: list[Future[Results]] = [executor.submit(_run_chunk, chunk) for chunk in chunks]
@@ -139,6 +142,8 @@ def _parallel(setup: Setup, chunks: Sequence[list[str]], jobs: int) -> Iterator[
 
 def _isolated(setup: Setup, paths: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """One file at a time, so that a worker's death names its file."""
+    from concurrent.futures.process import BrokenProcessPool
+
     pending = list(reversed(paths))
     while pending:
         with _executor(setup, 1) as executor:
@@ -155,6 +160,9 @@ def _isolated(setup: Setup, paths: Sequence[str]) -> Iterator[tuple[str, Any]]:
 @contextmanager
 def _executor(setup: Setup, workers: int) -> Iterator[ProcessPoolExecutor]:
     """Worker processes that are gone when the block is left, at once if it is left by an exception."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     # A forked worker starts with everything already imported. Elsewhere than on Linux forking is not safe.
     if sys.platform == "linux":
         _initialise(setup, worker=False)
@@ -186,6 +194,6 @@ def _initialise(setup: Setup, worker: bool = True) -> None:
 
 
 def _run_chunk(paths: list[str]) -> Results:
-    if _task is None:  # the initialiser failed; the executor reports that
-        raise BrokenProcessPool("no task")
+    if _task is None:
+        raise RuntimeError("the process was not set up")  # the executor reports why
     return [(path, _guarded(_task, path)) for path in paths]

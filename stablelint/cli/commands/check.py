@@ -144,7 +144,7 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         style=Style(terminal and wants_colour(sys.stdout)),
         width=width_of(sys.stdout) if terminal else PIPED_WIDTH,
         sources=Sources(result.sources),
-        rules=session.catalog.rules,
+        rules=session.catalog.rules if output_format == "sarif" else {},
         summary=not options.quiet,
     )
     if options.statistics:
