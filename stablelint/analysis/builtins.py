@@ -123,7 +123,7 @@ def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:
     kind = element.kind if element.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
     interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True)
     zero = max(element.zero, first.zero) if counted else Ground.COINCIDENCE
-    if first.zero is Ground.EXACT:
+    if Ground.EXACT in (first.zero, element.zero):
         zero = Ground.EXACT
     value = Value(
         "python.sum",

@@ -11,7 +11,7 @@ from stablelint.analysis.apply import apply
 from stablelint.analysis.builtins import call_builtin
 from stablelint.analysis.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
 from stablelint.syntax import operations
 
@@ -55,6 +55,8 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
             keywords[keyword.arg] = value
         elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
             keywords.update({k: v for k, v in value.data.items() if isinstance(k, str)})
+        elif value.op == "const" and value.data is Ellipsis:
+            keywords["..."] = value  # a pattern's "any further arguments"
     return positional, keywords
 
 
@@ -118,6 +120,8 @@ def call_method(
 ) -> Value:
     """A method of a value that may be a tensor."""
     found = operations.method(attr)
+    if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
+        return join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
     if receiver.kind is Kind.SEQUENCE and attr in ("append", "extend", "insert"):
         return _grow(receiver, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
@@ -406,8 +410,6 @@ def _call_numpy(name: str, positional: list[Value], node: ast.Call, frame: Frame
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     """What a loop variable stands for."""
     if iterable.kind is Kind.SEQUENCE and iterable.data:
-        from stablelint.analysis.value import join
-
         return join(frame.graph, list(iterable.data))
     if iterable.op == "python.range":
         interval = Interval(0.0, math.inf, hi_open=True, integral=True)

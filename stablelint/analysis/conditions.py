@@ -96,6 +96,8 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         and subject.first is not None
     ):
         state.nonempty |= {stripped(subject.first).key}
+        if learned.lo > 1:
+            state.plural |= {stripped(subject.first).key}
 
 
 def _through(op: str, subject: Value, learned: Interval, state: State) -> None:

@@ -24,6 +24,13 @@ def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]
         return list(value.data)
     if value.op in ("amax", "amin", "median", "cummax") and count == 2:
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
+    if value.op in ("eigh", "svd", "qr"):
+        parts = [frame.graph.unknown(node=node, kind=Kind.TENSOR) for _ in range(count)]
+        vectors = {"eigh": (1,), "svd": (0, 2), "qr": (0,)}[value.op]
+        for i in vectors:
+            if i < count:
+                parts[i].op = "eigenvectors"
+        return parts
     if value.op in ("topk", "sort") and count == 2:
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:

@@ -202,6 +202,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return size_of(base.operands["input"], node, frame)
     if base.kind in (Kind.STRING, Kind.FOREIGN):
         return frame.graph.foreign(node)
+    if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant == 0:
+        return base  # values, indices = x.max(dim)
     if base.kind is Kind.LAYER:
         return calls.layer_element(base, constant, frame)
     if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
@@ -234,7 +236,7 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
         {"input": tensor},
         interval,
         zero,
-        Ground.EXACT,
+        Ground.EXACT if low == 0.0 else Ground.COINCIDENCE,
         node=node,
         module=frame.module,
     )

@@ -130,6 +130,8 @@ def _call_chain(chain: list[Value], positional: list[Value], node: ast.Call, fra
     try:
         value = positional[0] if positional else frame.graph.unknown(node=node)
         for link in chain:
+            if value.node is node:
+                value.node = None  # within the chain: no expression of the file yields it
             value = call_value(link, [value], {}, node, frame)
     finally:
         frame.reporting = reporting

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import sys
+from dataclasses import replace
 from stablelint.analysis import classes
 from stablelint.analysis.hints import hint
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
@@ -12,6 +13,7 @@ from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import Interval
+from stablelint.syntax import operations
 from stablelint.syntax.names import normalise
 
 _CONSTANTS = {
@@ -43,6 +45,7 @@ _BUILTINS = frozenset(
     "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list tuple "
     "dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
+_STRUCTURED = frozenset({"eigh", "eig", "svd", "qr"})  # results whose parts are named
 _TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real"})
 
 
@@ -110,7 +113,8 @@ def namespace(qualified: str, frame: Frame) -> Value:
     if root in ("torch", "numpy") and rest in _DTYPES:
         dtype = _DTYPES[rest]
         return Value("dtype", frame.graph.key("dtype", dtype), Kind.FOREIGN, data=dtype, dtype=dtype)
-    if root not in ("torch", "numpy", "math", "builtins") and root not in sys.stdlib_module_names:
+    foreign = root not in ("torch", "numpy", "math", "builtins") and root not in sys.stdlib_module_names
+    if foreign and operations.function(qualified) is None:
         found = _in_project(qualified, frame)
         if found is not None:
             return found
@@ -194,10 +198,10 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
             node=node,
         )
     key = frame.graph.key("attribute", base.key, attr)
-    return hinted(
-        Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr),
-        frame,
-    )
+    value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
+    if frame.reporting and base.op in _STRUCTURED:
+        frame.session.observe(value, frame)
+    return hinted(value, frame)
 
 
 def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
@@ -259,13 +263,13 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
         if not value.name and value.kind is not Kind.SEQUENCE:
             value.name = target.id
         if (
-            value.op == "unknown"
+            value.op.startswith(("unknown", "method.", "call."))
             and value.kind is Kind.UNKNOWN
             and value.interval.lo == -math.inf
             and not value.zero
         ):
             value = hinted(
-                Value("unknown", value.key, value.kind, node=value.node, module=frame.module, name=target.id),
+                replace(value, name=target.id),
                 frame,
             )
         frame.state.names[target.id] = value

@@ -32,6 +32,9 @@ class Context:
     ranges: Mapping[str, Interval]
     autocast: str | None
     half_shown: bool  # the file shows that it is run in half precision
+    nonempty: frozenset[int] = frozenset()  # keys of what the path has shown to have an element
+    plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
+    weak: bool = False  # a predicate held for want of knowledge, not by evidence
 
 
 def holds(predicate: Predicate, context: Context) -> bool:
@@ -62,7 +65,12 @@ def maybe_half(value: Value, context: Context) -> bool:
         return value.dtype in _HALF
     if value.kind is Kind.NUMBER:
         return False
-    return context.autocast in _HALF or (context.half_shown and not _upcast(value))
+    if _upcast(value):
+        return False
+    if context.autocast in _HALF:
+        return True
+    context.weak = context.weak or context.half_shown
+    return context.half_shown
 
 
 def _upcast(value: Value, depth: int = 12) -> bool:
@@ -172,8 +180,16 @@ def _spares(mask: Value, depth: int) -> bool:
 
 def _single(predicate: Predicate, context: Context) -> bool:
     """Nothing shows that the reduction runs over more than one element."""
-    value = _value(predicate, context)
-    return value.kind in (Kind.TENSOR, Kind.UNKNOWN)
+    value = stripped(_value(predicate, context))
+    if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return False
+    context.weak = True
+    return True
+
+
+def _emptiable(predicate: Predicate, context: Context) -> bool:
+    """Nothing on the path shows that some element is true."""
+    return stripped(_value(predicate, context)).key not in context.nonempty
 
 
 def _keyword(predicate: Predicate, context: Context) -> bool:
@@ -199,5 +215,6 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "shifted": _shifted,
     "masked_rows": _masked_rows,
     "single": _single,
+    "emptiable": _emptiable,
     "keyword": _keyword,
 }

@@ -37,6 +37,19 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     return tuple(offered), None if offered else withheld
 
 
+def place_to_change(site: Site, module: ModuleInfo) -> None:
+    """Shows the finding where its fix is made, where that is an earlier statement of the same function."""
+    if site.anchor is not None or site.rule.forward is not None or site.rule.backward is not None:
+        return
+    for fix in site.rule.fixes:
+        if fix.target is None or fix.target not in site.match.bindings or fix.kind != "replace":
+            continue
+        target = _target(fix, site, module)
+        if target is not None and not encloses(site.node, target[0]):
+            site.anchor = target[0]
+        return
+
+
 def _are_keywords(text: str, names: frozenset[str]) -> bool:
     """Whether the template uses these only as keyword arguments, which may be left out."""
     return all(f"=${name}" in text.replace(" ", "") and f"${name}." not in text for name in names)
@@ -78,12 +91,28 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     within = node is not None and isinstance(node, ast.expr) and value.module is module
     if within and node is not None and encloses(site.node, node):
         return node, source.span(node)
+    if within and node is not None and _changed_at_origin(fix.target, node, site):
+        return node, source.span(node)
     occurrence = _occurrence(site.texts.get(fix.target), site.node)
     if occurrence is not None:
         return occurrence, source.span(occurrence)
     if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
         return node, source.span(node)
     return None
+
+
+def _changed_at_origin(name: str, node: ast.AST, site: Site) -> bool:
+    """Whether the value is better changed where it is computed: a match by pattern is its only reader."""
+    if site.rule.forward is not None or site.rule.backward is not None or not _inside_function(node, site):
+        return False
+    text, function = site.texts.get(name), site.frame.function
+    if function is None or text is None or not text.isidentifier():
+        return False
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+        return True  # an in-place operation: the name stands for its result from there on
+    loads = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == text]
+    later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= node.lineno]  # type: ignore[attr-defined]
+    return len(later) == 1
 
 
 def _inside_function(node: ast.AST, site: Site) -> bool:

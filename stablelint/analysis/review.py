@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from stablelint.analysis.derivation import derivation
 from stablelint.analysis.modules import ModuleInfo
-from stablelint.analysis.proposals import proposals
+from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.sites import Collector, Index, Site
 from stablelint.analysis.value import Value
@@ -44,6 +43,8 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Diagnostic]]:
     for rule in review.index.matchers:
         sites.extend(_matcher(rule)(review, rule))
     sites.extend(sequence_sites(review))
+    for site in sites:
+        place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED and s.rule.enabled]
     kept = _without_shadowed(open_sites)
     found = [diagnose(site, review) for site in kept]
@@ -137,8 +138,3 @@ def _message(site: Site) -> str:
     place = f"{subject} lies in {known}" if known is not None and site.judgement.ground else f"the range of {subject} is unknown"
     tail = "; the gradient is not finite there" if site.judgement.backward_only else ""
     return f"{text}: {place}{tail}"
-
-
-def enclosing_statement(site: Site) -> ast.stmt | None:
-    """The simple statement in which the site stands."""
-    return site.statement

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
-from stablelint.syntax.sieve import is_risky
+from stablelint.syntax.sieve import is_risky, loss_names
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +36,8 @@ def roots_of(module: ModuleInfo) -> list[Root]:
         root.local = _is_local(root.function, module) and not root.function.has_decorator("property", "register_kl")
     ordered: list[Root] = []
     _callers_first(found, names, ordered)
-    return [root for root in ordered if is_risky(root.function.node) or root.callees & names.keys()]
+    losses = loss_names(module.source.tree)
+    return [root for root in ordered if is_risky(root.function.node, losses) or root.callees & names.keys()]
 
 
 def _is_local(function: FunctionInfo, module: ModuleInfo) -> bool:

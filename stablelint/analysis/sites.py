@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from stablelint.analysis import predicates
@@ -118,7 +118,8 @@ class Collector:
     def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
         """What predicates may ask about a match."""
         ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
-        return Context(value, bindings, ranges, frame.state.autocast, self._half_shown)
+        state = frame.state
+        return Context(value, bindings, ranges, state.autocast, self._half_shown, state.nonempty, state.plural)
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
         context = self.context(value, found.bindings, frame)
@@ -127,6 +128,8 @@ class Collector:
         judgement = self._judge(rule, found, context, frame)
         if judgement is None:
             return
+        if context.weak or rule.level is not None:
+            judgement = _weakened(judgement, rule)
         key = (rule.code, id(value.node))
         known = self.sites.get(key)
         if known is not None and _rank(known.judgement) >= _rank(judgement):
@@ -145,6 +148,13 @@ class Collector:
         if not spoken & found.bindings.keys():
             return None
         return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient)
+
+
+def _weakened(judgement: Judgement, rule: Rule) -> Judgement:
+    """A match that rests on a predicate that held for want of knowledge is only possible."""
+    status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
+    level = Level(rule.level) if rule.level is not None else Level.POSSIBLE
+    return replace(judgement, status=status, level=level)
 
 
 def _rank(judgement: Judgement) -> tuple[int, int]:
@@ -193,3 +203,21 @@ def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
             if first <= inner.lineno <= last:
                 return False
     return True
+
+
+def text_before(value: Value, root: Value, frame: Frame) -> str | None:
+    """Python that yields at `root` a value that the function computes only later; None where there is none."""
+    node, place = value.node, root.node
+    if not isinstance(node, ast.expr) or place is None or value.module is not frame.module:
+        return None
+    if frame.function is None or isinstance(frame.function.node, ast.Lambda):
+        return None
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    if any(isinstance(n, ast.Await | ast.Yield | ast.NamedExpr) for n in ast.walk(node)):
+        return None
+    first, last = sorted((node.lineno, place.lineno))  # type: ignore[attr-defined]
+    for inner in ast.walk(frame.function.node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
+            if first <= inner.lineno < last or (inner.lineno == last and node.lineno > place.lineno):  # type: ignore[attr-defined]
+                return None
+    return frame.module.source.segment(node)

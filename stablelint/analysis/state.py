@@ -22,6 +22,7 @@ class State:
     attributes: dict[tuple[int, str], Value] = field(default_factory=dict)
     facts: dict[int, Interval] = field(default_factory=dict)  # by value key
     nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
+    plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
     gradient: bool = True
     autocast: str | None = None
     dead: bool = False
@@ -33,6 +34,7 @@ class State:
             dict(self.attributes),
             dict(self.facts),
             self.nonempty,
+            self.plural,
             self.gradient,
             self.autocast,
             self.dead,
@@ -71,6 +73,7 @@ def merge(graph: Graph, left: State, right: State) -> State:
     for key in left.facts.keys() & right.facts.keys():
         merged.facts[key] = left.facts[key].join(right.facts[key])
     merged.nonempty = left.nonempty & right.nonempty
+    merged.plural = left.plural & right.plural
     return merged
 
 

@@ -48,9 +48,11 @@ def result_interval(
     if op in VIEWS or op in SELECTIONS or op in ("index", "identity"):
         first = next(iter(ranges.values()), TOP)
         return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
+    if op == "scatter_sum":
+        return Interval(0.0, math.inf, hi_open=True) if ranges["src"].lo >= 0 else TOP
     if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):
         return _scattered(op, ranges)
-    special = _difference(op, operands, ranges) or _peaked(op, operands, ranges)
+    special = _difference(op, operands, ranges) or _peaked(op, operands, ranges) or _squared(op, operands, ranges)
     if special is not None:
         return special
     values, params = _split(op, operands, ranges)
@@ -121,6 +123,33 @@ def _difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Int
     return None
 
 
+def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """`x * x` is at least 0; `x * (x > 0)` lies where the test holds, or is 0."""
+    if op != "mul" or "other" not in operands:
+        return None
+    left, right = operands["input"], operands["other"]
+    if stripped(left).key == stripped(right).key:
+        return Interval(0.0, math.inf, hi_open=True) if ranges["input"].contains(0.0) else None
+    for value, test, name in ((left, stripped(right), "input"), (right, stripped(left), "other")):
+        subject = test.operands.get("input")
+        bound = test.operands.get("other")
+        if test.op in ("gt", "ge", "lt", "le") and subject is not None and bound is not None and bound.is_constant:
+            if stripped(subject).key != stripped(value).key:
+                continue
+            limit = bound.interval.lo
+            kept = Interval(limit, math.inf) if test.op in ("gt", "ge") else Interval(-math.inf, limit)
+            inside = ranges[name].meet(kept)
+            return inside.join(Interval.point(0.0)) if inside is not None else Interval.point(0.0)
+    return None
+
+
+def _unit_length(value: Value) -> bool:
+    """Whether a vector is one of an orthonormal set, or normalised."""
+    while value.first is not None and (value.op in VIEWS or value.op in SELECTIONS or value.op in ("index", "part")):
+        value = value.first
+    return value.op in ("eigenvectors", "normalize")
+
+
 def _extreme_of(value: Value, op: str) -> Value | None:
     if value.op == op:
         return stripped(value.operands["input"])
@@ -183,6 +212,8 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         ), Ground.EXACT if op in _BOUNDED or exact else Ground.NONE
     if op in VIEWS or op in SELECTIONS or op in ("index", "neg", "sqrt", "sign", "floor", "trunc", "cumsum"):
         return first.zero, first.ends
+    if op == "norm" and _unit_length(first):
+        return Ground.NONE, first.ends
     if op in _SATURATES:
         return Ground.SATURATION, Ground.SATURATION
     if op in _EXACT_ZERO:
@@ -196,14 +227,20 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return _reduced(op, first)
     if op in _ARITHMETIC and "other" in operands:
         return _combined(op, first, operands["other"], interval)
-    if op in ("exp", "exp2", "expm1", "cosh", "sinh"):
+    if op in ("exp", "exp2"):
+        return (Ground.SATURATION if first.peak or first.ends >= Ground.SATURATION else Ground.COINCIDENCE), first.ends
+    if op in ("expm1", "cosh", "sinh"):
         return Ground.COINCIDENCE, first.ends
+    if op == "matmul" and "other" in operands and interval.lo >= 0:
+        return min(first.zero, operands["other"].zero), min(first.ends, operands["other"].ends)
     if op in ("clamp", "maximum", "minimum"):
         return _clamped(operands, interval)
     if op in ("where", "masked_fill"):
         return _selected(op, operands)
     if op == "linear_module" or op in ("linear", "conv1d", "conv2d", "conv3d"):
         return Ground.COINCIDENCE, Ground.EXACT
+    if op == "scatter_sum":
+        return (Ground.EXACT if interval.lo == 0 else Ground.NONE), first.ends  # a group without an element
     if op in ("index_add", "scatter_add", "scatter_reduce", "scatter"):
         source = operands.get("src") or operands.get("source") or first
         return min(first.zero, Ground.EXACT), source.ends
@@ -215,9 +252,21 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
 
 
 def _reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
-    if operand.zero is Ground.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
-        return operand.zero, operand.ends
-    return min(operand.zero, Ground.COINCIDENCE), operand.ends
+    if op in ("amax", "max") and stripped(operand).op == "abs":
+        return Ground.EXACT, operand.ends  # the maximum norm
+    zero = operand.zero if op in ("amin", "min", "prod", "median") else _row_of_zeros(operand)
+    if zero is Ground.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
+        return zero, operand.ends
+    return min(zero, Ground.COINCIDENCE), operand.ends
+
+
+def _row_of_zeros(operand: Value) -> Ground:
+    """How well founded it is that all elements of a row are 0: the zeros of one branch do not fill it."""
+    inner = stripped(operand)
+    if inner.op not in ("where", "phi", "tensor", "cat", "stack", "overwritten", "masked_fill"):
+        return operand.zero
+    branches = [v.zero for n, v in inner.operands.items() if n not in ("condition", "mask")]
+    return min(operand.zero, *branches) if branches else Ground.COINCIDENCE
 
 
 def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, Ground]:
@@ -236,8 +285,10 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
         return min(a.zero, b.zero), ends
     if op == "sub" and math.isfinite(a.interval.hi) and a.is_constant:
         return b.ends, ends
-    if op == "sub" and interval.lo == 0.0 or interval.hi == 0.0:
-        return Ground.EXACT if ends >= Ground.COINCIDENCE or interval.lo == 0.0 else Ground.COINCIDENCE, ends
+    if op == "sub" and _difference(op, {"input": a, "other": b}, {}) is not None:
+        return Ground.EXACT, max(ends, Ground.COINCIDENCE)
+    if interval.lo == 0.0 or interval.hi == 0.0:
+        return ends, ends
     return min(Ground.COINCIDENCE, ends), ends
 
 

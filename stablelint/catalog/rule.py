@@ -37,6 +37,8 @@ class Rule:
     `patterns`, `absent`, `where`, `forward` and `backward` are texts of the languages in
     `stablelint.catalog`: each module's parse function is cached, so parsing again costs nothing.
 
+    `level` is the level of every finding, where the page fixes it ("possible": shown on request).
+
     `expect` says what goes wrong at a bad operand: "non-finite" (value or gradient), "inaccurate" (most of
     the digits are lost), "wrong" (a finite value, but not that of the function meant) or "structural"
     (nothing that one evaluation could show: an order of statements, an object). `operands` lists operands at
@@ -53,6 +55,7 @@ class Rule:
     text: str = field(repr=False)
     severity: Severity = Severity.ERROR
     enabled: bool = True
+    level: str | None = None
     patterns: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     where: tuple[str, ...] = ()

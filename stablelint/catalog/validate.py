@@ -10,18 +10,18 @@ from typing import TypeVar
 from stablelint.catalog import contract, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.catalog.rule import DTYPES, FixTemplate, Rule
-from stablelint.diagnostic import Applicability, Severity
+from stablelint.diagnostic import Applicability, Level, Severity
 
 T = TypeVar("T")
 
 KEYS = (
-    *("code", "severity", "enabled", "replaces", "message", "dtypes", "expect"),
+    *("code", "severity", "enabled", "level", "replaces", "message", "dtypes", "expect"),
     *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
 )
 FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes", "redefines")
 REQUIRES_KEYS = ("forward", "backward")
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
-FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before")
+FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords")
 SECTIONS = ("Why is this bad?", "Fix safety", "Examples")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -87,6 +87,7 @@ def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, fa
         text=text,
         severity=Severity(_choice(table, "severity", "error", [s.value for s in Severity])),
         enabled=_boolean(table, "enabled", True),
+        level=_choice(table, "level", "", ["", *(v.value for v in Level)]) or None,
         patterns=_parsed(table, "pattern", pattern.parse_pattern),
         absent=_parsed(table, "absent", pattern.parse_pattern),
         where=_parsed(table, "where", predicates.parse_predicate),

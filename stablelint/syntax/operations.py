@@ -235,6 +235,7 @@ index_select    input,dim,index           .index_select torch.index_select
 scatter         input,dim,index,src       .scatter torch.scatter
 scatter_add     input,dim,index,src       .scatter_add torch.scatter_add
 index_add       input,dim,index,source    .index_add torch.index_add
+scatter_sum     src,index,dim,out,dim_size torch_scatter.scatter_add torch_scatter.scatter_sum torch_scatter.segment_coo
 scatter_reduce  input,dim,index,src,reduce .scatter_reduce torch.scatter_reduce
 index_fill      input,dim,index,value     .index_fill torch.index_fill
 pad             input,pad,mode,value      F.pad

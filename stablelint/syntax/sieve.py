@@ -31,9 +31,21 @@ def mentions_torch(data: bytes) -> bool:
     return b"torch" in data
 
 
-def is_risky(tree: ast.AST) -> bool:
-    """Whether some node is an operation with a contract: a call by a risky name, a division, a power, a comparison with NaN."""
-    names = _risky_names()
+def loss_names(tree: ast.AST) -> frozenset[str]:
+    """Names and attributes that the file assigns a loss: `self.criterion = nn.BCELoss()` makes `criterion` risky."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            function = node.value.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name.endswith("Loss"):
+                found.update(getattr(t, "attr", None) or getattr(t, "id", "") for t in node.targets)
+    return frozenset(found)
+
+
+def is_risky(tree: ast.AST, losses: frozenset[str] = frozenset()) -> bool:
+    """Whether some node is an operation with a contract: a risky name (or one of `losses`), a division, a power."""
+    names = _risky_names() | losses
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
@@ -48,8 +60,6 @@ def is_risky(tree: ast.AST) -> bool:
             if node.id in names:  # type: ignore[attr-defined]
                 return True
         elif kind is ast.AugAssign and isinstance(node.op, ast.Div | ast.Pow | ast.Add):  # type: ignore[attr-defined]
-            return True
-        elif kind is ast.Call and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("criterion"):  # type: ignore[attr-defined]
             return True
         stack.extend(ast.iter_child_nodes(node))
     return False

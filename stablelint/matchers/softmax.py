@@ -1,0 +1,49 @@
+"""Softmax by hand over groups: exponentials divided by a sum that some function gathers per group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.judge import Judgement
+from stablelint.analysis.pattern import Match
+from stablelint.analysis.sites import Site
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Value
+from stablelint.diagnostic import Level, Status
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.catalog.rule import Rule
+
+_DEPTH = 6
+_GATHERS = ("scatter", "segment", "index_add", "spmm", "copy_e_sum", "edge_sum")
+
+
+def grouped_softmax(review: Review, rule: Rule) -> Iterator[Site]:
+    """`e / gather(sum_by_group(e))` where `e = exp(x)` and no maximum was taken out of x."""
+    for value, frame in review.collector.observed:
+        if value.op != "div" or value.node is None or not hasattr(value.node, "lineno"):
+            continue
+        numerator = stripped(value.operands["input"])
+        if numerator.op != "exp" or numerator.node is None or numerator.interval.hi <= 1.0:
+            continue
+        operand = numerator.operands["input"]
+        if operand.op in ("sub", "clamp") or not _gathered(value.operands["other"], numerator.key, _DEPTH):
+            continue
+        match = Match({"x": operand}, [value, numerator])
+        context = review.collector.context(value, match.bindings, frame)
+        statement = review.collector.statements.get(id(value))
+        judgement = Judgement(Status.VIOLATED, Level.LIKELY)
+        yield Site(
+            rule, value, match, judgement, frame, context.ranges, context, {}, statement, anchor=numerator.node
+        )  # fmt: skip
+
+
+def _gathered(value: Value, key: int, depth: int, seen: bool = False) -> bool:
+    """Whether a grouped sum of the exponentials lies on the way down to them."""
+    if value.key == key or stripped(value).key == key:
+        return seen
+    name = value.op.rpartition(".")[2] + value.name
+    seen = seen or any(part in name for part in _GATHERS)
+    return depth > 0 and any(_gathered(v, key, depth - 1, seen) for v in value.operands.values())
