@@ -1,8 +1,8 @@
 """Brings the output that the README shows up to date.
 
-A block is a comment `<!-- $ stablelint check FILE -->` and the fenced text behind it: the command is run in the
-repository's folder and its output takes the text's place. With `--check` nothing is written, and the exit code
-is 1 if something would be.
+A block is a comment `<!-- $ stablelint check FILE -->` and the fenced text behind it: the command is run in
+the repository's folder and its output takes the text's place. With `--check` nothing is written, and the exit
+code is 1 if something would be.
 """
 
 from __future__ import annotations
