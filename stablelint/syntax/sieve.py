@@ -15,8 +15,10 @@ _RISKY_OPERATIONS = (
     "clip_grad_norm_ clip_grad_value_ unscale_ scale backward step empty prod digamma lgamma std_mean square erf erfc "
     "cosine_similarity lgamma isnan autocast GradScaler Normal Categorical Bernoulli Beta Gamma MultivariateNormal "
     "set_detect_anomaly detect_anomaly new_empty empty_like addcdiv SGD Adam AdamW RMSprop normal_ uniform_ sign "
-    "CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss KLDivLoss CTCLoss ctc_loss ModuleList".split()
+    "CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss KLDivLoss CTCLoss ctc_loss ModuleList nan NaN inf Inf".split()
 )
+
+_LITERALS = ("nan", "NaN", "inf", "-inf")  # as `float` reads them
 
 
 @cache
@@ -59,6 +61,8 @@ def is_risky(tree: ast.AST, losses: frozenset[str] = frozenset()) -> bool:
         elif kind is ast.Name:
             if node.id in names:  # type: ignore[attr-defined]
                 return True
+        elif kind is ast.Constant and node.value in _LITERALS:  # type: ignore[attr-defined]
+            return True
         elif kind is ast.AugAssign and isinstance(node.op, ast.Div | ast.Pow | ast.Add):  # type: ignore[attr-defined]
             return True
         stack.extend(ast.iter_child_nodes(node))
