@@ -1,0 +1,96 @@
+"""What matchers share: the operations of a function by name, and the making of a site."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.judge import Judgement
+from stablelint.analysis.pattern import Match
+from stablelint.analysis.sites import Collector, Site, text_at
+from stablelint.analysis.state import Frame
+from stablelint.analysis.value import Value
+from stablelint.diagnostic import Level, Status
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.catalog.rule import Rule
+
+Observed = tuple[Value, Frame]
+
+
+def observed(review: Review, *operations: str) -> list[Observed]:
+    """The operations of these names that stand in the reviewed function, in order of execution."""
+    table = _by_operation(review.collector)
+    found = [pair for operation in operations for pair in table.get(operation, ())]
+    return sorted(found, key=lambda pair: place(pair[0])) if len(operations) > 1 else found
+
+
+@lru_cache(maxsize=2)
+def _by_operation(collector: Collector) -> dict[str, list[Observed]]:
+    table: dict[str, list[Observed]] = {}
+    for value, frame in collector.observed:
+        if value.node is not None and hasattr(value.node, "lineno"):
+            table.setdefault(value.op, []).append((value, frame))
+    return table
+
+
+def place(value: Value) -> tuple[int, int]:
+    """Where an operation ends in the text: calls on one line stand in the order in which they are made."""
+    node = value.node
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def scope_of(frame: Frame) -> ast.AST:
+    """The tree of the function (or module) that a frame runs."""
+    return frame.function.node if frame.function is not None else frame.module.source.tree
+
+
+def receiver_text(value: Value) -> str:
+    """The text of the object whose method a call is: ``self.optimizer`` of ``self.optimizer.step()``."""
+    node = value.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value)
+    return ""
+
+
+def make_site(
+    review: Review,
+    rule: Rule,
+    observed_at: Observed,
+    bindings: Mapping[str, Value] | None = None,
+    *,
+    level: Level = Level.LIKELY,
+    message: str | None = None,
+    anchor: ast.AST | None = None,
+    statement: ast.stmt | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> Site:
+    """A site of `rule` at an observed operation.
+
+    `anchor` is the node shown where that is not the operation, `statement` the one that statement fixes refer
+    to (by default the operation's own), `texts` what bindings are called there, where it is known.
+    """
+    value, frame = observed_at
+    bound = dict(bindings or {})
+    context = review.collector.context(value, bound, frame)
+    named: dict[str, str | None] = {name: text_at(v, value, frame) for name, v in bound.items()}
+    named.update(texts or {})
+    status = Status.VIOLATED if level is Level.LIKELY else Status.UNGUARDED
+    if rule.level is not None:
+        level = Level(rule.level)
+    return Site(
+        rule,
+        value,
+        Match(bound, [value]),
+        Judgement(status, level),
+        frame,
+        context.ranges,
+        context,
+        named,
+        statement or review.collector.statements.get(id(value)),
+        message=message,
+        anchor=anchor,
+    )

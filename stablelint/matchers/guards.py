@@ -1,0 +1,65 @@
+"""Guards that guard nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Value
+from stablelint.matchers.common import make_site, observed
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_LARGEST = 1e-3  # a larger constant is part of the formula
+
+
+def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
+    """Open obligations beside which a small constant stands: added to the quotient, or multiplied by `sign(x)`."""
+    sums = observed(review, "add")
+    for site in review.open:
+        if site.rule.code not in rule.replaces:
+            continue
+        if site.value.op in ("div", "rsqrt"):
+            outer = next((pair for pair in sums if _adds_constant(pair[0], site.value)), None)
+            if outer is not None:
+                message = "the constant is added to the quotient, not to the denominator, which can still be 0"
+                found = make_site(review, rule, outer, message=message)
+                found.match.covered.append(site.value)
+                yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
+        if site.value.op == "div" and _pushed_by_sign(site.value.operands["other"]):
+            message = "sign(0) is 0: x + sign(x) * eps is 0 where x is"
+            found = make_site(review, rule, (site.value, site.frame), message=message)
+            yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
+
+
+def _adds_constant(total: Value, quotient: Value) -> bool:
+    parts = list(total.operands.values())
+    if len(parts) != 2 or not any(p.key == quotient.key and p.node is quotient.node for p in parts):
+        return False
+    return any(_is_small(p) for p in parts)
+
+
+def _is_small(value: Value) -> bool:
+    number = value.constant()
+    return isinstance(number, float) and 0 < number <= _LARGEST
+
+
+def _pushed_by_sign(denominator: Value) -> bool:
+    """`x + sign(x) * eps`."""
+    if denominator.op != "add" or len(denominator.operands) != 2:
+        return False
+    a, b = denominator.operands.values()
+    return any(_is_push(push, base) for push, base in ((a, b), (b, a)))
+
+
+def _is_push(push: Value, base: Value) -> bool:
+    if push.op != "mul":
+        return False
+    signs = [v for v in push.operands.values() if v.op == "sign"]
+    small = any(_is_small(v) for v in push.operands.values())
+    return small and any(v.first is not None and stripped(v.first).key == stripped(base).key for v in signs)

@@ -1,0 +1,67 @@
+"""Reads of memory that nothing has written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.tree import nodes_in, parents
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_REDUCTIONS = frozenset("sum mean prod max min norm std var amax amin cumsum exp log sqrt softmax".split())
+
+
+def uninitialized(review: Review, rule: Rule) -> Iterator[Site]:
+    """The first use of a name bound to `torch.empty(…)`, where that use computes with it."""
+    for value, frame in observed(review, "empty", "empty_like"):
+        root = scope_of(frame)
+        assert value.node is not None
+        statement = parents(root).get(value.node)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or _holds_nothing(value.node):
+            continue
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name):
+            continue
+        use = _first_use(target.id, statement, root)
+        if use is None:
+            continue
+        reader = _reader(use, root)
+        if reader is not None:
+            yield make_site(review, rule, (value, frame), anchor=reader)
+
+
+def _holds_nothing(node: ast.AST) -> bool:
+    """`torch.empty(0, …)`: there is no memory to read."""
+    literals = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+    return 0 in literals
+
+
+def _first_use(name: str, after: ast.stmt, root: ast.AST) -> ast.Name | None:
+    uses = [
+        n
+        for n in nodes_in(root, ast.Name)
+        if isinstance(n, ast.Name) and n.id == name and (n.lineno, n.col_offset) > (after.end_lineno or 0, after.end_col_offset or 0)
+    ]
+    return min(uses, key=lambda n: (n.lineno, n.col_offset), default=None)
+
+
+def _reader(use: ast.Name, root: ast.AST) -> ast.AST | None:
+    """The operation that computes with the name; None where it is written, passed on or looked at."""
+    node: ast.AST = use
+    above = parents(root).get(node)
+    while isinstance(above, ast.Subscript) and above.value is node:
+        node, above = above, parents(root).get(above)
+    if isinstance(above, ast.AugAssign) and above.target is node:
+        return above
+    if isinstance(above, ast.BinOp):
+        return above
+    if isinstance(above, ast.Attribute) and above.attr in _REDUCTIONS:
+        call = parents(root).get(above)
+        return call if isinstance(call, ast.Call) and call.func is above else None
+    return None

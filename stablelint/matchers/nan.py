@@ -1,0 +1,103 @@
+"""NaN written, compared with, and hidden."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.value import Kind, Value
+from stablelint.diagnostic import Level
+from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.tree import nodes_in
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.analysis.state import Frame
+    from stablelint.catalog.rule import Rule
+
+_LOSSES = frozenset(
+    "cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div mse_loss l1_loss smooth_l1_loss "
+    "huber_loss ctc_loss gaussian_nll_loss poisson_nll_loss".split()
+)
+_THROUGH = frozenset("mean sum add mul div sub neg phi view".split())
+
+
+def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
+    """`x == nan` and `x != nan`."""
+    for value, frame in observed(review, "eq", "ne"):
+        left, right = value.operands.get("input"), value.operands.get("other")
+        if left is None or right is None or _is_nan(left) == _is_nan(right):
+            continue
+        operand = left if _is_nan(right) else right
+        if operand.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
+            continue
+        bindings = {"x" if value.op == "eq" else "y": operand} if operand.kind is Kind.TENSOR else {}
+        always = "false" if value.op == "eq" else "true"
+        message = f"nothing equals NaN, not even NaN: this is always {always}"
+        yield make_site(review, rule, (value, frame), bindings, message=message)
+
+
+def nan_literal(review: Review, rule: Rule) -> Iterator[Site]:
+    """NaN as the value of `where`, `masked_fill` or `full`, where gradients flow."""
+    for value, frame in observed(review, "where", "masked_fill"):
+        fills = (v for n, v in value.operands.items() if n not in ("condition", "mask"))
+        if review.collector.gradients.get(id(value)) and any(_is_nan(v) for v in fills):
+            yield make_site(review, rule, (value, frame), level=Level.POSSIBLE)
+
+
+def hidden_nan(review: Review, rule: Rule) -> Iterator[Site]:
+    """`nan_to_num` on a loss or on a gradient; a step skipped because the loss is not finite."""
+    for value, frame in observed(review, "nan_to_num"):
+        operand = value.operands.get("input")
+        if operand is None:
+            continue
+        if operand.op == "attribute" and operand.name == "grad":
+            message = "nan_to_num on a gradient lets the optimizer step on what is no gradient"
+            yield make_site(review, rule, (value, frame), message=message)
+        elif review.collector.gradients.get(id(value)) and _is_loss(operand, 4):
+            message = "nan_to_num makes the loss finite, not its gradient: the backward pass still runs through the cause"
+            yield make_site(review, rule, (value, frame), message=message)
+    yield from _skipped_steps(review, rule)
+
+
+def _skipped_steps(review: Review, rule: Rule) -> Iterator[Site]:
+    """`if not isfinite(loss): continue` in a loop that trains."""
+    backward = observed(review, "backward")
+    if not backward:
+        return
+    for pair in observed(review, "isnan", "isinf", "isfinite"):
+        value, frame = pair
+        operand = value.operands.get("input")
+        if operand is None or "loss" not in _text(operand):
+            continue
+        test = _skip_around(value, frame)
+        if test is not None:
+            message = "skipping the step hides the NaN, and loses the batch each time it comes"
+            yield make_site(review, rule, pair, level=Level.POSSIBLE, message=message)
+
+
+def _skip_around(value: Value, frame: Frame) -> ast.If | None:
+    for node in nodes_in(scope_of(frame), ast.If):
+        assert isinstance(node, ast.If)
+        if any(n is value.node for n in ast.walk(node.test)) and isinstance(node.body[-1], ast.Continue):
+            return node
+    return None
+
+
+def _text(value: Value) -> str:
+    return value.name or (ast.unparse(value.node) if isinstance(value.node, ast.expr) else "")
+
+
+def _is_nan(value: Value) -> bool:
+    number = value.constant()
+    return isinstance(number, float) and math.isnan(number)
+
+
+def _is_loss(value: Value, depth: int) -> bool:
+    """Whether a loss function is what the value is made of."""
+    if value.op in _LOSSES:
+        return True
+    return depth > 0 and value.op in _THROUGH and any(_is_loss(v, depth - 1) for v in value.operands.values())
