@@ -21,6 +21,7 @@ from stablelint.runtime.guard_start import VARIABLE, Plan
 
 _STARTUP = Path(__file__).parent / "guard" / "startup"
 _NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
@@ -30,7 +31,7 @@ class CommandNotFoundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the command ended: its exit code (128 + signal where a signal ended it), and what its processes told."""
+    """How the command ended: its exit code (128 + the signal that ended it), and what its processes told."""
 
     code: int
     reports: tuple[dict[str, Any], ...]

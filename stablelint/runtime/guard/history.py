@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import torch
-
 from stablelint.runtime.guard.event import Growth, LayerGrowth, StepRecord
 
 _GROWTH_FACTOR = 10.0  # over the remembered steps, for a run to count as exploding
@@ -22,34 +20,26 @@ class _Entry:
     step: int
     loss: float | None
     norm: float | None
-    layers: torch.Tensor | None
+    layers: tuple[float, ...]
 
 
 class History:
-    """Loss and gradient norms of the last `length` steps; a vector of norms stays the small tensor it was."""
+    """Loss and gradient norms of the last `length` steps."""
 
     def __init__(self, length: int = 64) -> None:
         self._entries: deque[_Entry] = deque(maxlen=length)
 
-    def add(self, step: int, loss: float | None, norm: float | None, layers: torch.Tensor | None) -> None:
+    def add(self, step: int, loss: float | None, norm: float | None, layers: tuple[float, ...] = ()) -> None:
         """Remember a step."""
         self._entries.append(_Entry(step, loss, norm, layers))
 
     def records(self) -> tuple[StepRecord, ...]:
         """The remembered steps, oldest first."""
-        return tuple(
-            StepRecord(
-                entry.step,
-                entry.loss,
-                entry.norm,
-                tuple(entry.layers.tolist()) if entry.layers is not None else (),
-            )
-            for entry in self._entries
-        )
+        return tuple(StepRecord(entry.step, entry.loss, entry.norm, entry.layers) for entry in self._entries)
 
     def growth(self, names: Sequence[str], learning_rates: tuple[float, ...]) -> Growth:
         """Gradient norms by parameter over the remembered steps, largest last norm first."""
-        vectors = [entry.layers.tolist() for entry in self._entries if entry.layers is not None]
+        vectors = [entry.layers for entry in self._entries if entry.layers]
         width = len(vectors[-1]) if vectors else 0
         vectors = [vector for vector in vectors if len(vector) == width]
         layers = [

@@ -6,6 +6,7 @@ the state of the random generators, and the buffers that were written. Everythin
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import weakref
@@ -17,9 +18,9 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.frames import Site, site_of, user_frames
+from stablelint.runtime.guard.frames import Site, is_library, user_frames
 from stablelint.runtime.guard.history import History
-from stablelint.runtime.guard.norms import all_finite, fused_norm, is_finite
+from stablelint.runtime.guard.norms import all_finite, fused_norms, total_norm
 from stablelint.runtime.guard.region import Region, place_of, region_at
 from stablelint.runtime.guard.replay import Replay, sum_of
 from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder, RandomState
@@ -28,6 +29,8 @@ from stablelint.runtime.guard.trace import tensors_in
 _LAYERS_EVERY = 8  # with a clip norm at hand, norms by layer are only taken every so many steps
 _FRAMES_KEPT = 8
 _BOUNDARIES = 16
+_LOOK_FOR_RANKS_EVERY = 64
+_LOOKUPS_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class Watch:
             state.accumulates = True
         if not losses or state.scaled:
             return
-        if all(loss.device.type == "cpu" for loss in losses) and not _distributed():
+        if all(loss.device.type == "cpu" for loss in losses) and not self._distributed:
             self._check_loss(state, losses[0], sum_of(losses))
         else:
             state.pending.extend(loss.detach() for loss in losses)
@@ -149,7 +152,7 @@ class Watch:
             self.replaying.after_backward()
             return
         state = self.state
-        if state.accumulates and not state.scaled and not _distributed():
+        if state.accumulates and not state.scaled and not self._distributed:
             for optimizer in list(self.optimizers):
                 self._check_gradients(optimizer, state, after_backward=True)
             self._mark_boundary(state)
@@ -248,6 +251,8 @@ class Watch:
         return [self._names.get(id(tensor), f"parameter {index}") for index, tensor in enumerate(tensors)]
 
     def _begin(self) -> None:
+        if self.step % _LOOK_FOR_RANKS_EVERY == 0:
+            self._distributed = _distributed()
         state = self.state
         accumulates = state.accumulates and state.backward_calls > 1
         state.backward_calls = 0
@@ -263,12 +268,12 @@ class Watch:
 
     def _check_loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
         state.loss = value
-        if is_finite(value):
+        if math.isfinite(value):
             return
         found = _user_frame()
         if found is not None:
             state.loss_object = loss
-            self.history.add(self.step, value, None, None)
+            self.history.add(self.step, value, None)
             self._on_alarm(self, Alarm(self.step, value, loss, True, None, found))
 
     def _check_gradients(
@@ -279,15 +284,16 @@ class Watch:
         closure: Callable[[], object] | None = None,
     ) -> None:
         tensors = self._of(optimizer)
-        layers: torch.Tensor | None = None
+        layers: tuple[float, ...] = ()
         clipped = state.clip_norm is not None and state.clip_count == len(tensors)
         if clipped and self.step % _LAYERS_EVERY and not after_backward:
             norm = float(state.clip_norm)  # type: ignore[arg-type]
         else:
-            norm, layers = fused_norm([tensor.grad for tensor in tensors if tensor.grad is not None])
+            layers = fused_norms([grad for tensor in tensors if (grad := tensor.grad) is not None])
+            norm = total_norm(layers)
         if not after_backward:
             self.history.add(self.step, state.loss, norm, layers)
-        if is_finite(norm) or all_finite([tensor.grad for tensor in tensors if tensor.grad is not None]):
+        if math.isfinite(norm) or all_finite([tensor.grad for tensor in tensors if tensor.grad is not None]):
             return
         frame = _user_frame()
         if frame is not None:
@@ -310,17 +316,26 @@ class Watch:
     def _mark_boundary(self, state: StepState) -> None:
         boundary = Boundary(self.random.take())
         state.boundaries.append(boundary)
-        for count, frame in enumerate(user_frames(sys._getframe(1), _FRAMES_KEPT)):
-            site = site_of(frame)
-            if count == 0:
-                state.step_site = site
-            boundary.places.setdefault(site.code, place_of(site.code, site.offset))
-            region = region_at(site.code, site.offset)
-            if region is None or not region.carried:
-                continue
-            names = frame.f_locals
-            values = {name: names[name] for name in region.carried if name in names}
-            boundary.carried[site.code, region.row] = Carried(region, values)
+        frame: FrameType | None = sys._getframe(1)
+        kept = 0
+        while frame is not None and kept < _FRAMES_KEPT:
+            code, offset = frame.f_code, frame.f_lasti
+            found = _LOOKED_UP.get((code, offset), _UNKNOWN)
+            if found is _UNKNOWN:
+                found = _look_up(code, offset)
+            if found is not None:
+                place, region = found
+                if kept == 0:
+                    state.step_site = Site(code, offset)
+                kept += 1
+                boundary.places.setdefault(code, place)
+                if region is not None:
+                    names = frame.f_locals
+                    values = {name: names[name] for name in region.carried if name in names}
+                    boundary.carried[code, region.row] = Carried(region, values)
+                if code.co_name == "<module>":
+                    return
+            frame = frame.f_back
 
     def _of(self, optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
         known = self._known.get(id(optimizer))
@@ -333,6 +348,23 @@ class Watch:
     def _learn_names(self, module: torch.nn.Module) -> None:
         for name, parameter in module.named_parameters():
             self._names.setdefault(id(parameter), name)
+
+
+_Place = tuple[tuple[int, int], Region | None]
+_UNKNOWN: _Place = ((0, 0), None)
+_LOOKED_UP: dict[tuple[CodeType, int], _Place | None] = {}
+
+
+def _look_up(code: CodeType, offset: int) -> _Place | None:
+    """Place and, where names are carried on, region of an instruction; None for a library's. Remembered."""
+    found: _Place | None = None
+    if not is_library(code.co_filename):
+        region = region_at(code, offset)
+        found = place_of(code, offset), region if region is not None and region.carried else None
+    if len(_LOOKED_UP) > _LOOKUPS_KEPT:
+        _LOOKED_UP.clear()
+    _LOOKED_UP[code, offset] = found
+    return found
 
 
 def _user_frame() -> FrameType | None:

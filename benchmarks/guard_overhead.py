@@ -1,0 +1,125 @@
+"""What watching costs: the time of a training step under each detector over that of the plain step.
+
+Steps of all variants are interleaved in one process, so that a busy machine troubles all alike; the numbers are
+medians over rounds. Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from guard_detectors import DETECTORS, plain
+
+Step = Callable[[], None]
+
+
+def mlp(device: str) -> Step:
+    model = nn.Sequential(
+        *(layer for _ in range(4) for layer in (nn.Linear(96, 96), nn.ReLU())), nn.Linear(96, 10)
+    )
+    return classifier(model, torch.randn(128, 96), torch.randint(0, 10, (128,)), device)
+
+
+def resnet(device: str) -> Step:
+    class Block(nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.first, self.second = (nn.Conv2d(width, width, 3, padding=1, bias=False) for _ in range(2))
+            self.one, self.two = nn.BatchNorm2d(width), nn.BatchNorm2d(width)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(x + self.two(self.second(torch.relu(self.one(self.first(x))))))
+
+    model = nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1),
+        *(Block(32) for _ in range(6)),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(32, 10),
+    )
+    return classifier(model, torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,)), device)
+
+
+def transformer(device: str) -> Step:
+    layer = nn.TransformerEncoderLayer(128, 4, 512, batch_first=True)
+    model = nn.Sequential(
+        nn.TransformerEncoder(layer, 4, enable_nested_tensor=False), nn.Flatten(), nn.Linear(64 * 128, 10)
+    )
+    return classifier(model, torch.randn(8, 64, 128), torch.randint(0, 10, (8,)), device)
+
+
+def classifier(model: nn.Module, x: torch.Tensor, y: torch.Tensor, device: str) -> Step:
+    model, x, y = model.to(device), x.to(device), y.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+MODELS = {"mlp": mlp, "resnet": resnet, "transformer": transformer}
+
+
+def seconds(step: Step, repeat: int, device: str) -> float:
+    started = time.perf_counter()
+    for _ in range(repeat):
+        step()
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return (time.perf_counter() - started) / repeat
+
+
+def measure(name: str, rounds: int, device: str) -> dict[str, float]:
+    step = MODELS[name](device)
+    repeat = 40 if name == "mlp" else 4
+    seconds(step, 5, device)
+    variants = {"plain": plain, **DETECTORS}
+    taken: dict[str, list[float]] = {variant: [] for variant in variants}
+    for _ in range(rounds):
+        for variant, detector in variants.items():
+            with detector():
+                seconds(step, 2, device)
+                taken[variant].append(seconds(step, repeat, device))
+    base = statistics.median(taken["plain"])
+    pairs = {
+        variant: statistics.median(mine / own for mine, own in zip(times, taken["plain"], strict=True))
+        for variant, times in taken.items()
+    }
+    extra = statistics.median(mine - own for mine, own in zip(taken["guard"], taken["plain"], strict=True))
+    return {"plain_ms": base * 1e3, "guard_extra_us": extra * 1e6, **{key: pairs[key] for key in DETECTORS}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--model", choices=MODELS, action="append")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(options.threads)
+    rows = {name: measure(name, options.rounds, options.device) for name in options.model or MODELS}
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return
+    print(f"{'model':<12} {'plain':>9} {'guard adds':>11}  " + "  ".join(f"{key:>17}" for key in DETECTORS))
+    for name, row in rows.items():
+        cells = "  ".join(f"{row[key]:>17.3f}" for key in DETECTORS)
+        print(f"{name:<12} {row['plain_ms']:>6.2f} ms {row['guard_extra_us']:>8.0f} µs  {cells}")
+
+
+if __name__ == "__main__":
+    main()
