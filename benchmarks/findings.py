@@ -62,8 +62,8 @@ def check(package: str, tree: Path, *options: str) -> tuple[list[Finding], Cost]
 
 
 def crashed(cost: Cost) -> bool:
-    """Whether the tool itself failed, as opposed to having findings or a file it cannot read."""
-    return cost.code not in (0, 1, 2) or "Traceback (most recent call last)" in cost.stderr
+    """Whether the tool itself failed, on the whole or on a file, as opposed to a file that is no Python."""
+    return cost.code not in (0, 1, 2) or "Traceback (" in cost.stderr or "internal error" in cost.stderr
 
 
 def problems(cost: Cost) -> list[str]:
