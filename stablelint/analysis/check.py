@@ -6,11 +6,11 @@ import ast
 import re
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 from stablelint.analysis import classes, inline
-from stablelint.analysis.modules import FunctionInfo, ModuleInfo, Project, module_of
+from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of
+from stablelint.analysis.project import Project, digest
 from stablelint.analysis.review import Review, finish
 from stablelint.analysis.roots import Root, roots_of
 from stablelint.analysis.sites import Collector, Index, index_of
@@ -49,16 +49,12 @@ def check_source(source: bytes, filename: str, catalog: Catalog, options: Analys
     project = Project()
     package = project.package_of(path.absolute())[1]
     module = module_of(parsed, path.absolute(), package)
+    project.adopt(module)
     try:
         return _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source))).run()
     except RecursionError:
         problem = Problem("an expression is nested too deeply to be analysed", filename, Position(1, 1))
         return FileReport(filename, problems=(problem,), lines=len(parsed.lines))
-
-
-def digest(data: bytes) -> str:
-    """The digest by which `FileReport.consulted` names a file's content."""
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 class _Analysis:
@@ -100,7 +96,7 @@ class _Analysis:
         collector = self._begin(frame)
         execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
-            self._module.values.setdefault(name, value)
+            self._session.globals.setdefault((id(self._module), name), value)
         self._end(collector)
 
     def _run_root(self, root: Root) -> None:

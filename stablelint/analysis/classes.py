@@ -45,8 +45,9 @@ def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None
 
 def self_of(info: ClassInfo, frame: Frame) -> Value:
     """`self` as the methods of a class see it: attributes as `__init__` leaves them for its defaults."""
-    if info.instance is None:
-        info.instance = Value(
+    instance = frame.session.instances.get(id(info))
+    if instance is None:
+        instance = frame.session.instances[id(info)] = Value(
             "self",
             frame.graph.fresh(),
             Kind.INSTANCE,
@@ -56,9 +57,9 @@ def self_of(info: ClassInfo, frame: Frame) -> Value:
             name="self",
         )
         spent, frame.session.budget = frame.session.budget, _CONSTRUCTION_BUDGET
-        construct(info.instance, info, None, frame)
+        construct(instance, info, None, frame)
         frame.session.budget = spent
-    return info.instance
+    return instance
 
 
 def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | None, frame: Frame) -> None:

@@ -71,7 +71,7 @@ def name(node: ast.Name, frame: Frame) -> Value:
 
 def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | None:
     """What a module-level name stands for."""
-    found = module.values.get(identifier)
+    found = frame.session.globals.get((id(module), identifier))
     if found is not None:
         return found
     if identifier in module.functions:
@@ -79,7 +79,9 @@ def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | No
     if identifier in module.classes:
         return class_value(module.classes[identifier], frame)
     if identifier in module.imports:
-        return namespace(module.imports[identifier], frame)
+        value = namespace(module.imports[identifier], frame, module)
+        frame.session.globals[id(module), identifier] = value
+        return value
     if identifier in module.assignments:
         return _assigned(identifier, module, frame)
     if identifier in _BUILTINS:
@@ -96,15 +98,17 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     """A module constant; unknown where it is assigned more than once."""
     from stablelint.analysis.expressions import evaluate
 
-    module.values[identifier] = hinted(Value("unknown", frame.graph.fresh(), name=identifier), frame)
+    place = (id(module), identifier)
+    values = frame.session.globals
+    values[place] = hinted(Value("unknown", frame.graph.fresh(), name=identifier), frame)
     assignments = module.assignments[identifier]
     if len(assignments) == 1:
         quiet = classes.quiet_frame(module, frame)
-        module.values[identifier] = evaluate(assignments[0], quiet)
-    return module.values[identifier]
+        values[place] = evaluate(assignments[0], quiet)
+    return values[place]
 
 
-def namespace(qualified: str, frame: Frame) -> Value:
+def namespace(qualified: str, frame: Frame, origin: ModuleInfo | None = None) -> Value:
     """What a qualified name stands for: a constant, a dtype, something in this project, or just a name."""
     qualified = normalise(qualified)
     if qualified in _CONSTANTS:
@@ -115,25 +119,22 @@ def namespace(qualified: str, frame: Frame) -> Value:
         return Value("dtype", frame.graph.key("dtype", dtype), Kind.FOREIGN, data=dtype, dtype=dtype)
     foreign = root not in ("torch", "numpy", "math", "builtins") and root not in sys.stdlib_module_names
     if foreign and operations.function(qualified) is None:
-        found = _in_project(qualified, frame)
+        found = _in_project(qualified, frame, origin or frame.module)
         if found is not None:
             return found
     return Value("namespace", frame.graph.key("namespace", qualified), Kind.NAMESPACE, data=qualified)
 
 
-def _in_project(qualified: str, frame: Frame) -> Value | None:
-    found = frame.session.project.find(qualified, frame.module)
+def _in_project(qualified: str, frame: Frame, origin: ModuleInfo) -> Value | None:
+    found = frame.session.project.find(qualified, origin)
     if isinstance(found, FunctionInfo):
         return function_value(found, frame)
     if isinstance(found, ClassInfo):
         return class_value(found, frame)
     if found is not None:
         module, identifier = found
-        return (
-            _assigned(identifier, module, frame)
-            if identifier not in module.values
-            else module.values[identifier]
-        )
+        known = frame.session.globals.get((id(module), identifier))
+        return known if known is not None else _assigned(identifier, module, frame)
     return None
 
 

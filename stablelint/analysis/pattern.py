@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass, field
 
 from stablelint.analysis.expressions import evaluate
-from stablelint.analysis.modules import ModuleInfo, Project
+from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.project import Project
 from stablelint.analysis.state import Frame, Session, State
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Graph, Kind, Value

@@ -11,7 +11,8 @@ from stablelint.analysis.value import Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
 
 if TYPE_CHECKING:
-    from stablelint.analysis.modules import FunctionInfo, ModuleInfo, Project
+    from stablelint.analysis.modules import FunctionInfo, ModuleInfo
+    from stablelint.analysis.project import Project
 
 
 @dataclass(slots=True)
@@ -128,6 +129,8 @@ class Session:
         default_factory=dict
     )  # arguments seen, by function node id
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
+    globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
+    instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
     events: list[tuple[Value, Frame]] = field(default_factory=list)  # calls in order, for sequence rules

@@ -176,7 +176,7 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
         if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
             joined = Value(
                 "phi", frame.graph.fresh(), joined.kind, {"before": old, "turn": new}, old.interval.widen(joined.interval),
-                joined.zero, joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
+                new.zero if _starts_at_zero(old) else joined.zero, joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
             )  # fmt: skip
         head.names[name] = joined
         head.facts.pop(old.key, None)
@@ -184,6 +184,11 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
         if place in before.attributes and before.attributes[place].key != value.key:
             head.attributes[place] = join(frame.graph, [before.attributes[place], value])
     return head
+
+
+def _starts_at_zero(value: Value) -> bool:
+    """The start of an accumulator: it is 0 only where the loop has no turn."""
+    return value.is_constant or value.op in ("zeros", "zeros_like", "tensor")
 
 
 def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
@@ -244,6 +249,8 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
 
 
 def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
+    if frame.function is None:
+        return  # a module-level import: found by its name, once something uses it
     for local, qualified in imported_names(node, frame.module.package):
         frame.state.names[local] = namespace(qualified, frame)
 

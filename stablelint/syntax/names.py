@@ -19,15 +19,21 @@ def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> Iter
                 root = alias.name.partition(".")[0]
                 yield root, root
         return
+    base = imported_module(statement, package)
+    for alias in statement.names:
+        if alias.name != "*":
+            yield alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name
+
+
+def imported_module(statement: ast.ImportFrom, package: str) -> str:
+    """The qualified name of the module from which a statement imports."""
     base = statement.module or ""
     if statement.level:
         parents = package.split(".") if package else []
         keep = len(parents) - (statement.level - 1)
         prefix = ".".join(parents[:keep]) if keep > 0 else ""
         base = f"{prefix}.{base}".strip(".")
-    for alias in statement.names:
-        if alias.name != "*":
-            yield alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name
+    return base
 
 
 def normalise(qualified_name: str) -> str:
