@@ -36,6 +36,7 @@ class Survey:
     wall: float
     cpu: float
     peak_mib: float
+    code: int
     crashed: bool
     problems: tuple[str, ...]
     findings: tuple[Finding, ...]  # at default settings
@@ -58,6 +59,7 @@ def survey(name: str, version: str) -> Survey:
         cost.wall,
         cost.cpu,
         cost.peak_mib,
+        cost.code,
         crashed(cost),
         tuple(problems(cost)),
         tuple(found),
@@ -194,10 +196,9 @@ def main() -> int:
     surveys = []
     for name, version in releases(options.only).items():
         surveys.append(one := survey(name, version))
-        state = (
-            "CRASHED" if one.crashed else f"{len(one.findings)} findings, {len(one.discharged)} discharged"
-        )
-        print(f"{name} {version}: {one.wall:.1f} s, {state}", flush=True)
+        state = f"{len(one.findings)} findings, {len(one.discharged)} discharged"
+        state += f", CRASHED (exit code {one.code})" if one.crashed else ""
+        print(f"{name} {version}: {one.wall:.1f} s, {one.peak_mib:.0f} MiB, {state}", flush=True)
         for problem in one.problems[:3]:
             print(f"  {problem}")
     before = remember(surveys)

@@ -146,7 +146,7 @@ def main() -> int:
             name, trees[name], "--level", options.level, "--cache-dir", str(CACHE / "cache" / name)
         )
         if crashed(cost):
-            print(f"{name}: the linter crashed, its findings are not drawn")
+            print(f"{name}: the linter crashed (exit code {cost.code}); its other findings are drawn")
         findings += found
     sample = draw(findings, options.count, options.seed, options.cap)
     rows = merge(sample, known)
