@@ -27,7 +27,9 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
         if site.value.op in ("div", "rsqrt"):
             outer = next((pair for pair in sums if _adds_constant(pair[0], site.value)), None)
             if outer is not None:
-                message = "the constant is added to the quotient, not to the denominator, which can still be 0"
+                message = (
+                    "the constant is added to the quotient, not to the denominator, which can still be 0"
+                )
                 found = make_site(review, rule, outer, message=message)
                 found.match.covered.append(site.value)
                 yield replace(found, judgement=replace(site.judgement, operand="", failing=""))

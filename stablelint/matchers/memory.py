@@ -46,7 +46,9 @@ def _first_use(name: str, after: ast.stmt, root: ast.AST) -> ast.Name | None:
     uses = [
         n
         for n in nodes_in(root, ast.Name)
-        if isinstance(n, ast.Name) and n.id == name and (n.lineno, n.col_offset) > (after.end_lineno or 0, after.end_col_offset or 0)
+        if isinstance(n, ast.Name)
+        and n.id == name
+        and (n.lineno, n.col_offset) > (after.end_lineno or 0, after.end_col_offset or 0)
     ]
     return min(uses, key=lambda n: (n.lineno, n.col_offset), default=None)
 

@@ -34,10 +34,22 @@ def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
         operand = left if _is_nan(right) else right
         if operand.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
             continue
-        bindings = {"x" if value.op == "eq" else "y": operand} if operand.kind is Kind.TENSOR else {}
+        name = "x" if value.op == "eq" else "y"
+        text = _compared(value, operand is left)
+        bindings = {name: operand} if operand.kind is Kind.TENSOR and text else {}
         always = "false" if value.op == "eq" else "true"
         message = f"nothing equals NaN, not even NaN: this is always {always}"
-        yield make_site(review, rule, (value, frame), bindings, message=message)
+        yield make_site(
+            review, rule, (value, frame), bindings, message=message, texts={name: text} if text else {}
+        )
+
+
+def _compared(value: Value, left: bool) -> str | None:
+    """The text of one side of a comparison of two."""
+    node = value.node
+    if not isinstance(node, ast.Compare) or len(node.comparators) != 1:
+        return None
+    return ast.unparse(node.left if left else node.comparators[0])
 
 
 def nan_literal(review: Review, rule: Rule) -> Iterator[Site]:

@@ -60,7 +60,9 @@ def exclusive(one: ast.AST, other: ast.AST, root: ast.AST) -> bool:
     if at is None or at == 0 or around[id(first[at])] == 0:
         return False
     common, left, right = first[at], first[at - 1], second[around[id(first[at])] - 1]
-    if isinstance(common, ast.If | ast.IfExp | ast.Try | ast.Match) and _arm(left, common) != _arm(right, common):
+    if isinstance(common, ast.If | ast.IfExp | ast.Try | ast.Match) and _arm(left, common) != _arm(
+        right, common
+    ):
         return not (isinstance(common, ast.Try) and "finalbody" in (_arm(left, common), _arm(right, common)))
     return _leaves(first[:at], root) or _leaves(second[: around[id(common)]], root)
 

@@ -1,0 +1,258 @@
+"""The order of calls in a training loop, and what a loop keeps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.value import Value
+from stablelint.diagnostic import Level
+from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.training import Step, steps_of
+from stablelint.matchers.tree import (
+    block_of,
+    exclusive,
+    loop_around,
+    mentions,
+    nodes_in,
+    parents,
+    statement_in,
+)
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
+
+
+def clip_out_of_order(review: Review, rule: Rule) -> Iterator[Site]:
+    """A clip after the step it should have limited, or before the backward that fills the gradients."""
+    steps = steps_of(review)
+    for clip in (s for s in steps if s.kind == "clip"):
+        near = _siblings(clip, steps)
+        order = [kind for kind, _ in near]
+        if order.count("backward") != 1 or order.count("step") != 1 or order.count("clip") != 1:
+            continue
+        message = _disorder(order)
+        step = next(s for kind, s in near if kind == "step")
+        if message is not None:
+            statement = review.collector.statements.get(id(step.value))
+            bindings = {"clip": clip.value}
+            yield make_site(
+                review, rule, (clip.value, clip.frame), bindings, message=message, statement=statement
+            )
+
+
+def _siblings(clip: Step, steps: list[Step]) -> list[tuple[str, Step]]:
+    """The calls that stand as statements of their own in the clip's block, in order."""
+    block = block_of(clip.node, clip.root)
+    if block is None:
+        return []
+    found: list[tuple[int, str, Step]] = []
+    for other in steps:
+        kind = {"wrapped_backward": "backward", "scaler_step": "step"}.get(other.kind, other.kind)
+        at = statement_in(other.node, block, other.root) if other.root is clip.root else None
+        if at is not None and kind in ("backward", "step", "clip"):
+            found.append((at, kind, other))
+    return [(kind, step) for _, kind, step in sorted(found, key=lambda item: item[0])]
+
+
+def _disorder(order: list[str]) -> str | None:
+    if order == ["backward", "step", "clip"]:
+        return "the optimizer has stepped already: these gradients are clipped too late"
+    if order == ["clip", "backward", "step"]:
+        return "the gradients of this step do not exist yet: backward comes after"
+    return None
+
+
+def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
+    """A loop with backward and step in a function that never clears a gradient."""
+    steps = steps_of(review)
+    for step in (s for s in steps if s.kind == "step"):
+        loop = loop_around(step.node, step.root)
+        if loop is None or mentions(review.module.source.tree, "zero_grad", "grad"):
+            continue
+        backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
+        first = next((s for s in backward if not s.excludes(step)), None)
+        node = step.node
+        if first is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
+            continue
+        statement = review.collector.statements.get(id(first.value))
+        optimizer = step.value.operands.get("input")
+        if optimizer is None or _is_wrapped(optimizer):
+            continue
+        yield make_site(
+            review, rule, (first.value, first.frame), {"optimizer": optimizer},
+            statement=statement, texts={"optimizer": step.subject},
+        )  # fmt: skip
+        return
+
+
+def _is_wrapped(optimizer: Value) -> bool:
+    """An engine or a wrapper that may clear the gradients in its own `step`."""
+    return not optimizer.op.startswith("torch.optim.")
+
+
+def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
+    """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
+    steps = [s for s in steps_of(review) if s.kind in ("backward", "wrapped_backward")]
+    if not steps:
+        return
+    for value, frame in observed(review, "add"):
+        total, loss = _accumulated(value.node)
+        if total is None or loss is None:
+            continue
+        root = scope_of(frame)
+        loop = loop_around(value.node, root) if value.node is not None else None
+        if loop is None or not isinstance(loss, ast.Name) or _is_used_with_gradient(total, root):
+            continue
+        back = [s for s in steps if _backed(s) == loss.id and loop_around(s.node, s.root) is loop]
+        operand = value.operands.get("other") if isinstance(value.node, ast.AugAssign) else None
+        operand = operand or next((v for v in value.operands.values() if not v.is_constant), None)
+        if (
+            not back
+            or operand is None
+            or exclusive(value.node, back[0].node, root)
+            or _is_number(loss.id, loop, value.node)
+        ):
+            continue
+        yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss.id})
+
+
+def _accumulated(node: ast.AST | None) -> tuple[str | None, ast.expr | None]:
+    """The name that accumulates and what is added, of `total += loss`."""
+    if (
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.target, ast.Name | ast.Attribute)
+    ):
+        return ast.unparse(node.target), node.value
+    return None, None
+
+
+def _backed(step: Step) -> str:
+    """The name of the loss whose backward a call runs."""
+    node = step.node
+    if step.kind == "wrapped_backward" and isinstance(node, ast.Call):
+        return ast.unparse(node.args[0])
+    inner = step.subject
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Call)
+    ):
+        arguments = node.func.value.args
+        return ast.unparse(arguments[0]) if len(arguments) == 1 else inner
+    return inner
+
+
+def _is_used_with_gradient(total: str, root: ast.AST) -> bool:
+    """Whether the sum itself is differentiated, or was made a number at once."""
+    for node in nodes_in(root, ast.Call):
+        assert isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            texts = [ast.unparse(node.func.value), *(ast.unparse(a) for a in node.args)]
+            if any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts):
+                return True
+    return False
+
+
+def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:
+    """Whether the loop turns the loss into a number before it is added."""
+    for node in nodes_in(loop, ast.Assign):
+        assert isinstance(node, ast.Assign)
+        rebinds = any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        if (
+            rebinds
+            and node.lineno < before.lineno
+            and mentions(node.value, "item", "detach", "data", "float", "cpu")
+        ):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def second_backward(review: Review, rule: Rule) -> Iterator[Site]:
+    """A second `backward` through a graph that the first has freed."""
+    done: dict[int, Step] = {}
+    for step in steps_of(review):
+        if step.kind != "backward":
+            continue
+        loss = step.value.operands.get("input")
+        if loss is None or loss.is_constant:
+            continue
+        first = done.get(loss.key)
+        if first is not None and not first.excludes(step) and not _keeps_graph(first):
+            message = "the first backward has freed the graph: a second one through it fails"
+            yield make_site(review, rule, (step.value, step.frame), message=message)
+        elif first is None and not _keeps_graph(step) and _is_made_before_loop(loss, step):
+            message = "the graph is built once, before the loop: its second turn fails"
+            yield make_site(review, rule, (step.value, step.frame), message=message)
+        done.setdefault(loss.key, step)
+
+
+def _keeps_graph(step: Step) -> bool:
+    node = step.node
+    return isinstance(node, ast.Call) and any(
+        k.arg in ("retain_graph", "create_graph", None) for k in node.keywords
+    )
+
+
+def _is_made_before_loop(loss: Value, step: Step) -> bool:
+    """A loss bound once in this function, before a loop that backs it on every turn."""
+    loop = loop_around(step.node, step.root)
+    node = step.node
+    if loop is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if not isinstance(node.func.value, ast.Name):
+        return False
+    name = node.func.value.id
+    block = block_of(node, step.root) or []
+    if block is not getattr(loop, "body", None) or isinstance(block[-1], ast.Break | ast.Return):
+        return False
+    bound = [
+        n
+        for n in nodes_in(step.root, ast.Name)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+    ]
+    below = parents(step.root)
+    made = [below.get(n) for n in bound]
+    if (
+        len(made) != 1
+        or not isinstance(made[0], ast.Assign)
+        or not isinstance(made[0].value, ast.Call | ast.BinOp)
+    ):
+        return False
+    return made[0].lineno < loop.lineno  # type: ignore[attr-defined]
+
+
+def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
+    """A training step in a file with a recurrent model and no clip."""
+    tree = review.module.source.tree
+    steps = steps_of(review)
+    step = next((s for s in steps if s.kind == "step"), None)
+    backward = next((s for s in steps if s.kind == "backward"), None)
+    if step is None or backward is None or not mentions(tree, *_RECURRENT):
+        return
+    if not mentions(tree, "clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
+        yield make_site(review, rule, (step.value, step.frame), level=Level.LIKELY)
+
+
+def anomaly_detection(review: Review, rule: Rule) -> Iterator[Site]:
+    """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches."""
+    for value, frame in observed(review, "set_detect_anomaly"):
+        mode = value.operands.get("mode") or value.operands.get("check_nan")
+        node, root = value.node, scope_of(frame)
+        named = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("set_detect_anomaly")
+        on = (mode is None and not named) or (
+            mode is not None and mode.constant() is True and not mode.assumed
+        )
+        above = parents(root)
+        around: list[ast.AST] = []
+        while node in above:
+            node = above[node]
+            around.append(node)
+        if on and not any(isinstance(n, ast.If | ast.IfExp) for n in around):
+            yield make_site(review, rule, (value, frame))

@@ -1,0 +1,130 @@
+"""The protocol of the gradient scaler: scale, unscale_, step, update."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.value import Value
+from stablelint.diagnostic import Level
+from stablelint.matchers.common import make_site, observed
+from stablelint.matchers.training import Step, steps_of
+from stablelint.matchers.tree import ancestors, mentions
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.catalog.rule import Rule
+
+
+def protocol(review: Review, rule: Rule) -> Iterator[Site]:
+    """Departures from scale, backward, step, update within one function."""
+    steps = steps_of(review)
+    if not any(s.kind in ("backward", "step", "scaler_step", "scale") for s in steps):
+        return
+    yield from _plain_steps(steps, review, rule)
+    yield from _unscaled_backward(steps, review, rule)
+    yield from _missing_update(steps, review, rule)
+    yield from _no_scaler(steps, review, rule)
+
+
+def _plain_steps(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+    """`optimizer.step()` on gradients that carry the scale."""
+    scaled = [s for s in steps if s.kind == "backward" and _is_scaled(s.value)]
+    for step in (s for s in steps if s.kind == "step"):
+        before = [s for s in scaled if not s.excludes(step)]
+        unscaled = any(s.kind == "unscale" and not s.excludes(step) for s in steps)
+        if not before or unscaled:
+            continue
+        if any(s.kind == "step" and s is not step and s.subject == step.subject for s in steps):
+            continue
+        twice = [
+            s for s in steps if s.kind == "scaler_step" and _steps_same(s, step) and not s.excludes(step)
+        ]
+        others = [s for s in steps if s.kind == "scaler_step" and not _steps_same(s, step)]
+        if others and not twice:
+            continue  # another optimizer than the scaled one
+        message = (
+            f"the scaler has stepped {step.subject} already: this steps a second time"
+            if twice
+            else f"these gradients are multiplied by the loss scale: step with the scaler, not with {step.subject}"
+        )
+        yield make_site(review, rule, (step.value, step.frame), message=message)
+
+
+def _unscaled_backward(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+    """A plain backward whose gradients `scaler.step` divides by the scale."""
+    if any(s.kind in ("scale", "wrapped_backward") for s in steps):
+        return
+    for backward in (s for s in steps if s.kind == "backward"):
+        after = [s for s in steps if s.kind == "scaler_step" and not s.excludes(backward)]
+        if after and not _is_scaled(backward.value):
+            message = "this loss is not scaled, but scaler.step divides its gradients by the scale"
+            yield make_site(review, rule, (backward.value, backward.frame), message=message)
+
+
+def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+    tree = review.module.source.tree
+    for step in (s for s in steps if s.kind == "scaler_step"):
+        if not mentions(tree, "update"):
+            message = "without scaler.update() the scale never falls: after the first overflow every step is skipped"
+            yield make_site(review, rule, (step.value, step.frame), message=message)
+            return
+
+
+def _no_scaler(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+    """A float16 autocast around a plain training step, in a file that knows no scaler."""
+    if "scaler" in review.module.source.text.lower():
+        return
+    plain = [s for s in steps if s.kind == "backward"]
+    optimizers = [s for s in steps if s.kind == "step"]
+    if not plain or not optimizers:
+        return
+    for context, frame in observed(review, "torch.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast"):
+        if _is_float16(context) and any(s.root is plain[0].root for s in optimizers):
+            message = "under float16 autocast small gradients become 0: the loss needs a GradScaler"
+            yield make_site(review, rule, (context, frame), message=message)
+
+
+def _is_float16(context: Value) -> bool:
+    """Whether an autocast is known to run, in float16: named, or by default on CUDA."""
+    enabled = context.operands.get("enabled")
+    if enabled is not None and enabled.constant() is not True:
+        return False
+    named = context.operands.get("dtype")
+    if named is not None:
+        return named.dtype == "float16"
+    device = context.operands.get("argument0") or context.operands.get("device_type")
+    if context.op == "torch.cuda.amp.autocast":
+        return device is None
+    return device is not None and device.constant() == "cuda"
+
+
+def _is_scaled(backward: Value) -> bool:
+    loss = backward.operands.get("input")
+    return loss is not None and loss.op == "method.scale"
+
+
+def _steps_same(scaler_step: Step, step: Step) -> bool:
+    node = scaler_step.node
+    return isinstance(node, ast.Call) and bool(node.args) and ast.unparse(node.args[0]) == step.subject
+
+
+def backward_under_autocast(review: Review, rule: Rule) -> Iterator[Site]:
+    """`backward` within `with autocast(…)`."""
+    for step in steps_of(review):
+        if step.kind != "backward":
+            continue
+        around = (n for n in ancestors(step.node, step.root) if isinstance(n, ast.With | ast.AsyncWith))
+        if any(_is_autocast(item.context_expr) for node in around for item in node.items):
+            yield make_site(review, rule, (step.value, step.frame), level=Level.LIKELY)
+
+
+def _is_autocast(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    enabled = next((k.value for k in node.keywords if k.arg == "enabled"), None)
+    off = isinstance(enabled, ast.Constant) and enabled.value is False
+    return name == "autocast" and not off

@@ -1,0 +1,147 @@
+"""Flaws that stand in the text of a class: modules in plain lists, CUDA in a data set."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.state import Frame, Session, State
+from stablelint.analysis.value import Graph, Value
+from stablelint.diagnostic import Level
+from stablelint.matchers.common import make_site
+from stablelint.matchers.tree import nodes_in
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
+
+
+def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
+    """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
+    for info, module in _classes(review):
+        init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
+        if init is None or not any(
+            _qualified(base, module) in ("torch.nn.Module", "torch.nn.modules.Module") for base in info.bases
+        ):
+            continue
+        for statement in nodes_in(init, ast.Assign):
+            assert isinstance(statement, ast.Assign)
+            target = statement.targets[0]
+            if isinstance(target, ast.Attribute) and _holds_modules(statement.value, module):
+                if not _is_registered(target.attr, info):
+                    name = "named" if isinstance(statement.value, ast.Dict | ast.DictComp) else "layers"
+                    yield _site(review, rule, statement.value, statement, name)
+
+
+def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
+    """A list, a comprehension or a dict of layers that have parameters."""
+    if isinstance(node, ast.List):
+        return bool(node.elts) and any(_is_layer(e, module) for e in node.elts)
+    if isinstance(node, ast.ListComp):
+        return _is_layer(node.elt, module)
+    if isinstance(node, ast.Dict):
+        return any(_is_layer(v, module) for v in node.values)
+    return isinstance(node, ast.DictComp) and _is_layer(node.value, module)
+
+
+def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = _qualified(node.func, module)
+    plain = name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+    return (
+        plain
+        and name.count(".") == 2
+        and not name.endswith(("Loss", "ReLU", "Parameter", "Pool2d", "Tanh", "Sigmoid"))
+    )
+
+
+def _is_registered(attr: str, info: ast.ClassDef) -> bool:
+    """Whether the class hands the list on to a container, or registers its elements one by one."""
+    for node in ast.walk(info):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in ("add_module", "register_module", "setattr"):
+                return True
+            if name in _CONTAINERS and any(
+                isinstance(n, ast.Attribute) and n.attr == attr for n in ast.walk(node)
+            ):
+                return True
+    return False
+
+
+def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
+    """`.cuda()` or `.to("cuda")` where a data set makes its samples."""
+    for info, module in _classes(review):
+        if not any(
+            _qualified(base, module).endswith(("data.Dataset", "data.IterableDataset", "dataset.Dataset"))
+            for base in info.bases
+        ):
+            continue
+        for method in info.body:
+            if isinstance(method, ast.FunctionDef) and method.name in (
+                "__getitem__",
+                "__iter__",
+                "__getitems__",
+            ):
+                for call in nodes_in(method, ast.Call):
+                    if isinstance(call, ast.Call) and _moves_to_cuda(call):
+                        yield _site(review, rule, call, None)
+
+
+def _moves_to_cuda(call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr == "cuda":
+        return True
+    texts = [a.value for a in (*call.args, *(k.value for k in call.keywords)) if isinstance(a, ast.Constant)]
+    return call.func.attr == "to" and any(isinstance(t, str) and t.startswith("cuda") for t in texts)
+
+
+def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
+    """`torch.load(f)` that says nothing of the device."""
+    if _is_module_body(review):
+        for node in ast.walk(review.module.source.tree):
+            if not isinstance(node, ast.Call) or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
+                continue
+            given = {keyword.arg for keyword in node.keywords}
+            if not given & {"map_location", None} and _qualified(node.func, review.module) == "torch.load":
+                yield _site(review, rule, node, None)
+
+
+def _is_module_body(review: Review) -> bool:
+    return all(frame.function is None for _, frame in review.collector.observed)
+
+
+def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
+    """The classes of the file; none unless the review is that of the module body, so that each is seen once."""
+    if _is_module_body(review):
+        for node in ast.walk(review.module.source.tree):
+            if isinstance(node, ast.ClassDef):
+                yield node, review.module
+
+
+def _qualified(node: ast.expr, module: ModuleInfo) -> str:
+    """The dotted name that an expression stands for, by the imports of the file."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([module.imports.get(node.id, node.id), *reversed(parts)])
+
+
+def _site(review: Review, rule: Rule, node: ast.expr, statement: ast.stmt | None, name: str = "") -> Site:
+    """A site at an expression that the analysis itself did not visit."""
+    from stablelint.analysis.project import Project
+
+    graph = Graph()
+    frame = Frame(graph, review.module, None, State(), Session(lambda value, frame: None, Project()))
+    value = Value("expression", graph.fresh(), node=node, module=review.module)
+    return make_site(review, rule, (value, frame), {name: value} if name else {}, level=Level.LIKELY, statement=statement)

@@ -1,0 +1,109 @@
+"""The calls of a training step, in order: backward, step, zero_grad, clip, scale, unscale, update."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.sites import Collector
+from stablelint.analysis.state import Frame
+from stablelint.analysis.value import Value
+from stablelint.matchers.common import observed, place, receiver_text, scope_of
+from stablelint.matchers.tree import exclusive
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a training step; `subject` is the text of the object it is called on."""
+
+    kind: str
+    value: Value
+    frame: Frame
+    subject: str
+
+    @property
+    def node(self) -> ast.AST:
+        """The call."""
+        assert self.value.node is not None
+        return self.value.node
+
+    @property
+    def root(self) -> ast.AST:
+        """The function in which it stands."""
+        return scope_of(self.frame)
+
+    def excludes(self, other: Step) -> bool:
+        """Whether no pass runs both."""
+        return exclusive(self.node, other.node, self.root)
+
+
+_METHODS = {
+    "method.step": "step",
+    "method.zero_grad": "zero_grad",
+    "method.scale": "scale",
+    "method.unscale_": "unscale",
+    "method.update": "update",
+    "backward": "backward",
+    "clip_grad_norm_": "clip",
+    "clip_grad_value_": "clip",
+    "method.clip_grad_norm_": "clip",
+    "method.clip_grad_value_": "clip",
+}
+
+
+def steps_of(review: Review) -> list[Step]:
+    """The training calls of the reviewed function in order of execution; empty where it does not train."""
+    return _steps(review.collector, _Held(review))
+
+
+class _Held:
+    """Lets a review be an argument of a cached function whose key is its collector."""
+
+    def __init__(self, review: Review) -> None:
+        self.review = review
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=2)
+def _steps(collector: Collector, held: _Held) -> list[Step]:
+    found: list[Step] = []
+    for value, frame in observed(held.review, *_METHODS):
+        kind = _kind(value)
+        if kind is not None:
+            found.append(Step(kind, value, frame, receiver_text(value)))
+    unique = {id(step.node): step for step in found}
+    return sorted(unique.values(), key=lambda step: place(step.value))
+
+
+def _kind(value: Value) -> str | None:
+    """What a call is in a training step; None for the calls of other objects that share a name."""
+    kind = _METHODS[value.op]
+    text, origin = receiver_text(value), value.operands.get("input")
+    made_by = origin.op if origin is not None else ""
+    is_scaler = "scaler" in text.lower() or made_by.endswith("GradScaler")
+    if kind == "step" and is_scaler:
+        return "scaler_step"
+    if kind == "step":
+        last = text.rpartition(".")[2].lower()
+        return kind if "optim" in last or last in ("opt", "o") or made_by.startswith("torch.optim.") else None
+    if kind in ("scale", "unscale", "update"):
+        return kind if is_scaler else None
+    if kind == "backward" and not _is_plain_backward(value):
+        return "wrapped_backward"
+    return kind
+
+
+def _is_plain_backward(value: Value) -> bool:
+    """`loss.backward()`, not `accelerator.backward(loss)` or `fabric.backward(loss)`."""
+    node = value.node
+    return isinstance(node, ast.Call) and not node.args
