@@ -35,7 +35,8 @@ def _head(report: Report) -> Iterator[str]:
     else:
         yield "<p>No command was run: every site was replayed on boundary operands alone.</p>"
     total = len(report.sites)
-    yield f'<p class="chips"><button class="chip" data-verdict="">{total} site{"" if total == 1 else "s"}</button>'
+    noun = "site" if total == 1 else "sites"
+    yield f'<p class="chips"><button class="chip" data-verdict="">{total} {noun}</button>'
     for verdict in Verdict:
         if counts[verdict]:
             yield (
@@ -57,7 +58,8 @@ def _rerun(rerun: RerunReport | None) -> Iterator[str]:
 
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
     word = {True: "passed", False: "failed", None: "not finished"}[rerun.passed]
-    yield f'<section class="rerun"><h2>Rerun with {rerun.fixes} fixes <span class="badge {kind}">{word}</span></h2>'
+    badge = f'<span class="badge {kind}">{word}</span>'
+    yield f'<section class="rerun"><h2>Rerun with {rerun.fixes} fixes {badge}</h2>'
     yield f"<p>{escape(rerun.claim[:1].upper() + rerun.claim[1:])}.</p>"
     before, after = rerun.before, rerun.after
     if before.losses or after.losses:
@@ -88,17 +90,15 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
         f'<span class="place" title="{escape(place)}">{escape(place)}</span></summary>'
     )
     yield f'<p class="meaning">{escape(site.message)}<br><i>{escape(MEANING[report.verdict])}</i></p>'
-    yield '<pre class="diff">' + _diff("-", "del", site.original)
-    if site.fixed is not None:
-        yield _diff("+", "ins", site.fixed)
-    yield "</pre>"
+    after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
+    yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
     if report.curve is not None:
         from stablelint.report import verify_plots as plots
 
         yield f"<figure>{plots.accuracy(report.curve, prefix)}"
         yield (
-            "<figcaption>Accuracy against float64 along the operand. Shaded: value or gradient of the original "
-            "is not finite. Bars: captured elements.</figcaption></figure>"
+            "<figcaption>Accuracy against float64 along the operand. Shaded: value or gradient of the "
+            "original is not finite. Bars: captured elements.</figcaption></figure>"
         )
     if report.witness is not None:
         yield from _witness(report.witness)

@@ -6,7 +6,6 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from stablelint.runtime.verify.outcome import Curve
@@ -31,13 +30,15 @@ _PROPERTIES = {
     _BARS: "--bars",
 }
 _LINEAR = 1e-12  # magnitudes below this share one linear stretch around 0
+_LINEAR_SIGNED = 1e-6
 
 
 def _figure(height: float) -> tuple[Any, Any]:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, height), layout="constrained")
+    figure = Figure(figsize=(6.4, height))
+    figure.subplots_adjust(left=0.09, right=0.985, top=1 - 0.28 / height, bottom=0.48 / height)
     FigureCanvasSVG(figure)
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
@@ -58,20 +59,12 @@ def _dress(axes: Any) -> None:
     axes.yaxis.label.set_size(9)
 
 
-@lru_cache(maxsize=1)
-def _settings() -> Mapping[str, object]:
-    return {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "stablelint",
-        "font.family": "sans-serif",
-        "path.simplify": True,
-    }
-
-
 def _svg(figure: Any, label: str, prefix: str) -> str:
     import matplotlib
 
-    with matplotlib.rc_context(dict(_settings())):
+    with matplotlib.rc_context():
+        matplotlib.rcParams["svg.fonttype"] = "none"
+        matplotlib.rcParams["svg.hashsalt"] = "stablelint"
         held = io.StringIO()
         figure.savefig(held, format="svg", metadata={"Date": None, "Creator": None})
     text = held.getvalue()
@@ -82,9 +75,8 @@ def _svg(figure: Any, label: str, prefix: str) -> str:
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
     text = re.sub(r'(xlink:href|href)="#([^"]+)"', rf'\1="#{prefix}-\2"', text)
-    text = re.sub(
-        r'<svg [^>]*viewBox="([^"]+)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{label}">', text, 1
-    )
+    opening = rf'<svg viewBox="\1" role="img" aria-label="{label}">'
+    text = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', opening, text, count=1)
     return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
 
 
@@ -95,6 +87,9 @@ def accuracy(curve: Curve, prefix: str) -> str:
     most = 1 + max(
         (bits for bits in (*curve.original_bits, *curve.fixed_bits) if bits is not None), default=24.0
     )
+    marked = zip(curve.points, curve.failing, strict=True)
+    lone = [point for point, bad in marked if bad and abs(point) < _LINEAR]
+    axes.vlines(lone, 0, most, color=_BAD, linewidth=5, zorder=0)
     for first, last in _stretches(curve):
         axes.axvspan(first, last, color=_BAD, linewidth=0, zorder=0)
     _bars(axes, curve, most)
@@ -112,7 +107,7 @@ def accuracy(curve: Curve, prefix: str) -> str:
     legend = axes.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=2,
+        ncols=3,
         frameon=False,
         fontsize=8,
         borderaxespad=0,
@@ -123,22 +118,27 @@ def accuracy(curve: Curve, prefix: str) -> str:
 
 
 def _scale(axes: Any, curve: Curve) -> None:
-    positive = [abs(point) for point in curve.points if point]
-    low, high = min(positive), max(positive)
-    # a symmetric logarithm with 0 in the middle; its linear stretch is as wide as one point's spacing
-    axes.set_xscale("symlog", linthresh=max(low, _LINEAR if high > 1e-6 else low), linscale=0.4)
-    axes.set_xlim(min(curve.points), max(curve.points))
-    from matplotlib.ticker import FixedLocator, FuncFormatter
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    decades = max(1, round((math.log10(high) - math.log10(max(low, _LINEAR))) / 5))
-    start = math.ceil(math.log10(max(low, _LINEAR)))
-    ticks = [10.0**power for power in range(start, math.floor(math.log10(high)) + 1, decades)]
-    signed = [-tick for tick in ticks if min(curve.points) < 0]
-    axes.xaxis.set_major_locator(FixedLocator([*signed, 0.0, *ticks]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value == 0 else f"{value:.0e}"))
-    axes.xaxis.set_minor_locator(FixedLocator([]))
-    if signed:
-        axes.tick_params(axis="x", labelrotation=30)
+    positive = [abs(point) for point in curve.points if point]
+    both = min(curve.points) < 0
+    low, high = max(min(positive), _LINEAR_SIGNED if both else _LINEAR), max(positive)
+    # a symmetric logarithm, with a linear stretch around 0
+    axes.set_xscale("symlog", linthresh=low, linscale=0.6)
+    axes.set_xlim(min(curve.points), max(curve.points))
+    decades = max(1, round((math.log10(high) - math.log10(low)) / (3 if both else 6)))
+    powers = range(math.floor(math.log10(high)), math.ceil(math.log10(low)), -decades)
+    ticks = [10.0**power for power in powers]
+    axes.xaxis.set_major_locator(FixedLocator([*(-tick for tick in ticks if both), 0.0, *ticks]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _tick(value: float) -> str:
+    if value == 0 or 1e-3 < abs(value) < 1e4:
+        return f"{value:g}"
+    mantissa, power = f"{value:.0e}".split("e")
+    return f"{mantissa}e{int(power)}"
 
 
 def _stretches(curve: Curve) -> list[tuple[float, float]]:
@@ -163,17 +163,7 @@ def _bars(axes: Any, curve: Curve, most: float) -> None:
         return
     top = max(curve.captured) or 1
     heights = [0.32 * most * count / top for count in curve.captured]
-    widths = [last - first for first, last in zip(curve.edges, curve.edges[1:], strict=False)]
-    axes.bar(
-        curve.edges[:-1],
-        heights,
-        width=widths,
-        align="edge",
-        color=_BARS,
-        linewidth=0,
-        zorder=1,
-        label="captured",
-    )
+    axes.stairs(heights, curve.edges, fill=True, color=_BARS, linewidth=0, zorder=1, label="captured")
 
 
 def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | None, prefix: str) -> str:

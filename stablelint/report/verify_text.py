@@ -102,7 +102,8 @@ def _rerun(rerun: RerunReport, context: Context) -> Iterator[str]:
     yield f"{style.bold('rerun')} with {rerun.fixes} fixes: {mark}, {rerun.claim}"
     if rerun.after is not None:
         before, after = rerun.before, rerun.after
-        yield f"  exit status {before.status} before, {after.status} after; {before.seconds:.1f} s and {after.seconds:.1f} s"
+        times = f"{before.seconds:.1f} s and {after.seconds:.1f} s"
+        yield f"  exit status {before.status} before, {after.status} after; {times}"
     for site in rerun.guilty:
         yield f"  {style.error('guilty')}: the fix of {site}"
 

@@ -21,7 +21,7 @@ _STARTUP = Path(__file__).parent / "probe" / "startup"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a command ended: its exit status (negative: killed by that signal), and why it was stopped, if it was."""
+    """How a command ended: exit status (negative: killed by that signal), and why it was stopped, if so."""
 
     status: int
     seconds: float

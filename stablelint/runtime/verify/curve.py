@@ -30,6 +30,7 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
     if chosen is None:
         return None
     call, source = chosen
+    call = _small(call)
     value = call.operands[source]
     assert isinstance(value, torch.Tensor)
     points = _points(value.dtype, _contract_sided(replayer, source))
@@ -51,6 +52,22 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
         edges,
         counts,
     )
+
+
+def _small(call: Call) -> Call:
+    """The call's first rows, where all its tensors have equally many: a curve needs no more."""
+    tensors = [
+        value for value in call.operands.values() if isinstance(value, torch.Tensor) and value.ndim > 1
+    ]
+    if len({tensor.shape[0] for tensor in tensors}) != 1 or any(
+        isinstance(value, torch.Tensor) and value.ndim == 1 for value in call.operands.values()
+    ):
+        return call
+    rows = {
+        name: value[:2] if isinstance(value, torch.Tensor) and value.ndim > 1 else value
+        for name, value in call.operands.items()
+    }
+    return Call(rows, call.context)
 
 
 def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | None:
@@ -125,10 +142,10 @@ def _at(
 
 
 def _placed(value: torch.Tensor, point: float) -> torch.Tensor:
-    """A tensor that holds the point once per row, so that expressions over rows see a contrast."""
+    """A tensor that holds the point once per row among ones, so that expressions over rows see a contrast."""
     if value.ndim == 0 or value.shape[-1] == 1:
         return torch.full_like(value, point)
-    filled = torch.where(torch.isfinite(value), value, torch.ones_like(value)).clone()
+    filled = torch.ones_like(value)
     filled[..., 0] = point
     return filled
 

@@ -55,7 +55,8 @@ def spelling():
     scopes = [n for n in nodes if isinstance(n, kinds) and n.name == FUNCTION] if FUNCTION else []
     if not scopes:
         scopes = [ast.parse(SOURCE.read_text(encoding="utf-8"))]
-    return {{ast.unparse(n) for scope in scopes for n in ast.walk(scope) if isinstance(n, (ast.expr, ast.AugAssign))}}
+    parts = [part for scope in scopes for part in ast.walk(scope)]
+    return {{ast.unparse(part) for part in parts if isinstance(part, (ast.expr, ast.AugAssign))}}
 
 
 def finite(function):
@@ -80,7 +81,7 @@ def test_{name}():
 
 
 def emit_tests(folder: Path, verification: Verification) -> list[Path]:
-    """Write a test for each confirmed or reachable site with a replayable fix; their paths. Raises OSError."""
+    """Write a test for each confirmed or reachable site with a replayable fix. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for report in verification.report.sites:

@@ -26,12 +26,10 @@ _VERSION = 1
 
 
 def _enclosing(tree: ast.AST, row: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    found = None
-    for node in ast.walk(tree):  # breadth first: inner functions come later
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.lineno <= row <= (node.end_lineno or 0):
-                found = node
-    return found
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    around = [node for node in functions if node.lineno <= row <= (node.end_lineno or 0)]
+    return around[-1] if around else None  # the walk is breadth first: inner functions come later
 
 
 def enclosing_name(tree: ast.AST, row: int) -> str | None:

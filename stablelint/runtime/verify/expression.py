@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import CodeType
 
-
 _SPARES = 12
 
 

@@ -48,10 +48,10 @@ def mantissa_bits(dtype: torch.dtype) -> int:
 
 
 def element_bits(value: torch.Tensor, reference: torch.Tensor, floor: float = 0.0) -> torch.Tensor:
-    """Correct bits of each element of `value` against a float64 `reference`, in [0, mantissa bits], as float64.
+    """Correct bits of each element of `value` against a float64 `reference`: float64 in [0, mantissa bits].
 
     Bits are -log2 of the relative error; `floor` is the smallest magnitude an error is related to. Elements
-    whose reference is not finite are NaN; a non-finite value where the reference is finite has no correct bit.
+    whose reference is not finite are NaN; a value that is not finite, where the reference is, has 0 bits.
     """
     most = float(mantissa_bits(value.dtype))
     exact = value.detach().double()

@@ -41,7 +41,7 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
-    failing = tuple(sorted((r for r in decisive if r.original_failed), key=lambda r: _ORDER[r.role]))
+    failing = tuple(sorted((r for r in decisive if _counts(site, r)), key=lambda r: _ORDER[r.role]))
     replayed = any(result.fixed is not None for result in decisive)
     if site.has_fix and failing and not replayed:
         notes = (*notes, "the original fails; the fix cannot be replayed by itself")
@@ -72,6 +72,13 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         if found is not None:
             return Decision(verdict, found, notes, failing)
     return Decision(Verdict.NOT_REPRODUCED, notes=notes)
+
+
+def _counts(site: Site, result: Result) -> bool:
+    """Whether the original fails in a way that the rule speaks of."""
+    if site.expect == "inaccurate" and result.original_failed != "accuracy" and result.fixed_failed:
+        return False  # lost digits are the rule's matter: what is not finite in both is another's
+    return result.original_failed is not None
 
 
 def _diverges(site: Site, result: Result) -> bool:

@@ -52,7 +52,7 @@ class Verification:
 
 
 def verify(request: Request, progress: Progress = lambda _: None) -> Verification:
-    """Verify all sites of the request. Raises `CommandNotFoundError`; Ctrl-C keeps what was found until then."""
+    """Verify all sites of the request; Ctrl-C keeps what was found. Raises `CommandNotFoundError`."""
     folder = Path(tempfile.mkdtemp(prefix="stablelint-verify-"))
     try:
         return _verify(request, folder, progress)

@@ -53,7 +53,7 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
         if not value.is_floating_point() or not value.numel():
             return True
         plain = value.detach()
-        # a sum is one pass without a temporary; where it is not finite, overflow of the sum itself is told apart
+        # a sum is one pass without a temporary; overflow of the sum itself is told apart
         total = float(plain.sum())
         if math.isfinite(total):
             return True

@@ -20,6 +20,7 @@ from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name,
 _SHARE = 0.04  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 32  # calls of a site that are looked at in full, whatever it costs
 _FLUSH_SECONDS = 2.0
+_DEPTH = 16  # of open frames of one target in one thread
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class Frame:
     outer: Frame | None
     operands: dict[int, object] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
+    depth: int = 0
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -109,7 +111,11 @@ class Recorder:
     def begin(self, number: int, extra: Sequence[object]) -> Frame:
         """Open a frame, and read the operands that are not evaluated within the target."""
         frames = self._frames()
-        frame = Frame(frames.get(number), dict(self._earlier().get(number, {})))
+        outer = frames.get(number)
+        depth = outer.depth + 1 if outer is not None else 0
+        if depth > _DEPTH:  # expressions that raised left their frames behind: no recursion is that deep
+            outer, depth = None, 0
+        frame = Frame(outer, dict(self._earlier().get(number, {})), depth=depth)
         frames[number] = frame
         for index, thunk in zip(extra[::2], extra[1::2], strict=True):
             if isinstance(index, int) and callable(thunk):
@@ -205,6 +211,11 @@ class Recorder:
                 if score == score and sample.beats((name, side), score):
                     call = call or self._call(operands, grad)
                     sample.extreme[name, side] = (score, call)
+        context = context_of(operands)
+        dtypes = tuple(v.dtype for v in operands.values() if isinstance(v, torch.Tensor))
+        mode = (context.autocast, grad, *dtypes)
+        if sample.is_new(mode):
+            sample.modes[mode] = call = call or self._call(operands, grad)
         place = sample.draw()
         if place is not None:
             sample.drawn[place : place + 1] = [call or self._call(operands, grad)]
@@ -265,7 +276,7 @@ class Recorder:
         self.heard.clear()
 
     def flush(self) -> None:
-        """Write everything known so far; keeps quiet when that fails, for a full disk must not stop the run."""
+        """Write everything known so far; silent when that fails, for a full disk must not stop the run."""
         if self.folder is None:
             return
         with self._lock:

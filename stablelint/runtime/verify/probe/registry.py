@@ -16,7 +16,7 @@ class Function:
     name: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Registry:
     """Filled as modules are loaded."""
 

@@ -14,6 +14,7 @@ from stablelint.runtime.verify.values import Call
 
 CALLS_FAILING = 3
 CALLS_RANDOM = 4
+_MODES = 6
 ELEMENTS = 1 << 18  # of one stored operand; longer ones are cut along their first dimension
 
 
@@ -66,11 +67,13 @@ class Sample:
     """The kept calls of one site.
 
     Keeps the first calls with a bad result, for each operand the calls with its least, greatest and smallest
-    elements, and a uniform random sample of the others (algorithm R).
+    elements, the first call in each mode (autocast, gradients, element types), and a uniform random sample of
+    the others (algorithm R).
     """
 
     failing: list[Call] = field(default_factory=list)
     extreme: dict[tuple[str, str], tuple[float, Call]] = field(default_factory=dict)
+    modes: dict[tuple[object, ...], Call] = field(default_factory=dict)
     drawn: list[Call] = field(default_factory=list)
     searched: list[Call] = field(default_factory=list)
     offered: int = 0
@@ -83,12 +86,16 @@ class Sample:
     def beats(self, key: tuple[str, str], score: float) -> bool:
         """Whether a call with this score replaces the most extreme one kept under `key`.
 
-        A score must be better by a twentieth: a slowly drifting operand would be copied at each call otherwise.
+        A score must be better by a twentieth: a drifting operand would be copied at each call otherwise.
         """
         held = self.extreme.get(key)
         if held is None:
             return True
         return score < held[0] and (score == 0 or abs(score - held[0]) > 0.05 * abs(held[0]))
+
+    def is_new(self, mode: tuple[object, ...]) -> bool:
+        """Whether a call in this mode is wanted."""
+        return mode not in self.modes and len(self.modes) < _MODES
 
     def draw(self) -> int | None:
         """Where in the random sample the next call belongs; None: nowhere."""
@@ -104,6 +111,7 @@ class Sample:
         for call in (
             *self.failing,
             *(call for _, call in self.extreme.values()),
+            *self.modes.values(),
             *self.drawn,
             *self.searched,
         ):

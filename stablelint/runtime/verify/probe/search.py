@@ -1,6 +1,6 @@
 """Searches for inputs of the enclosing function at which a site goes wrong, in the process that has it alive.
 
-Candidates of a known kind come first (zeros, constants, scaled inputs, equal rows, full and empty masks); then
+Candidates of known kinds come first (zeros, constants, scaled inputs, equal rows, full and empty masks); then
 signed gradient steps that drive the site's operands towards the edge of their contract.
 """
 

@@ -1,7 +1,8 @@
 """Put probes into a tree: operands are recorded where they are evaluated, and nothing else changes.
 
 `f(a, b)` with operands `a` and `b` becomes
-`__sl_end__(0, __sl_begin__(0), f(__sl_see__(0, 0, a), __sl_see__(0, 1, b)))`; every wrapped expression keeps its place, so tracebacks and profiles show the user's own lines and columns.
+`__sl_end__(0, __sl_begin__(0), f(__sl_see__(0, 0, a), __sl_see__(0, 1, b)))`; every wrapped expression
+keeps its place, so tracebacks and profiles show the user's own lines and columns.
 """
 
 from __future__ import annotations
