@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 # Operations whose gradient is computed from their result.
-_SAVES_RESULT = frozenset("exp sigmoid tanh softmax log_softmax sqrt rsqrt".split())
+_SAVES_RESULT = frozenset(("exp", "sigmoid", "tanh", "softmax", "log_softmax", "sqrt", "rsqrt"))
 _DEPTH = 8
 
 

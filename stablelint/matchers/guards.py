@@ -19,7 +19,7 @@ _LARGEST = 1e-3  # a larger constant is part of the formula
 
 
 def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
-    """Open obligations beside which a small constant stands: added to the quotient, or multiplied by `sign(x)`."""
+    """Open obligations beside a small constant that is added to the quotient, or multiplied by `sign(x)`."""
     sums = observed(review, "add")
     for site in review.open:
         if site.rule.code not in rule.replaces:

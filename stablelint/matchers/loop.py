@@ -17,6 +17,7 @@ from stablelint.matchers.tree import (
     mentions,
     nodes_in,
     parents,
+    start,
     statement_in,
 )
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
+_TO_NUMBER = ("item", "detach", "data", "float", "reduce_value", "gather", "reduce")
 _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
 
 
@@ -102,35 +104,18 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
     if not steps:
         return
     for value, frame in observed(review, "add"):
-        total, loss = _accumulated(value.node)
-        if total is None or loss is None:
+        node, operand = value.node, value.operands.get("other")
+        if not isinstance(node, ast.AugAssign) or not isinstance(node.value, ast.Name) or operand is None:
             continue
-        root = scope_of(frame)
-        loop = loop_around(value.node, root) if value.node is not None else None
-        if loop is None or not isinstance(loss, ast.Name) or _is_used_with_gradient(total, root):
+        if not isinstance(node.target, ast.Name | ast.Attribute):
             continue
-        back = [s for s in steps if _backed(s) == loss.id and loop_around(s.node, s.root) is loop]
-        operand = value.operands.get("other") if isinstance(value.node, ast.AugAssign) else None
-        operand = operand or next((v for v in value.operands.values() if not v.is_constant), None)
-        if (
-            not back
-            or operand is None
-            or exclusive(value.node, back[0].node, root)
-            or _is_number(loss.id, loop, value.node)
-        ):
+        loss, root = node.value.id, scope_of(frame)
+        loop = loop_around(node, root)
+        if loop is None or _is_differentiated(ast.unparse(node.target), root) or _is_number(loss, loop, node):
             continue
-        yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss.id})
-
-
-def _accumulated(node: ast.AST | None) -> tuple[str | None, ast.expr | None]:
-    """The name that accumulates and what is added, of `total += loss`."""
-    if (
-        isinstance(node, ast.AugAssign)
-        and isinstance(node.op, ast.Add)
-        and isinstance(node.target, ast.Name | ast.Attribute)
-    ):
-        return ast.unparse(node.target), node.value
-    return None, None
+        back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
+        if back and not exclusive(node, back[0].node, root):
+            yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
 
 
 def _backed(step: Step) -> str:
@@ -149,8 +134,8 @@ def _backed(step: Step) -> str:
     return inner
 
 
-def _is_used_with_gradient(total: str, root: ast.AST) -> bool:
-    """Whether the sum itself is differentiated, or was made a number at once."""
+def _is_differentiated(total: str, root: ast.AST) -> bool:
+    """Whether the sum itself has a backward."""
     for node in nodes_in(root, ast.Call):
         assert isinstance(node, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
@@ -165,11 +150,7 @@ def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:
     for node in nodes_in(loop, ast.Assign):
         assert isinstance(node, ast.Assign)
         rebinds = any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-        if (
-            rebinds
-            and node.lineno < before.lineno
-            and mentions(node.value, "item", "detach", "data", "float", "cpu")
-        ):  # type: ignore[attr-defined]
+        if rebinds and start(node) < start(before) and mentions(node.value, *_TO_NUMBER):
             return True
     return False
 
@@ -225,7 +206,7 @@ def _is_made_before_loop(loss: Value, step: Step) -> bool:
         or not isinstance(made[0].value, ast.Call | ast.BinOp)
     ):
         return False
-    return made[0].lineno < loop.lineno  # type: ignore[attr-defined]
+    return start(made[0]) < start(loop)
 
 
 def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:

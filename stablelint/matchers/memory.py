@@ -14,7 +14,24 @@ if TYPE_CHECKING:
     from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
-_REDUCTIONS = frozenset("sum mean prod max min norm std var amax amin cumsum exp log sqrt softmax".split())
+_REDUCTIONS = frozenset(
+    (
+        "sum",
+        "mean",
+        "prod",
+        "max",
+        "min",
+        "norm",
+        "std",
+        "var",
+        "amax",
+        "amin",
+        "cumsum",
+        "exp",
+        "log",
+        "sqrt",
+    )
+)
 
 
 def uninitialized(review: Review, rule: Rule) -> Iterator[Site]:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _LOSSES = frozenset(
-    "cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div mse_loss l1_loss smooth_l1_loss "
-    "huber_loss ctc_loss gaussian_nll_loss poisson_nll_loss".split()
+    (
+        *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
+        *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "ctc_loss", "gaussian_nll_loss"),
+        "poisson_nll_loss",
+    )
 )
-_THROUGH = frozenset("mean sum add mul div sub neg phi view".split())
+_THROUGH = frozenset(("mean", "sum", "add", "mul", "div", "sub", "neg", "phi", "view"))
 
 
 def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
@@ -70,7 +73,7 @@ def hidden_nan(review: Review, rule: Rule) -> Iterator[Site]:
             message = "nan_to_num on a gradient lets the optimizer step on what is no gradient"
             yield make_site(review, rule, (value, frame), message=message)
         elif review.collector.gradients.get(id(value)) and _is_loss(operand, 4):
-            message = "nan_to_num makes the loss finite, not its gradient: the backward pass still runs through the cause"
+            message = "this makes the loss finite, not its gradient, which still runs through the cause"
             yield make_site(review, rule, (value, frame), message=message)
     yield from _skipped_steps(review, rule)
 

@@ -48,7 +48,7 @@ def _plain_steps(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site
         message = (
             f"the scaler has stepped {step.subject} already: this steps a second time"
             if twice
-            else f"these gradients are multiplied by the loss scale: step with the scaler, not with {step.subject}"
+            else f"these gradients carry the loss scale: step with the scaler, not with {step.subject}"
         )
         yield make_site(review, rule, (step.value, step.frame), message=message)
 
@@ -68,7 +68,9 @@ def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[S
     tree = review.module.source.tree
     for step in (s for s in steps if s.kind == "scaler_step"):
         if not mentions(tree, "update"):
-            message = "without scaler.update() the scale never falls: after the first overflow every step is skipped"
+            message = (
+                "without scaler.update() the scale never falls: after one overflow all steps are skipped"
+            )
             yield make_site(review, rule, (step.value, step.frame), message=message)
             return
 

@@ -32,10 +32,11 @@ def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
         for statement in nodes_in(init, ast.Assign):
             assert isinstance(statement, ast.Assign)
             target = statement.targets[0]
-            if isinstance(target, ast.Attribute) and _holds_modules(statement.value, module):
-                if not _is_registered(target.attr, info):
-                    name = "named" if isinstance(statement.value, ast.Dict | ast.DictComp) else "layers"
-                    yield _site(review, rule, statement.value, statement, name)
+            if not isinstance(target, ast.Attribute) or not _holds_modules(statement.value, module):
+                continue
+            if not _is_registered(target.attr, info):
+                name = "named" if isinstance(statement.value, ast.Dict | ast.DictComp) else "layers"
+                yield _site(review, rule, statement.value, statement, name)
 
 
 def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
@@ -119,7 +120,7 @@ def _is_module_body(review: Review) -> bool:
 
 
 def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
-    """The classes of the file; none unless the review is that of the module body, so that each is seen once."""
+    """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
     if _is_module_body(review):
         for node in ast.walk(review.module.source.tree):
             if isinstance(node, ast.ClassDef):
@@ -144,4 +145,6 @@ def _site(review: Review, rule: Rule, node: ast.expr, statement: ast.stmt | None
     graph = Graph()
     frame = Frame(graph, review.module, None, State(), Session(lambda value, frame: None, Project()))
     value = Value("expression", graph.fresh(), node=node, module=review.module)
-    return make_site(review, rule, (value, frame), {name: value} if name else {}, level=Level.LIKELY, statement=statement)
+    return make_site(
+        review, rule, (value, frame), {name: value} if name else {}, level=Level.LIKELY, statement=statement
+    )

@@ -97,6 +97,11 @@ def _list_with(node: ast.stmt, parent: ast.AST) -> list[ast.stmt] | None:
     return None
 
 
+def start(node: ast.AST) -> tuple[int, int]:
+    """Where a node begins in the text."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
 def nodes_in(tree: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
     """The nodes of these kinds below `tree`, without those of functions defined in it."""
     stack = list(ast.iter_child_nodes(tree))
