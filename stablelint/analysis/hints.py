@@ -29,7 +29,6 @@ _SMALL = Hint(Interval(2.0**-23, 1.0), guard="eps")
 _MASK = Hint(Interval(0.0, 1.0), Ground.EXACT, Ground.EXACT)
 _LOGARITHM = Hint(TOP, Ground.NONE, Ground.EXACT)
 _PROBABILITY = Hint(Interval(0.0, 1.0), Ground.SATURATION, Ground.SATURATION)
-_VARIANCE = Hint(Interval(0.0, math.inf, hi_open=True), Ground.EXACT, Ground.NONE)
 _SCALE = Hint(Interval(0.0, math.inf, hi_open=True), Ground.COINCIDENCE, Ground.NONE)
 
 _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
@@ -42,8 +41,7 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
         _LOGARITHM,
     ),
     (re.compile(r"^(probs?|probabilities|probas?)$|_(probs|probabilities)$", re.I), _PROBABILITY),
-    (re.compile(r"^variance$|_variance$", re.I), _VARIANCE),
-    (re.compile(r"^(std|var|sigma|norm)$|_(std|var|norm)$", re.I), _SCALE),
+    (re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I), _SCALE),
 )
 _NOT_A_MASK = re.compile(r"^(un|de|num_|n_|use_|has_|is_)", re.I)
 
@@ -54,7 +52,7 @@ def hint(name: str) -> Hint | None:
         if pattern.search(name):
             if found is _MASK and _NOT_A_MASK.search(name):
                 return None
-            if found in (_PROBABILITY, _SCALE, _VARIANCE) and "log" in name.lower():
+            if found in (_PROBABILITY, _SCALE) and "log" in name.lower():
                 return None
             return found
     return None

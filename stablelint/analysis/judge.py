@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from stablelint.diagnostic import Level, Status
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
 
-_NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
+NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
 _LEAVES = frozenset("unknown argument attribute item free".split())
 
 
@@ -88,14 +89,14 @@ def _proof(value: Value, interval: Interval) -> str:
 
 def differentiable(value: Value, gradient: bool) -> bool:
     """Whether a gradient flows back through the value."""
-    if not gradient or value.kind is Kind.NUMBER or value.dtype in _NOT_DIFFERENTIABLE:
+    if not gradient or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
         return False
     seen = value
     while seen.first is not None and seen.op in ("view", "float", "to", "unsqueeze", "squeeze", "expand", "detach"):
         if seen.op == "detach":
             return False
         seen = seen.first
-    return seen.dtype not in _NOT_DIFFERENTIABLE
+    return seen.dtype not in NOT_DIFFERENTIABLE
 
 
 def _failure(
@@ -110,6 +111,11 @@ def _failure(
     return Judgement(status, level, "", comparison.variable, is_backward, ground, failing)
 
 
+def is_polluted(interval: Interval) -> bool:
+    """Whether NaN or an infinity is already among the values: something before it has gone wrong."""
+    return interval.nan or (math.isinf(interval.lo) and not interval.lo_open) or (math.isinf(interval.hi) and not interval.hi_open)
+
+
 def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:
     """How well founded it is that the operand breaks the comparison."""
     bound = comparison.value(fmt)
@@ -119,8 +125,12 @@ def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: Float
         ground = Ground.NONE
         if 0.0 <= bound < 1e-2 and interval.contains(0.0):
             ground = value.zero
+        if is_polluted(interval):
+            return ground  # the range is lost behind another singularity, which is the one to report
         if interval.lo < min(bound, 0.0) or (interval.lo <= bound and not interval.lo_open and bound != 0.0):
             ground = max(ground, value.ends)
         return ground
+    if is_polluted(interval) and value.op not in ("exp", "pow"):
+        return Ground.NONE
     reaches = interval.hi > bound or (interval.hi == bound and not interval.hi_open)
     return value.ends if reaches else Ground.NONE

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from stablelint.analysis.derivation import derivation
+from stablelint.analysis.judge import is_polluted
+from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
@@ -32,6 +34,11 @@ class Review:
         return list(self.collector.sites.values())
 
     @property
+    def hiders(self) -> list[Value]:
+        """Operations that replace some elements of another's result."""
+        return [v for v, _ in self.collector.observed if v.op in HIDERS]
+
+    @property
     def open(self) -> list[Site]:
         """Sites that were not discharged."""
         return [s for s in self.sites if s.judgement.status is not Status.DISCHARGED]
@@ -39,7 +46,7 @@ class Review:
 
 def finish(review: Review) -> tuple[list[Diagnostic], list[Diagnostic]]:
     """The findings and the discharged obligations of one function."""
-    sites = review.sites
+    sites = [_masked_without_gradient(site, review) for site in review.sites]
     for rule in review.index.matchers:
         sites.extend(_matcher(rule)(review, rule))
     sites.extend(sequence_sites(review))
@@ -50,6 +57,16 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Diagnostic]]:
     found = [diagnose(site, review) for site in kept]
     proved = [diagnose(s, review) for s in sites if s.judgement.status is Status.DISCHARGED]
     return found, proved
+
+
+def _masked_without_gradient(site: Site, review: Review) -> Site:
+    """Discharges a site whose bad result is replaced later and through which no gradient flows."""
+    if site.judgement.status is Status.DISCHARGED or not _has_contract(site):
+        return site
+    hider = hider_of(site, review.hiders)
+    if hider is None or feels_gradient(site, hider):
+        return site
+    return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.op))
 
 
 def _matcher(rule: Rule) -> Matcher:
@@ -88,16 +105,32 @@ def _covers(site: Site, value: Value) -> bool:
 
 
 def _is_effect(site: Site, cause: Site) -> bool:
-    """Whether the site's operand goes bad only because the cause's does: x / sqrt(v) where sqrt(v) is flagged."""
+    """Whether the site's operand goes bad only because the cause's does.
+
+    Either the cause's value comes through operations that keep a bad value bad (x / sqrt(v) where sqrt(v) is
+    flagged), or the operand's range already holds NaN or an infinity and is made from the cause's value.
+    """
     operand = site.match.bindings.get(site.judgement.operand)
-    depth = 0
-    while operand is not None and depth < 6:
+    if operand is None:
+        return False
+    if is_polluted(site.ranges[site.judgement.operand]) and _made_from(operand, cause.value, 10):
+        return True
+    for _ in range(6):
+        if operand is None:
+            return False
         if operand.node is cause.value.node and operand.key == cause.value.key:
             return True
-        passes = operand.op in ("sqrt", "view", "unsqueeze", "squeeze", "expand", "float", "to", "index", "mul", "sum", "mean")
-        operand = operand.first if passes else None
-        depth += 1
+        operand = operand.first if operand.op in _PASSING else None
     return False
+
+
+_PASSING = frozenset("sqrt view unsqueeze squeeze expand float to index mul sum mean".split())
+
+
+def _made_from(value: Value, source: Value, depth: int) -> bool:
+    if value.key == source.key:
+        return True
+    return depth > 0 and any(_made_from(v, source, depth - 1) for v in value.operands.values())
 
 
 def diagnose(site: Site, review: Review) -> Diagnostic:

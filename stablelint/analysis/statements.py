@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stablelint.analysis.calls import element_of
@@ -152,7 +153,9 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None
     for state in frame.breaks:
         frame.state = merge(frame.graph, frame.state, state)
     frame.state.dead = False
-    frame.state = merge(frame.graph, settled, frame.state)
+    after = frame.state
+    frame.state = merge(frame.graph, settled, after)
+    _forget_start(before, after, frame)
     frame.breaks = saved_breaks
     frame.loop_depth -= 1
 
@@ -184,6 +187,15 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
         if place in before.attributes and before.attributes[place].key != value.key:
             head.attributes[place] = join(frame.graph, [before.attributes[place], value])
     return head
+
+
+def _forget_start(before: State, after: State, frame: Frame) -> None:
+    """After a loop an accumulator is 0 only where its terms are: a loop without a turn is not held against it."""
+    for name, value in frame.state.names.items():
+        start, end = before.names.get(name), after.names.get(name)
+        if start is not None and end is not None and start.key != end.key and _starts_at_zero(start):
+            if value.op == "phi" and value.zero > end.zero:
+                frame.state.names[name] = replace(value, zero=end.zero)
 
 
 def _starts_at_zero(value: Value) -> bool:

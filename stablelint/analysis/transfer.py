@@ -56,8 +56,22 @@ def result_interval(
     if special is not None:
         return special
     values, params = _split(op, operands, ranges)
+    if op == "div" and "other" in operands:
+        values = [ranges["input"], _benign_divisor(operands["other"], ranges["other"])]
     found = range_of(op, values, params, fmt)
-    return found if found is not None else TOP
+    if found is None:
+        return TOP
+    overflow = op in ("exp", "exp2", "expm1", "cosh", "sinh") and not found.hi_open and found.hi == math.inf
+    if overflow and operands["input"].ends < Ground.SATURATION and not ranges["input"].nan:
+        return Interval(found.lo, math.inf, found.lo_open, True)
+    return found
+
+
+def _benign_divisor(divisor: Value, interval: Interval) -> Interval:
+    """The divisor's range without a 0 that nothing but coincidence reaches: an unknown is not assumed bad twice."""
+    if divisor.zero >= Ground.SATURATION or not interval.contains(0.0):
+        return interval
+    return interval.without_zero() or interval
 
 
 def _split(
@@ -237,8 +251,10 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return _clamped(operands, interval)
     if op in ("where", "masked_fill"):
         return _selected(op, operands)
-    if op == "linear_module" or op in ("linear", "conv1d", "conv2d", "conv3d"):
+    if op == "linear_module":
         return Ground.COINCIDENCE, Ground.EXACT
+    if op in ("linear", "conv1d", "conv2d", "conv3d"):  # the weight may be a fixed filter
+        return Ground.COINCIDENCE, Ground.NONE
     if op == "scatter_sum":
         return (Ground.EXACT if interval.lo == 0 else Ground.NONE), first.ends  # a group without an element
     if op in ("index_add", "scatter_add", "scatter_reduce", "scatter"):
@@ -260,13 +276,21 @@ def _reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
     return min(zero, Ground.COINCIDENCE), operand.ends
 
 
-def _row_of_zeros(operand: Value) -> Ground:
+def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
     """How well founded it is that all elements of a row are 0: the zeros of one branch do not fill it."""
     inner = stripped(operand)
-    if inner.op not in ("where", "phi", "tensor", "cat", "stack", "overwritten", "masked_fill"):
+    if depth == 0 or operand.zero < Ground.SATURATION:
         return operand.zero
-    branches = [v.zero for n, v in inner.operands.items() if n not in ("condition", "mask")]
-    return min(operand.zero, *branches) if branches else Ground.COINCIDENCE
+    parts = [_row_of_zeros(v, depth - 1) for n, v in inner.operands.items() if n not in ("condition", "mask")]
+    if inner.op in ("where", "phi", "cat", "stack", "overwritten", "masked_fill") and parts:
+        return min(operand.zero, *parts)
+    if inner.op in ("tensor", "arange", "eye", "linspace"):
+        return Ground.COINCIDENCE
+    if inner.op == "mul" and len(parts) == 2:
+        return min(operand.zero, max(parts))
+    if inner.op in ("div", "neg", "pow", "index", "sqrt", "sum", "mean") and parts:
+        return min(operand.zero, parts[0])
+    return operand.zero
 
 
 def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, Ground]:
@@ -275,6 +299,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
         return max(a.zero, b.zero), ends
     if op == "div":
         return a.zero, ends
+    if interval.lo < 0.0 < interval.hi and _one_sided(a) and _one_sided(b) and not (a.is_constant or b.is_constant):
+        ends = min(ends, Ground.COINCIDENCE)  # a difference of two sizes changes sign only by their values
     if not interval.contains(0.0):
         return Ground.NONE, ends
     if a.key == b.key and op == "sub":
@@ -290,6 +316,10 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
     if interval.lo == 0.0 or interval.hi == 0.0:
         return ends, ends
     return min(Ground.COINCIDENCE, ends), ends
+
+
+def _one_sided(value: Value) -> bool:
+    return value.interval.lo >= 0 or value.interval.hi <= 0
 
 
 def _clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
