@@ -86,7 +86,7 @@ def _finding(package: str, tree: Path, item: Mapping[str, Any], sources: dict[Pa
         message=item["message"],
         expression=_cut(sources[path], start, end),
         status=item.get("status", ""),
-        chain=tuple(_step(step) for step in item.get("derivation", ())),
+        chain=tuple(_step(step, path, tree) for step in item.get("derivation", ())),
         discharged_by=item.get("discharged_by") or "",
     )
 
@@ -100,10 +100,9 @@ def _cut(lines: list[str], start: Mapping[str, int], end: Mapping[str, int]) -> 
     return "\n".join(chosen)
 
 
-def _step(step: object) -> str:
-    if not isinstance(step, Mapping):
-        return str(step)
-    text = step.get("text") or step.get("message") or ""
-    row = (step.get("location") or {}).get("row")
-    place = ":".join(str(part) for part in (step.get("filename"), row) if part)
-    return f"{text} ({place})" if place else str(text)
+def _step(step: Mapping[str, Any], path: Path, tree: Path) -> str:
+    """One link of the chain; its file is named when it is another than the finding's."""
+    place = f"line {step['location']['row']}"
+    if Path(step["filename"]).resolve() != path.resolve():
+        place = f"{Path(step['filename']).resolve().relative_to(tree.resolve())}, {place}"
+    return f"{step['message']} ({place})"

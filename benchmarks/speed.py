@@ -141,7 +141,7 @@ def growth(scratch: Path) -> Iterator[Row]:
 
 
 def render(rows: list[Row], unit: str) -> str:
-    """A Markdown table with the ratio of each wall time to that of the row named `unit`."""
+    """A Markdown table with the ratio of each wall time to that of the row whose name starts with `unit`."""
     base = next(wall for name, wall, _, _ in rows if name.startswith(unit))
     lines = [f"| | wall s | CPU s | peak MiB | × {unit} |", "| --- | ---: | ---: | ---: | ---: |"]
     lines += [
@@ -157,6 +157,7 @@ def report(peers: Path | None) -> str:
     tree = fetch(PACKAGE, version)
     files = python_files(tree)
     size = f"{len(files):,} files, {count_lines(files):,} lines"
+    load = f"{os.getloadavg()[0]:.1f}"  # what else ran: above 0 it slows every wall time
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.platform(terse=True)}"
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
@@ -166,7 +167,7 @@ def report(peers: Path | None) -> str:
                 "",
                 "Written by `python benchmarks/speed.py`, all in one run; the least of a few repeats.",
                 "",
-                f"{PACKAGE} {version}: {size}. {machine}.",
+                f"{PACKAGE} {version}: {size}. {machine}, load {load} at the start.",
                 "",
                 render(list(whole_package(tree, peers, scratch)), "ast.parse"),
                 render(list(small_file(scratch)), "one small file, cold"),
