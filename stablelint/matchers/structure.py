@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.modules import ModuleInfo
@@ -107,12 +108,8 @@ def _moves_to_cuda(call: ast.Call) -> bool:
 def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.load(f)` that says nothing of the device."""
     if _is_module_body(review):
-        for node in ast.walk(review.module.source.tree):
-            if not isinstance(node, ast.Call) or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
-                continue
-            given = {keyword.arg for keyword in node.keywords}
-            if not given & {"map_location", None} and _qualified(node.func, review.module) == "torch.load":
-                yield _site(review, rule, node, None)
+        for node in _definitions(review.module)[1]:
+            yield _site(review, rule, node, None)
 
 
 def _is_module_body(review: Review) -> bool:
@@ -122,9 +119,27 @@ def _is_module_body(review: Review) -> bool:
 def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
     if _is_module_body(review):
-        for node in ast.walk(review.module.source.tree):
-            if isinstance(node, ast.ClassDef):
-                yield node, review.module
+        for node in _definitions(review.module)[0]:
+            yield node, review.module
+
+
+@lru_cache(maxsize=2)
+def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
+    """The classes of a file and its calls of `torch.load` that name no device."""
+    classes: list[ast.ClassDef] = []
+    loads: list[ast.Call] = []
+    for node in ast.walk(module.source.tree):
+        if isinstance(node, ast.ClassDef):
+            classes.append(node)
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and _is_load(node, module):
+            loads.append(node)
+    return tuple(classes), tuple(loads)
+
+
+def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
+    if isinstance(call.args[0], ast.Starred) or {k.arg for k in call.keywords} & {"map_location", None}:
+        return False
+    return _qualified(call.func, module) == "torch.load"
 
 
 def _qualified(node: ast.expr, module: ModuleInfo) -> str:
