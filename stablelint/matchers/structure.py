@@ -126,18 +126,30 @@ def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
 @lru_cache(maxsize=2)
 def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
     """The classes of a file and its calls of `torch.load` that name no device."""
-    classes: list[ast.ClassDef] = []
-    loads: list[ast.Call] = []
-    for node in ast.walk(module.source.tree):
-        if isinstance(node, ast.ClassDef):
-            classes.append(node)
-        elif isinstance(node, ast.Call) and len(node.args) == 1 and _is_load(node, module):
-            loads.append(node)
-    return tuple(classes), tuple(loads)
+    tree, text = module.source.tree, module.source.text
+    classes = _class_statements(tree.body) if "Module" in text or "Dataset" in text else ()
+    calls = (
+        (n for n in ast.walk(tree) if isinstance(n, ast.Call))
+        if "torch.load" in text or "import load" in text
+        else ()
+    )
+    return tuple(classes), tuple(call for call in calls if _is_load(call, module))
+
+
+def _class_statements(body: list[ast.stmt]) -> Iterator[ast.ClassDef]:
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            yield statement
+        for block in ("body", "orelse", "finalbody"):
+            yield from _class_statements(getattr(statement, block, []))
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
-    if isinstance(call.args[0], ast.Starred) or {k.arg for k in call.keywords} & {"map_location", None}:
+    if (
+        len(call.args) != 1
+        or isinstance(call.args[0], ast.Starred)
+        or {k.arg for k in call.keywords} & {"map_location", None}
+    ):
         return False
     return _qualified(call.func, module) == "torch.load"
 
