@@ -11,6 +11,15 @@ else is said in the event.
 from __future__ import annotations
 
 from stablelint.runtime.guard.api import Guard, guard
+from stablelint.runtime.guard.bisect import BadBatch, find_first_bad_batch, find_first_bad_checkpoint
 from stablelint.runtime.guard.event import Event, NonFiniteError
 
-__all__ = ["Event", "Guard", "NonFiniteError", "guard"]
+__all__ = [
+    "BadBatch",
+    "Event",
+    "Guard",
+    "NonFiniteError",
+    "find_first_bad_batch",
+    "find_first_bad_checkpoint",
+    "guard",
+]

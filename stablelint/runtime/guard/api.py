@@ -7,16 +7,18 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 import torch
 
 from stablelint.runtime.guard import hooks
 from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
-from stablelint.runtime.guard.investigate import investigate
+from stablelint.runtime.guard.investigate import investigate, unexplained
 from stablelint.runtime.guard.proof import prove
 from stablelint.runtime.guard.watch import Alarm, Watch
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,22 @@ class Guard:
             self._attached = False
             hooks.detach(self.watch)
 
+    def step(self, loss: torch.Tensor | None = None) -> None:
+        """Check a step that no optimizer takes: call it after `backward`, before parameters are written."""
+        self.start()
+        self.watch.step_by_hand(loss)
+
+    def run(self, step: Callable[..., T], *args: object, **kwargs: object) -> T:
+        """Call `step`; should it go wrong, the very call is what is replayed."""
+        self.start()
+        state = self.watch.state
+        state.closure = lambda: step(*args, **kwargs)
+        self.watch.mark_start()
+        try:
+            return step(*args, **kwargs)
+        finally:
+            state.closure = None
+
     @property
     def events(self) -> list[Event]:
         """What was found so far, oldest first."""
@@ -111,7 +129,10 @@ class Guard:
         self._react(report.event, alarm)
 
     def _report(self, watch: Watch, alarm: Alarm) -> Report:
-        finding = investigate(watch, alarm)
+        try:
+            finding = investigate(watch, alarm)
+        except Exception as error:  # the alarm is true whatever goes wrong in explaining it
+            finding = unexplained(alarm, error)
         event = finding.event
         advice = self._advice(event)
         if advice is None:

@@ -54,7 +54,7 @@ def _write(plan: Plan, report: Report) -> None:
 
 
 def _summarise(plan: Plan, guard: Guard) -> None:
-    payload = json.dumps({"process": os.getpid(), "steps": guard.watch.step, "events": len(guard.events)})
+    payload = json.dumps({"process": os.getpid(), "steps": guard.watch.steps, "events": len(guard.events)})
     _store(Path(plan.folder) / f"process-{os.getpid()}.json", payload)
 
 

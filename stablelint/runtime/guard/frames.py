@@ -6,6 +6,7 @@ import ast
 import linecache
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -108,16 +109,33 @@ def text_of(lines: list[str], span: Span) -> str:
     return "".join([first, *middle, lines[end.row - 1][: end.column - 1]])
 
 
-@lru_cache(maxsize=64)
 def parse_file(filename: str) -> ast.Module | None:
-    """The syntax tree of a file as the interpreter ran it, or None where its source is not at hand."""
-    source = "".join(linecache.getlines(filename))
-    if not source:
-        return None
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
+    """The syntax tree of a file as the interpreter ran it, or None where its source is not at hand.
+
+    The same tree for every call and thread: its nodes are compared by identity.
+    """
+    with _parsing:
+        if filename not in _trees:
+            if len(_trees) >= _TREES_KEPT:
+                _trees.clear()
+            _trees[filename] = _parse("".join(linecache.getlines(filename)))
+        return _trees[filename]
+
+
+def _parse(source: str) -> ast.Module | None:
+    for _ in range(3):
+        try:
+            return ast.parse(source) if source else None
+        except (SyntaxError, ValueError):
+            return None
+        except SystemError:  # the parser of CPython 3.11 fails now and then when threads use it at once
+            continue
+    return None
+
+
+_TREES_KEPT = 256
+_trees: dict[str, ast.Module | None] = {}
+_parsing = threading.Lock()
 
 
 def _call_start(filename: str, row: int, column: int, end_row: int, end_column: int) -> tuple[int, int]:

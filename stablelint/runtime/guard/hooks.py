@@ -42,6 +42,34 @@ class Observer(Protocol):
         """Gradients were clipped; their norm is known."""
 
 
+class IdleObserver:
+    """Answers to everything with nothing; derive from it and override what matters."""
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A backward call starts."""
+
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A backward call ended."""
+
+    def before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """An optimizer is about to step."""
+        return None
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer stepped."""
+
+    def on_fetch(self, batch: object) -> None:
+        """A loader handed out a batch."""
+
+    def on_scale(self, scaler: object, outputs: object) -> None:
+        """A gradient scaler multiplied a loss."""
+
+    def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
+        """Gradients were clipped."""
+
+
 _observers: list[Observer] = []
 _undo: list[Callable[[], None]] = []
 _lock = threading.Lock()

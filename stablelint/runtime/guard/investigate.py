@@ -8,7 +8,6 @@ what the parameters, the gradients and the history tell.
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,12 +19,12 @@ import torch
 
 from stablelint.runtime.guard import origin as naming
 from stablelint.runtime.guard.event import Event, Kind, Mechanism, Origin, Phase
-from stablelint.runtime.guard.frames import resolve, site_of, step_frames, user_frames
+from stablelint.runtime.guard.frames import resolve, site_of, step_frames
 from stablelint.runtime.guard.measure import badness_of, statistics_of
 from stablelint.runtime.guard.region import Region, bind, bind_target, place_of, region_at, replacement_tree
 from stablelint.runtime.guard.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.state import RandomState
-from stablelint.runtime.guard.watch import Alarm, Boundary, Watch
+from stablelint.runtime.guard.watch import Alarm, Boundary, Watch, buffers_in_sight
 
 _FRAMES = 12
 _ATTEMPTS = 4
@@ -67,7 +66,7 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
         backward_only=not alarm.in_loss,
         optimizer=alarm.optimizer,
         parameters=parameters,
-        buffers=_buffers(alarm.frame),
+        buffers=buffers_in_sight(alarm.frame),
         known=frozenset(watch.optimizers),
         stop_after_backward=alarm.after_backward,
     )
@@ -87,6 +86,24 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
     if best is None or best.root is None:
         return Finding(_unlocated(watch, alarm, best, damaged), chosen, target)
     return Finding(_located(watch, alarm, best, target), chosen, target)
+
+
+def unexplained(alarm: Alarm, error: Exception) -> Finding:
+    """The finding for an alarm whose investigation failed: what the alarm itself tells."""
+    event = Event(
+        kind=_kind_of_number(alarm.loss),
+        phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
+        origin=Origin.UNKNOWN,
+        mechanism=None,
+        step=alarm.step,
+        location=resolve(site_of(alarm.frame)),
+        operation=None,
+        module=None,
+        loss=alarm.loss,
+        rank=_process_rank(),
+        note=f"The step could not be examined ({type(error).__name__}: {error}).",
+    )
+    return Finding(event, None, Target(alarm.loss, None, False, None, {}, ()))
 
 
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
@@ -112,7 +129,7 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
 
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
-    replay = Replay(target, attempt.until)
+    replay = Replay(target, attempt.until, watch.buffers)
     watch.replaying = replay
     try:
         with _steps_skipped(watch, replay), _scalers_reset(watch):
@@ -245,6 +262,8 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
         note = "The source of the step is not at hand, so it could not be replayed."
     elif outcome.error is not None:
         note = f"The step could not be replayed ({outcome.error})."
+    elif _process_rank() is not None:
+        note = "This rank's own step is finite: the value came from another rank through the reduction."
     else:
         note = "The replayed step stayed finite: it depends on something that differs from run to run."
     gradient = next(
@@ -305,21 +324,6 @@ def _optimizer_note(watch: Watch, name: str) -> str:
             return f"{kind} divides by the root of its second moment plus eps, and eps is 0."
         return f"Loss and gradients were finite; the update by {kind} made {name} non-finite."
     return f"Loss and gradients were finite; the update made {name} non-finite."
-
-
-def _buffers(frame: FrameType) -> tuple[torch.Tensor, ...]:
-    """Buffers of every module that the user's frames name."""
-    found: dict[int, torch.Tensor] = {}
-    for user in user_frames(frame, _FRAMES):
-        for value in (*user.f_locals.values(), *user.f_globals.values()):
-            if isinstance(value, torch.nn.Module):
-                with contextlib.suppress(RuntimeError, AttributeError):
-                    found.update((id(buffer), buffer) for buffer in value.buffers())
-            elif user.f_locals.get("self") is value and hasattr(value, "__dict__"):
-                for held in vars(value).values():
-                    if isinstance(held, torch.nn.Module):
-                        found.update((id(buffer), buffer) for buffer in held.buffers())
-    return tuple(found.values())
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from torch.nn.modules import module as torch_module
 
 from stablelint.runtime.guard.blame import Root, find_root
 from stablelint.runtime.guard.measure import badness_of
-from stablelint.runtime.guard.state import RandomState, set_aside
+from stablelint.runtime.guard.state import BufferRecorder, RandomState, set_aside
 from stablelint.runtime.guard.trace import Fault, ModuleStack, Trace, tensors_in
 
 Parameters = Mapping[str, torch.Tensor]
@@ -64,9 +64,12 @@ class Outcome:
 class Replay:
     """One run towards a target. While it is active the watch hands it the backward and step calls."""
 
-    def __init__(self, target: Target, until: tuple[CodeType, int] | None = None) -> None:
+    def __init__(
+        self, target: Target, until: tuple[CodeType, int] | None = None, buffers: BufferRecorder | None = None
+    ) -> None:
         self.target = target
         self._until = until
+        self._buffers = buffers
         self.modules = ModuleStack()
         self.trace = Trace(self.modules, backward_codes())
         self.outcome = Outcome()
@@ -133,6 +136,8 @@ class Replay:
         outcome = self.outcome
         parameters = list(self.target.parameters.values())
         with set_aside(parameters, self.target.buffers), quiet(), eager():
+            if self._buffers is not None:
+                self._buffers.restore()
             if random_state is not None:
                 random_state.restore()
             try:
@@ -176,6 +181,8 @@ class Replay:
                 for path, child in module.named_modules():
                     names.setdefault(id(child), f"{root}.{path}" if path else root)
             name = names[id(module)]
+            if isinstance(module, torch.nn.parallel.DistributedDataParallel):
+                silence(module)
             if not stack.active:
                 parameterless = next(module.parameters(), None) is None
                 self.outcome.outermost[name] = parameterless
@@ -190,6 +197,13 @@ class Replay:
             if not stack.active and next(module.parameters(), None) is not None:
                 stack.finished += 1
 
+        held: list[tuple[torch.nn.parallel.DistributedDataParallel, bool, bool]] = []
+
+        def silence(module: torch.nn.parallel.DistributedDataParallel) -> None:
+            # Ranks replay on their own: one may stop where another goes on, so none may wait for the others.
+            held.append((module, module.require_backward_grad_sync, module.require_forward_param_sync))
+            module.require_backward_grad_sync = module.require_forward_param_sync = False
+
         entered = torch_module.register_module_forward_pre_hook(enter)
         left = torch_module.register_module_forward_hook(leave, always_call=True)
         try:
@@ -197,6 +211,8 @@ class Replay:
         finally:
             entered.remove()
             left.remove()
+            for module, backward, forward in reversed(held):
+                module.require_backward_grad_sync, module.require_forward_param_sync = backward, forward
 
 
 def backward_codes() -> frozenset[CodeType]:

@@ -6,6 +6,7 @@ the state of the random generators, and the buffers that were written. Everythin
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.frames import Site, is_library, user_frames
+from stablelint.runtime.guard.frames import Site, is_library, step_frames, user_frames
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.norms import all_finite, fused_norms, total_norm
 from stablelint.runtime.guard.region import Region, place_of, region_at
@@ -31,6 +32,8 @@ _FRAMES_KEPT = 8
 _BOUNDARIES = 16
 _LOOK_FOR_RANKS_EVERY = 64
 _LOOKUPS_KEPT = 4096
+_FRAMES_SEARCHED = 12
+_LARGEST_BUFFER = 1 << 26  # larger ones are tables, not state
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,9 @@ class Boundary:
 class StepState:
     """What is known of the step under way."""
 
+    history: History
+    optimizers: weakref.WeakSet[torch.optim.Optimizer] = field(default_factory=weakref.WeakSet)
+    step: int = 0
     boundaries: deque[Boundary] = field(default_factory=lambda: deque(maxlen=_BOUNDARIES))
     fetched: object = None
     backward_calls: int = 0
@@ -83,6 +89,7 @@ class StepState:
     clip_norm: torch.Tensor | None = None
     clip_count: int = 0
     step_site: Site | None = None
+    closure: Callable[[], object] | None = None  # repeats the step under way, where the user gave one
     dropped: bool = False  # the step went wrong and is passed over
 
 
@@ -100,14 +107,12 @@ class Watch:
         history: int = 64,
         parameters_every: int = 50,
     ) -> None:
-        self.history = History(history)
+        self._history_length = history
         self.buffers = BufferRecorder()
         self.random = RandomRecorder()
-        self.replaying: Replay | None = None
-        self.step = 0
+        self.steps = 0  # in all threads
         self.stepped = False  # an optimizer has written the parameters at least once
         self.scalers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
         self._on_alarm = on_alarm
         self._model = model
         self._only = optimizer
@@ -115,8 +120,7 @@ class Watch:
         self._local = threading.local()
         self._known: dict[int, list[torch.Tensor]] = {}
         self._names: dict[int, str] = {}
-        if optimizer is not None:
-            self.optimizers.add(optimizer)
+        self._buffers: tuple[torch.Tensor, ...] = tuple(model.buffers()) if model is not None else ()
         if model is not None:
             self._learn_names(model)
         self._begin()
@@ -127,8 +131,35 @@ class Watch:
         """The step under way in the calling thread."""
         state: StepState | None = getattr(self._local, "state", None)
         if state is None:
-            state = self._local.state = StepState()
+            state = self._local.state = StepState(history=History(self._history_length))
+            if self._only is not None:
+                state.optimizers.add(self._only)
         return state
+
+    @property
+    def history(self) -> History:
+        """The last steps of the calling thread."""
+        return self.state.history
+
+    @property
+    def optimizers(self) -> weakref.WeakSet[torch.optim.Optimizer]:
+        """The optimizers that the calling thread steps."""
+        return self.state.optimizers
+
+    @property
+    def step(self) -> int:
+        """Steps taken by the calling thread."""
+        return self.state.step
+
+    @property
+    def replaying(self) -> Replay | None:
+        """The replay under way in the calling thread."""
+        replay: Replay | None = getattr(self._local, "replay", None)
+        return replay
+
+    @replaying.setter
+    def replaying(self, replay: Replay | None) -> None:
+        self._local.replay = replay
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the loss where that is free; on an accelerator keep it until the gradients are read."""
@@ -186,10 +217,43 @@ class Watch:
         """The step is over: what the next one starts from is remembered."""
         if self.replaying is not None or (self._only is not None and optimizer is not self._only):
             return
-        self.step += 1
+        if self.step % self._parameters_every == 0:
+            self._check_parameters(optimizer)
+        self._end_step()
+
+    def step_by_hand(self, loss: torch.Tensor | None) -> None:
+        """The check of a step that no optimizer takes; its gradients are those of the model."""
+        if self.replaying is not None:
+            if loss is not None:
+                self.replaying.before_backward((loss,))
+            self.replaying.before_step(None)
+            return
+        state = self.state
+        if loss is not None and state.loss is None:
+            self._check_loss(state, loss, sum_of((loss,)))
+        if self._model is not None:
+            self._check_tensors(list(self._model.parameters()), None, state)
+        self._end_step()
+
+    def _end_step(self) -> None:
+        self.state.step += 1
+        self.steps += 1
         self.stepped = True
+        if self._model is None and self.step & (self.step - 1) == 0:
+            # Which modules train is learned from the frames, ever more seldom.
+            self._buffers = buffers_in_sight(sys._getframe(1))
         self._begin()
         self._mark_boundary(self.state)
+
+    def _check_parameters(self, optimizer: torch.optim.Optimizer) -> None:
+        tensors = [tensor.detach() for tensor in self._of(optimizer)]
+        if math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors):
+            return
+        frame = _user_frame()
+        if frame is not None:
+            self.stepped = True
+            self.state.step_site = Site(frame.f_code, frame.f_lasti)
+            self._on_alarm(self, Alarm(self.step + 1, self.state.loss, None, False, optimizer, frame))
 
     def on_fetch(self, batch: object) -> None:
         """A loader handed out a batch: the loop body starts here."""
@@ -197,6 +261,11 @@ class Watch:
             state = self.state
             state.fetched = batch
             state.boundaries.append(Boundary(self.random.take()))
+
+    def mark_start(self) -> None:
+        """A step starts here."""
+        if self.replaying is None:
+            self.state.boundaries.append(Boundary(self.random.take()))
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """A scaled loss: the factor may overflow gradients on purpose, the loss itself may not."""
@@ -263,8 +332,8 @@ class Watch:
         state.loss_object = None
         state.loss = None
         state.pending.clear()
-        if self._model is not None:
-            self.buffers.take(self._model.buffers())
+        if self._buffers:
+            self.buffers.take(self._buffers)
 
     def _check_loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
         state.loss = value
@@ -274,7 +343,7 @@ class Watch:
         if found is not None:
             state.loss_object = loss
             self.history.add(self.step, value, None)
-            self._on_alarm(self, Alarm(self.step, value, loss, True, None, found))
+            self._on_alarm(self, Alarm(self.step, value, loss, True, None, found, closure=state.closure))
 
     def _check_gradients(
         self,
@@ -283,7 +352,16 @@ class Watch:
         after_backward: bool = False,
         closure: Callable[[], object] | None = None,
     ) -> None:
-        tensors = self._of(optimizer)
+        self._check_tensors(self._of(optimizer), optimizer, state, after_backward, closure)
+
+    def _check_tensors(
+        self,
+        tensors: list[torch.Tensor],
+        optimizer: torch.optim.Optimizer | None,
+        state: StepState,
+        after_backward: bool = False,
+        closure: Callable[[], object] | None = None,
+    ) -> None:
         layers: tuple[float, ...] = ()
         clipped = state.clip_norm is not None and state.clip_count == len(tensors)
         if clipped and self.step % _LAYERS_EVERY and not after_backward:
@@ -297,6 +375,7 @@ class Watch:
             return
         frame = _user_frame()
         if frame is not None:
+            closure = closure or state.closure
             alarm = Alarm(self.step, state.loss, None, False, optimizer, frame, after_backward, closure)
             self._on_alarm(self, alarm)
 
@@ -359,12 +438,28 @@ def _look_up(code: CodeType, offset: int) -> _Place | None:
     """Place and, where names are carried on, region of an instruction; None for a library's. Remembered."""
     found: _Place | None = None
     if not is_library(code.co_filename):
-        region = region_at(code, offset)
+        try:
+            region = region_at(code, offset)
+        except Exception:  # training goes on, whatever the source looks like
+            region = None
         found = place_of(code, offset), region if region is not None and region.carried else None
     if len(_LOOKED_UP) > _LOOKUPS_KEPT:
         _LOOKED_UP.clear()
     _LOOKED_UP[code, offset] = found
     return found
+
+
+def buffers_in_sight(frame: FrameType | None) -> tuple[torch.Tensor, ...]:
+    """Buffers of every module that a name or an attribute of `self` in the user's frames holds."""
+    found: dict[int, torch.Tensor] = {}
+    for user in step_frames(frame, _FRAMES_SEARCHED):
+        values = [*user.f_locals.values(), *user.f_globals.values()]
+        values.extend(getattr(user.f_locals.get("self"), "__dict__", {}).values())
+        for value in values:
+            if isinstance(value, torch.nn.Module):
+                with contextlib.suppress(RuntimeError, AttributeError):  # lazy or half-built modules
+                    found.update((id(buffer), buffer) for buffer in value.buffers())
+    return tuple(buffer for buffer in found.values() if buffer.nbytes <= _LARGEST_BUFFER)
 
 
 def _user_frame() -> FrameType | None:

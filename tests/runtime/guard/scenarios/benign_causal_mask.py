@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 layer = nn.Linear(4, 4)
 opt = torch.optim.SGD(layer.parameters(), lr=0.1)
-for step in range(4):
+for _step in range(4):
     x = torch.randn(2, 5, 4)
     h = layer(x)
     mask = torch.triu(torch.full((5, 5), float("-inf")), 1)

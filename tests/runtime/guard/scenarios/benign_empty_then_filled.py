@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 layer = nn.Linear(4, 4)
 opt = torch.optim.SGD(layer.parameters(), lr=0.1)
-for step in range(4):
+for _step in range(4):
     out = torch.empty(8, 4).fill_(float("nan"))
     out.copy_(layer(torch.randn(8, 4)))
     loss = out.square().mean()

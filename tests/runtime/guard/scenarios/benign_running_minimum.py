@@ -1,12 +1,11 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.Linear(4, 1)
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
 best = torch.tensor(float("inf"))
-for step in range(4):
+for _step in range(4):
     loss = model(torch.randn(8, 4)).square().mean()
     best = torch.minimum(best, loss.detach())
 

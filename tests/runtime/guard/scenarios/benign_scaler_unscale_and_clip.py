@@ -1,12 +1,11 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.Linear(4, 4)
 opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
 scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
-for step in range(8):
+for _step in range(8):
     opt.zero_grad()
     loss = model(torch.randn(8, 4)).square().mean() * 100
     scaler.scale(loss).backward()

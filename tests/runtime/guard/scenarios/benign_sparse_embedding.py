@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 table = nn.Embedding(20, 4, sparse=True)
 opt = torch.optim.SparseAdam(list(table.parameters()))
-for step in range(4):
+for _step in range(4):
     loss = table(torch.randint(0, 20, (8,))).square().mean()
 
     opt.zero_grad()

@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.Linear(4, 9)
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(4):
+for _step in range(4):
     z = model(torch.randn(8, 4))
     cut = z.topk(3, -1).values[:, -1:]
     p = z.masked_fill(z < cut, -torch.inf).softmax(-1)

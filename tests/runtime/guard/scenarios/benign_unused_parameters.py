@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.ModuleDict({"used": nn.Linear(4, 1), "unused": nn.Linear(4, 1)})
 opt = torch.optim.Adam(model.parameters())
-for step in range(4):
+for _step in range(4):
     loss = model["used"](torch.randn(8, 4)).square().mean()
 
     opt.zero_grad()

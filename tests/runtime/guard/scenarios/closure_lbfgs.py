@@ -1,6 +1,4 @@
 import torch
-from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 weight = torch.tensor([0.9, 0.4], requires_grad=True)
@@ -14,5 +12,5 @@ def closure():
     return loss
 
 
-for step in range(5):
+for _step in range(5):
     opt.step(closure)

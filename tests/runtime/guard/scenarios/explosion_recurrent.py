@@ -1,6 +1,5 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 
@@ -20,7 +19,7 @@ class Recurrence(nn.Module):
 model = Recurrence()
 opt = torch.optim.SGD(model.parameters(), lr=1.0)
 x = torch.randn(12, 8, 6)
-for step in range(40):
+for _step in range(40):
     opt.zero_grad()
     loss = model(x).square().mean()  # <- ? | exploding-gradients
     loss.backward()

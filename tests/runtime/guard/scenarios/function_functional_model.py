@@ -1,6 +1,4 @@
 import torch
-from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 weight = torch.randn(4, 4, requires_grad=True)

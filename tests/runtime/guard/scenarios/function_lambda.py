@@ -1,9 +1,7 @@
 import torch
-from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
-ratio = lambda a, b: a / (b - b.mean())  # <- a / (b - b.mean()) | function
+ratio = lambda a, b: a / (b - b.mean())  # noqa: E731  # <- a / (b - b.mean()) | function
 weight = torch.ones(3, requires_grad=True)
 opt = torch.optim.SGD([weight], lr=0.1)
 for step in range(4):

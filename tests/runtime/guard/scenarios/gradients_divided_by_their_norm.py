@@ -1,6 +1,5 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.Linear(4, 2)
@@ -9,6 +8,6 @@ for step in range(6):
     opt.zero_grad()
     loss = model(torch.randn(8, 4)).square().mean() * (step != 4)
     loss.backward()
-    for parameter in model.parameters():
-        parameter.grad /= parameter.grad.norm()  # <- parameter.grad /= parameter.grad.norm() | gradient-processing | in-place
+    for p in model.parameters():
+        p.grad /= p.grad.norm()  # <- p.grad /= p.grad.norm() | gradient-processing | in-place
     opt.step()

@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.Linear(4, 4)
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
-for step in range(3):
+for _step in range(3):
     opt.zero_grad()
     h = model(torch.randn(8, 4)).relu()
     h.log_()  # <- h.log_() | loss | in-place

@@ -1,6 +1,5 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(0)
@@ -8,7 +7,7 @@ model = nn.Linear(4, 3)
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
 data = TensorDataset(torch.randn(40, 4), torch.randint(0, 3, (40,)))
 data.tensors[0][17] *= 1e5
-for epoch in range(2):
+for _epoch in range(2):
     for x, y in DataLoader(data, batch_size=8, shuffle=True):
         opt.zero_grad()
         p = model(x).softmax(-1)

@@ -1,6 +1,5 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 
@@ -12,7 +11,7 @@ def masked_mean(values, mask):
 def main():
     model = nn.Linear(4, 1)
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step, (x, mask) in enumerate(batches()):
+    for _step, (x, mask) in enumerate(batches()):
         x, mask = x * 2, mask.float()
         opt.zero_grad()
         loss = masked_mean(model(x).squeeze(-1) ** 2, mask)

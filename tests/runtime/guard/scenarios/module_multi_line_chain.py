@@ -1,6 +1,5 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 
@@ -21,7 +20,7 @@ class Net(nn.Module):
 
 model = Net()
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
-for step in range(3):
+for _step in range(3):
     x = torch.randn(8, 4)
     opt.zero_grad()
     loss = model(x).pow(2).mean()

@@ -2,9 +2,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
+
+
 @dataclass
 class Output:
     mean: torch.Tensor
@@ -18,7 +19,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         mean, raw = self.layer(x).chunk(2, -1)
-        return Output(mean=mean, precision=torch.rsqrt(raw.relu()))  # <- torch.rsqrt(raw.relu()) | module-forward
+        return Output(mean, torch.rsqrt(raw.relu()))  # <- torch.rsqrt(raw.relu()) | module-forward
 
 
 model = Net()

@@ -1,11 +1,10 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 model = nn.Linear(4, 2)
 opt = torch.optim.Adam(model.parameters(), lr=1e-3, eps=0.0)
-for step in range(5):
+for _step in range(5):
     x = torch.randn(8, 4)
     x[:, 1] = 0.0
     opt.zero_grad()

@@ -1,6 +1,5 @@
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 torch.manual_seed(0)
 
@@ -18,7 +17,7 @@ class Net(nn.Module):
 model = Net()
 model.load_state_dict({**model.state_dict(), "shift": torch.full((4,), float("nan"))})
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
-for step in range(3):
+for _step in range(3):
     opt.zero_grad()
     loss = model(torch.randn(8, 4)).square().mean()
     loss.backward()

@@ -1,0 +1,150 @@
+"""Where a run went bad: the first bad batch of a loader, the first bad checkpoint of a series."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard.event import Kind
+from stablelint.runtime.guard.measure import Badness, badness_of
+from stablelint.runtime.guard.replay import sum_of
+from stablelint.runtime.guard.state import current_state
+from stablelint.runtime.guard.trace import tensors_in
+
+
+@dataclass(frozen=True, slots=True)
+class BadBatch:
+    """The first batch that makes a step non-finite; `where` is "input", "loss" or "gradient"."""
+
+    index: int
+    batch: object
+    where: str
+    kind: Kind
+    name: str | None = None  # the parameter whose gradient is not finite
+
+
+def find_first_bad_batch(
+    step: Callable[[object], object],
+    loader: Iterable[object],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> BadBatch | None:
+    """The first batch whose input, loss or gradients are not finite, or None.
+
+    `step` takes a batch and does what training does with it: it may call `backward` and the optimizer, and
+    may return the loss. Model, optimizer and random generators are afterwards as they were before, also
+    when `step` raises.
+    """
+    seen = _Losses()
+    with _put_back(model, optimizer):
+        hooks.attach(seen)
+        try:
+            for index, batch in enumerate(loader):
+                bad = _input(batch)
+                if bad is not None:
+                    return BadBatch(index, batch, "input", bad)
+                seen.found = None
+                result = step(batch)
+                bad = seen.found or _loss(result)
+                if bad is not None:
+                    return BadBatch(index, batch, "loss", bad)
+                for name, parameter in model.named_parameters():
+                    badness = badness_of(parameter.grad) if parameter.grad is not None else None
+                    if badness:
+                        return BadBatch(index, batch, "gradient", _kind(badness), name)
+        finally:
+            hooks.detach(seen)
+    return None
+
+
+def find_first_bad_checkpoint(
+    checkpoints: Sequence[Path | str], is_bad: Callable[[object], bool] | None = None
+) -> int | None:
+    """The index of the first bad checkpoint of a run, oldest first; None where the last one is good.
+
+    Looks at as few as bisection needs, which takes it that a run stays bad once it is. `is_bad` is given what
+    the file holds; by default a checkpoint is bad when a tensor in it is not finite. Files are loaded as
+    weights only: nothing in them is executed. Raises OSError or `pickle.UnpicklingError` for a bad file.
+    """
+    test = is_bad or holds_non_finite
+    low, high = 0, len(checkpoints)
+    while low < high:
+        middle = (low + high) // 2
+        if test(torch.load(checkpoints[middle], map_location="cpu", weights_only=True)):
+            high = middle
+        else:
+            low = middle + 1
+    return low if low < len(checkpoints) else None
+
+
+def holds_non_finite(checkpoint: object) -> bool:
+    """Whether any tensor in nested dictionaries and lists holds a NaN or an infinity."""
+    return any(badness_of(tensor) for tensor in tensors_in(checkpoint))
+
+
+@contextmanager
+def _put_back(model: torch.nn.Module, optimizer: torch.optim.Optimizer | None) -> Iterator[None]:
+    weights = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+    gradients = {name: _copied(parameter.grad) for name, parameter in model.named_parameters()}
+    modes = {name: module.training for name, module in model.named_modules()}
+    held = copy.deepcopy(optimizer.state_dict()) if optimizer is not None else None
+    random_state = current_state()
+    try:
+        yield
+    finally:
+        model.load_state_dict(weights)
+        for name, module in model.named_modules():
+            module.training = modes.get(name, module.training)
+        for name, parameter in model.named_parameters():
+            parameter.grad = gradients.get(name)
+        if optimizer is not None and held is not None:
+            optimizer.load_state_dict(held)
+        random_state.restore()
+
+
+class _Losses(hooks.IdleObserver):
+    """Remembers the first non-finite loss that reached `backward`."""
+
+    def __init__(self) -> None:
+        self.found: Kind | None = None
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        self.found = self.found or _of_number(sum_of(losses))
+
+
+def _input(batch: object) -> Kind | None:
+    for tensor in tensors_in(batch):
+        badness = badness_of(tensor)
+        if badness and badness != Badness.NEGATIVE:  # -inf alone is a mask
+            return _kind(badness)
+    return None
+
+
+def _loss(result: object) -> Kind | None:
+    if isinstance(result, float):
+        return _of_number(result)
+    for tensor in tensors_in(result):
+        if tensor.numel() == 1 and tensor.is_floating_point():
+            return _of_number(float(tensor))
+    return None
+
+
+def _of_number(value: float) -> Kind | None:
+    if math.isfinite(value):
+        return None
+    return Kind.NAN if math.isnan(value) else Kind.INF
+
+
+def _kind(badness: Badness) -> Kind:
+    return Kind.NAN if badness & Badness.NAN else Kind.INF
+
+
+def _copied(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None else tensor.detach().clone()

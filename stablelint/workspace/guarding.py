@@ -1,0 +1,35 @@
+"""`stablelint.guard` for training scripts: the guard and the rules, so that events carry their fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablelint.runtime.guard import (
+    BadBatch,
+    Event,
+    Guard,
+    NonFiniteError,
+    find_first_bad_batch,
+    find_first_bad_checkpoint,
+)
+from stablelint.workspace.advice import RuleAdviser
+
+__all__ = [
+    "BadBatch",
+    "Event",
+    "NonFiniteError",
+    "find_first_bad_batch",
+    "find_first_bad_checkpoint",
+    "guard",
+]
+
+
+class guard(Guard):  # noqa: N801 - used as a context manager, `with stablelint.guard(model, optimizer):`
+    """Watches training steps; on the first NaN or Inf names the expression, the cause and the fix.
+
+    Takes what `stablelint.runtime.guard.Guard` takes; events are explained by the built-in rule pages.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("adviser", RuleAdviser())
+        super().__init__(*args, **kwargs)

@@ -1,0 +1,270 @@
+"""The guard as an object: reactions, hand-written loops, closures, memory, threads."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import stablelint  # noqa: E402
+from stablelint.runtime.guard import (  # noqa: E402
+    Event,
+    Guard,
+    NonFiniteError,
+    find_first_bad_batch,
+    find_first_bad_checkpoint,
+)
+
+torch.set_num_threads(1)
+
+
+def train(steps: int, bad: int | None, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    for step in range(steps):
+        x = torch.randn(4, 3)
+        out = model(x)
+        if step == bad:
+            out = out - out.detach()
+        optimizer.zero_grad()
+        loss = out.square().sum().sqrt()
+        loss.backward()
+        optimizer.step()
+
+
+@pytest.fixture
+def pair() -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 2)
+    return model, torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+def test_parameters_are_untouched_when_it_raises(pair: tuple) -> None:
+    model, optimizer = pair
+    with pytest.raises(NonFiniteError) as caught, Guard(model, optimizer):
+        train(5, 3, model, optimizer)
+    assert all(torch.isfinite(parameter).all() for parameter in model.parameters())
+    assert caught.value.event.step == 3
+    assert caught.value.event.location is not None
+    assert caught.value.event.location.expression == "out.square().sum().sqrt()"
+    assert caught.value.event.exact
+
+
+def test_torch_is_as_before_when_it_ends(pair: tuple) -> None:
+    backward, scale = torch.autograd.backward, torch.amp.GradScaler.scale
+    with Guard(*pair):
+        assert torch.autograd.backward is not backward
+    assert torch.autograd.backward is backward
+    assert torch.amp.GradScaler.scale is scale
+
+
+def test_a_watched_run_gives_the_same_numbers(pair: tuple) -> None:
+    model, optimizer = pair
+    start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    torch.manual_seed(1)
+    train(20, None, model, optimizer)
+    plain = [parameter.clone() for parameter in model.parameters()]
+    model.load_state_dict(start)
+    torch.manual_seed(1)
+    with Guard(model, optimizer):
+        train(20, None, model, optimizer)
+    assert all(torch.equal(one, other) for one, other in zip(plain, model.parameters(), strict=True))
+
+
+def test_a_warned_run_draws_the_same_random_numbers(pair: tuple) -> None:
+    model, optimizer = pair
+    torch.manual_seed(1)
+    train(4, 3, model, optimizer)
+    plain = torch.randn(3)
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    torch.manual_seed(1)
+    with Guard(model, optimizer, on_event="warn"), pytest.warns(RuntimeWarning, match="sqrt"):
+        train(4, 3, model, optimizer)
+    assert torch.equal(torch.randn(3), plain)
+
+
+def test_skip_drops_the_step_and_goes_on(pair: tuple) -> None:
+    model, optimizer = pair
+    with Guard(model, optimizer, on_event="skip") as guard, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        train(8, 3, model, optimizer)
+    assert len(guard.events) == 1
+    assert guard.watch.step == 8
+    assert all(torch.isfinite(parameter).all() for parameter in model.parameters())
+
+
+def test_a_callable_gets_the_event(pair: tuple) -> None:
+    model, optimizer = pair
+    seen: list[Event] = []
+    with Guard(model, optimizer, on_event=seen.append):
+        train(4, 3, model, optimizer)
+    assert [event.step for event in seen] == [3]
+
+
+def test_only_the_given_optimizer_is_watched(pair: tuple) -> None:
+    other = torch.nn.Linear(3, 2)
+    with Guard(*pair) as guard:
+        train(3, None, other, torch.optim.SGD(other.parameters(), lr=0.01))
+    assert guard.watch.step == 0
+
+
+def test_a_loop_without_an_optimizer_is_checked_by_hand() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 1, bias=False)
+    guard = Guard(model)
+    event = None
+    try:
+        for step in range(5):
+            x = torch.randn(4, 3) * (step != 2)
+            loss = model(x).square().mean().sqrt()
+            loss.backward()
+            guard.step(loss)
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= 0.01 * parameter.grad
+                    parameter.grad = None
+    except NonFiniteError as error:
+        event = error.event
+    finally:
+        guard.stop()
+    assert event is not None
+    assert event.step == 2
+    assert event.location is not None
+    assert event.location.expression == "model(x).square().mean().sqrt()"
+    assert event.exact
+
+
+def test_a_given_step_is_what_is_replayed() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.Adam(model.parameters())
+    calls: list[int] = []
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        optimizer.zero_grad()
+        loss = torch.log(model(x + torch.randn_like(x)) * 0).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    with Guard(model, optimizer) as guard, pytest.raises(NonFiniteError) as caught:
+        guard.run(step, torch.zeros(2, 3))
+    event = caught.value.event
+    assert len(calls) == 2
+    assert event.location is not None
+    assert event.location.expression.startswith("torch.log(")
+    assert event.exact
+
+
+def test_the_package_offers_the_guard_with_its_rules(pair: tuple, tmp_path: Path) -> None:
+    with pytest.raises(stablelint.NonFiniteError), stablelint.guard(*pair) as guard:
+        train(4, 1, *pair)
+    report = guard.reports[0]
+    assert report.cause.code is not None
+    assert report.as_json()["cause"]["name"] == report.cause.name
+
+
+def test_memory_stays_flat(pair: tuple) -> None:
+    model, optimizer = pair
+    with Guard(model, optimizer, history=16):
+        train(200, None, model, optimizer)
+        tracemalloc.start()
+        train(100, None, model, optimizer)
+        before = tracemalloc.take_snapshot()
+        train(400, None, model, optimizer)
+        after = tracemalloc.take_snapshot()
+        tracemalloc.stop()
+    ours = [
+        item for item in after.compare_to(before, "filename") if "stablelint" in item.traceback[0].filename
+    ]
+    assert sum(item.size_diff for item in ours) < 4096
+
+
+def test_threads_are_watched_apart() -> None:
+    found: dict[str, Event] = {}
+
+    def work(name: str, bad: int | None) -> Callable[[], None]:
+        def body() -> None:
+            model = torch.nn.Linear(3, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            try:
+                train(6, bad, model, optimizer)
+            except NonFiniteError as error:
+                found[name] = error.event
+
+        return body
+
+    with Guard():
+        threads = [threading.Thread(target=work("good", None)), threading.Thread(target=work("bad", 4))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert set(found) == {"bad"}
+    location = found["bad"].location
+    assert location is not None
+    assert location.expression == "out.square().sum().sqrt()"
+
+
+def test_compiled_models_are_replayed_eagerly() -> None:
+    torch.manual_seed(0)
+    inner = torch.nn.Linear(3, 2, bias=False)
+    model = torch.compile(inner, backend="eager")
+    optimizer = torch.optim.SGD(inner.parameters(), lr=0.01)
+
+    def run() -> None:
+        for step in range(3):
+            loss = model(torch.randn(4, 3) * (step != 2)).pow(2).sum().sqrt()
+            loss.backward()
+            optimizer.step()
+
+    with Guard(), pytest.raises(NonFiniteError) as caught:
+        run()
+    assert caught.value.event.location is not None
+    assert caught.value.event.location.expression.endswith(".sqrt()")
+
+
+@pytest.mark.parametrize(("spoil", "where"), [("input", "input"), ("loss", "loss"), ("gradient", "gradient")])
+def test_the_first_bad_batch_is_found_and_all_is_put_back(spoil: str, where: str, pair: tuple) -> None:
+    model, _ = pair
+    optimizer = torch.optim.Adam(model.parameters())
+    batches = [torch.randn(4, 3) for _ in range(6)]
+    if spoil == "input":
+        batches[4][0, 0] = float("nan")
+    else:
+        batches[4].zero_()
+    model.bias.data.zero_()
+
+    def step(x: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        norm = (model(x) - model.bias).square().sum()
+        loss = norm.log().neg() if spoil == "loss" else norm.sqrt()
+        loss.backward()
+        optimizer.step()
+
+    before = [parameter.clone() for parameter in model.parameters()]
+    state = torch.get_rng_state()
+    found = find_first_bad_batch(step, batches, model, optimizer)
+    assert found is not None
+    assert (found.index, found.where) == (4, where)
+    assert all(torch.equal(one, two) for one, two in zip(before, model.parameters(), strict=True))
+    assert not optimizer.state
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_the_first_bad_checkpoint_is_found_in_few_loads(tmp_path: Path) -> None:
+    paths = []
+    for index in range(20):
+        tensor = torch.ones(3)
+        if index >= 13:
+            tensor[1] = float("inf")
+        paths.append(tmp_path / f"{index}.pt")
+        torch.save({"model": {"weight": tensor}, "step": index}, paths[-1])
+    assert find_first_bad_checkpoint(paths) == 13
+    assert find_first_bad_checkpoint(paths[:13]) is None

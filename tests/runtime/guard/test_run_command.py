@@ -1,0 +1,177 @@
+"""`stablelint run` as a process: what it passes through, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+FAULTY = """
+import sys
+import torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+print("arguments", sys.argv[1:])
+for step in range(6):
+    p = model(torch.randn(4, 3)).softmax(-1)
+    if step == 3:
+        p = p * torch.tensor([1.0, 0.0])
+    optimizer.zero_grad()
+    loss = -torch.log(p).mean()
+    loss.backward()
+    optimizer.step()
+print("the end")
+"""
+
+
+def stablelint(*arguments: str, folder: Path, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stablelint", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "NO_COLOR": "1"},
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text(FAULTY)
+    return path
+
+
+def test_names_the_expression_and_stops(script: Path) -> None:
+    done = stablelint("run", "--", sys.executable, "train.py", "--lr", "1", folder=script.parent)
+    assert done.returncode == 1
+    assert done.stdout == "arguments ['--lr', '1']\n"
+    assert "train.py:14:13" in done.stderr
+    assert "torch.log(p)" in done.stderr
+    assert "bit for bit" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_json_has_event_cause_fix_and_verification(script: Path) -> None:
+    log = script.parent / "events.jsonl"
+    done = stablelint(
+        *("run", "--output-format", "json", "--log", str(log), "--", sys.executable, "train.py"),
+        folder=script.parent,
+    )
+    payload = json.loads(done.stdout.partition("\n")[2])
+    assert {"event", "cause", "fix", "verification"} <= set(payload)
+    event = payload["event"]
+    assert event["expression"] == "torch.log(p)"
+    assert event["step"] == 3
+    assert event["location"] == {"row": 14, "column": 13}
+    assert event["operands"][0]["zero"] == 4
+    assert payload["cause"]["code"].startswith("SL")
+    assert json.loads(log.read_text())["event"] == event
+
+
+def test_keep_going_lets_the_script_end(script: Path) -> None:
+    done = stablelint("run", "--keep-going", "--", sys.executable, "train.py", folder=script.parent)
+    assert done.stdout.endswith("the end\n")
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("raise SystemExit(7)", 7), ("pass", 0), ("1 / 0", 1)],
+    ids=["its own code", "success", "a crash"],
+)
+def test_passes_on_the_exit_code(code: str, expected: int, tmp_path: Path) -> None:
+    done = stablelint("run", "--", sys.executable, "-c", code, folder=tmp_path)
+    assert done.returncode == expected
+    assert "did not import torch" in done.stderr
+
+
+def test_runs_a_module(script: Path) -> None:
+    done = stablelint("run", "--", "-m", "train", folder=script.parent)
+    assert "train.py:14:13" in done.stderr
+
+
+def test_runs_under_pytest(tmp_path: Path) -> None:
+    body = textwrap.indent(FAULTY, "    ")
+    (tmp_path / "test_train.py").write_text(f"def test_training():{body}")
+    done = stablelint("run", "--", sys.executable, "-m", "pytest", "-q", "test_train.py", folder=tmp_path)
+    assert done.returncode == 1
+    assert "torch.log(p)" in done.stderr
+
+
+def test_the_pytest_option_fails_the_test_with_the_expression(tmp_path: Path) -> None:
+    body = textwrap.indent(FAULTY, "    ")
+    (tmp_path / "test_train.py").write_text(f"def test_training():{body}")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_train.py"]
+    plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert plain.returncode == 0
+    guarded = subprocess.run(
+        [*command, "--stablelint-guard"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert guarded.returncode == 1
+    assert "`torch.log(p)`" in guarded.stdout
+
+
+def test_a_healthy_run_says_how_many_steps_it_saw(script: Path) -> None:
+    script.write_text(FAULTY.replace("step == 3", "False"))
+    done = stablelint("run", "--", sys.executable, "train.py", folder=script.parent)
+    assert done.returncode == 0
+    assert "6 steps, no NaN and no Inf" in done.stderr
+
+
+def test_an_unknown_command_is_said_so(tmp_path: Path) -> None:
+    done = stablelint("run", "--", "no-such-command-here", folder=tmp_path)
+    assert done.returncode == 2
+    assert "no such command" in done.stderr
+    assert stablelint("run", folder=tmp_path).returncode == 2
+
+
+def test_signals_reach_the_command(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(9)); "
+        "print('up', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stablelint", "run", "--", sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 9
+    process.stdout.close()
+
+
+def test_the_users_own_sitecustomize_still_runs(script: Path) -> None:
+    (script.parent / "own").mkdir()
+    (script.parent / "own" / "sitecustomize.py").write_text("print('own', flush=True)\n")
+    environment = {**os.environ, "PYTHONPATH": str(script.parent / "own")}
+    done = subprocess.run(
+        [sys.executable, "-m", "stablelint", "run", "--", sys.executable, "-c", "pass"],
+        cwd=script.parent,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+    )
+    assert done.stdout.count("own") == 2  # once for this process, once for the command
+
+
+def test_nothing_is_loaded_before_torch_is(tmp_path: Path) -> None:
+    names = "name.startswith(('torch', 'libcst', 'stablelint'))"
+    code = f"import sys; print([name for name in sys.modules if {names}])"
+    done = stablelint("run", "--", sys.executable, "-c", code, folder=tmp_path)
+    assert done.stdout.strip() == "['stablelint', 'stablelint.runtime', 'stablelint.runtime.guard_start']"
