@@ -104,18 +104,35 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
     if not steps:
         return
     for value, frame in observed(review, "add"):
-        node, operand = value.node, value.operands.get("other")
-        if not isinstance(node, ast.AugAssign) or not isinstance(node.value, ast.Name) or operand is None:
+        root = scope_of(frame)
+        total, loss = _accumulation(value.node, root)
+        if total is None or loss is None or value.node is None:
             continue
-        if not isinstance(node.target, ast.Name | ast.Attribute):
-            continue
-        loss, root = node.value.id, scope_of(frame)
-        loop = loop_around(node, root)
-        if loop is None or _is_differentiated(ast.unparse(node.target), root) or _is_number(loss, loop, node):
+        loop = loop_around(value.node, root)
+        if loop is None or _is_differentiated(total, root) or _is_number(loss, loop, value.node):
             continue
         back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
-        if back and not exclusive(node, back[0].node, root):
+        operand = value.operands.get("other")
+        if back and operand is not None and not exclusive(value.node, back[0].node, root):
             yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
+
+
+def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str | None, str | None]:
+    """The names in `total += loss` or `total = total + loss`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        target: ast.expr = node.target
+        added = node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        statement = parents(root).get(node)
+        if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != ast.unparse(
+            node.left
+        ):
+            return None, None
+        target, added = statement.targets[0], node.right
+    else:
+        return None, None
+    plain = isinstance(target, ast.Name | ast.Attribute) and isinstance(added, ast.Name)
+    return (ast.unparse(target), ast.unparse(added)) if plain else (None, None)
 
 
 def _backed(step: Step) -> str:

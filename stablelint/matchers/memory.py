@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.matchers.tree import nodes_in, parents
+from stablelint.matchers.tree import nodes_in, parents, start
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -60,14 +60,19 @@ def _holds_nothing(node: ast.AST) -> bool:
 
 
 def _first_use(name: str, after: ast.stmt, root: ast.AST) -> ast.Name | None:
+    begun = (after.end_lineno or 0, after.end_col_offset or 0)
     uses = [
-        n
-        for n in nodes_in(root, ast.Name)
-        if isinstance(n, ast.Name)
-        and n.id == name
-        and (n.lineno, n.col_offset) > (after.end_lineno or 0, after.end_col_offset or 0)
+        n for n in nodes_in(root, ast.Name) if isinstance(n, ast.Name) and n.id == name and start(n) > begun
     ]
-    return min(uses, key=lambda n: (n.lineno, n.col_offset), default=None)
+    return min(uses, key=lambda n: _moment(n, root), default=None)
+
+
+def _moment(name: ast.Name, root: ast.AST) -> tuple[int, int]:
+    """The place in the text by which a name has been used: a target is bound when its statement ends."""
+    statement = parents(root).get(name)
+    if isinstance(name.ctx, ast.Store) and isinstance(statement, ast.Assign):
+        return statement.end_lineno or 0, statement.end_col_offset or 0
+    return start(name)
 
 
 def _reader(use: ast.Name, root: ast.AST) -> ast.AST | None:

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from tests.matchers.support import findings
+
+LOOP = """
+def train(model, loader, optimizer, scaler, use_amp):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y)
+"""
+
+
+def _train(*lines: str) -> str:
+    return LOOP + "".join(f"        {line}\n" for line in lines)
+
+
+def test_the_whole_protocol_is_silent() -> None:
+    lines = ("scaler.scale(loss).backward()", "scaler.step(optimizer)", "scaler.update()")
+    assert findings("SL407", _train(*lines)) == []
+
+
+def test_two_arms_do_not_meet() -> None:
+    lines = (
+        *(
+            "if use_amp:",
+            "    scaler.scale(loss).backward()",
+            "    scaler.step(optimizer)",
+            "    scaler.update()",
+        ),
+        *("else:", "    loss.backward()", "    optimizer.step()"),
+    )
+    assert findings("SL407", _train(*lines)) == []
+
+
+def test_an_arm_that_continues_does_not_meet_what_follows() -> None:
+    lines = (
+        *(
+            "if use_amp:",
+            "    scaler.scale(loss).backward()",
+            "    scaler.step(optimizer)",
+            "    scaler.update()",
+        ),
+        *("    continue", "loss.backward()", "optimizer.step()"),
+    )
+    assert findings("SL407", _train(*lines)) == []
+
+
+def test_a_step_beside_that_of_the_scaler_is_a_second_one() -> None:
+    lines = ("scaler.scale(loss).backward()", "scaler.step(optimizer)", "optimizer.step()", "scaler.update()")
+    assert findings("SL407", _train(*lines)) == ["optimizer.step()"]
+
+
+def test_a_step_after_unscaling_by_hand_is_right() -> None:
+    lines = (
+        "scaler.scale(loss).backward()",
+        "scaler.unscale_(optimizer)",
+        "optimizer.step()",
+        "scaler.update()",
+    )
+    assert findings("SL407", _train(*lines)) == []
+
+
+def test_a_plain_backward_before_the_scaler_steps() -> None:
+    lines = ("loss.backward()", "scaler.step(optimizer)", "scaler.update()")
+    assert findings("SL407", _train(*lines)) == ["loss.backward()"]
+
+
+def test_a_scaler_that_is_never_updated() -> None:
+    lines = ("scaler.scale(loss).backward()", "scaler.step(optimizer)")
+    assert findings("SL407", _train(*lines)) == ["scaler.step(optimizer)"]
+
+
+def test_backward_in_a_region_that_is_switched_off() -> None:
+    lines = ("with torch.autocast('cuda', enabled=False):", "    loss.backward()")
+    assert findings("SL408", _train(*lines)) == []
+    lines = ("with torch.autocast('cuda'):", "    loss.backward()")
+    assert findings("SL408", _train(*lines)) == ["loss.backward()"]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.matchers.support import findings
+
+MODULE = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {lines}
+"""
+
+
+def _model(*lines: str) -> str:
+    return MODULE.format(lines="\n        ".join(lines))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]",
+        "self.layers = [nn.Linear(2, 2) for _ in range(3)]",
+        "self.heads = {'a': nn.Linear(2, 2)}",
+    ],
+)
+def test_layers_in_a_plain_container(line: str) -> None:
+    assert findings("SL610", _model(line)) == [line]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("self.layers = nn.ModuleList([nn.Linear(2, 2)])",),
+        ("self.layers = [nn.Linear(2, 2)]", "self.all = nn.ModuleList(self.layers)"),
+        ("self.layers = [nn.Linear(2, 2)]", "self.add_module('a', self.layers[0])"),
+        ("self.activations = [nn.ReLU(), nn.Tanh()]",),
+        ("self.teacher = [torch.load]",),
+    ],
+)
+def test_layers_that_are_registered_or_have_no_parameters(lines: tuple[str, ...]) -> None:
+    assert findings("SL610", _model(*lines)) == []
+
+
+def test_a_list_of_layers_in_a_class_that_is_no_module() -> None:
+    assert findings("SL610", _model("self.layers = [nn.Linear(2, 2)]").replace("nn.Module", "object")) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [("torch.load(f)", True), ("torch.load(f, 'cpu')", False), ("torch.load(f, **o)", False)],
+)
+def test_a_load_that_names_no_device(call: str, found: bool) -> None:
+    assert bool(findings("SL613", f"def restore(f, o):\n    return {call}\n")) is found
