@@ -12,7 +12,7 @@ from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Spa
 from stablelint.runtime.verify.expression import NotReplayableError, parse_expression
 from stablelint.runtime.verify.site import Kind, Site
 
-_KINDS = {"wrong": Kind.INTERFACE, "order": Kind.SEQUENCE}
+_KINDS = {"wrong": Kind.INTERFACE, "order": Kind.SEQUENCE, "structural": Kind.SEQUENCE}
 _INLINED = 4  # earlier statements that are spelled out, at most
 
 

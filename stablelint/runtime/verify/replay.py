@@ -35,7 +35,10 @@ def quiet_state(context: Context) -> Iterator[None]:
     kind = context.device.partition(":")[0]
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.random.fork_rng(devices=devices))
-        torch.manual_seed(SEED)
+        # not `torch.manual_seed`: it formats a stack for each kind of device that is not there
+        torch.default_generator.manual_seed(SEED)
+        if devices:
+            torch.cuda.manual_seed(SEED)
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())
         stack.enter_context(warnings.catch_warnings())

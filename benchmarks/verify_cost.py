@@ -1,0 +1,149 @@
+"""What verification costs: probes in a training step, memory over many calls, replay of a site.
+
+python benchmarks/verify_cost.py
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.verify.command import environment
+from stablelint.runtime.verify.examine import examine
+from stablelint.runtime.verify.probe.plan import Plan, Target
+from stablelint.runtime.verify.site import Site
+from stablelint.runtime.verify.values import Call
+
+SITES = 10
+STEP = """\
+import statistics
+import sys
+import time
+
+import torch
+
+torch.set_num_threads(1)
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 256))
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+
+
+def loss_of(x):
+    y = net(x).abs() + 1.0
+    total = 0.0
+{lines}
+    return total
+
+
+x = torch.randn(192, 256)
+times = []
+for step in range(150):
+    started = time.process_time()
+    loss = loss_of(x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    times.append(time.process_time() - started)
+print(statistics.median(times[50:]) * 1000)
+"""
+MEMORY = """\
+import resource
+import sys
+
+import torch
+
+torch.set_num_threads(1)
+
+
+def f(x):
+    return torch.log(x)
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+for call in range(100_000):
+    f(torch.full((64,), 1.0 + call % 97))
+    if call == 5_000:
+        early = peak()
+print(early, peak())
+"""
+
+
+def _run(folder: Path, name: str, source: str, texts: list[str], probed: bool) -> str:
+    path = folder / name
+    path.write_text(source)
+    targets = []
+    for row, line in enumerate(source.splitlines(), 1):
+        for text in texts:
+            if text in line:
+                column = line.index(text) + 1
+                targets.append(Target(f"{row}", (row, column), (row, column + len(text)), ("y", "x")))
+    plan = Plan(str(folder / "records"), {os.path.realpath(path): tuple(targets)} if probed else {})
+    (folder / "records").mkdir(exist_ok=True)
+    plan.write(folder / "plan.json")
+    done = subprocess.run(
+        [sys.executable, name],
+        cwd=folder,
+        env=environment(folder / "plan.json"),
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip() or done.stderr
+
+
+def _replay() -> float:
+    import torch
+
+    torch.set_num_threads(1)
+    span = Span(Position(1, 1), Position(1, 13))
+    site = Site(
+        "SL101",
+        "a.py",
+        span,
+        "torch.log(x)",
+        "torch.log(x)",
+        "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))",
+        {"x": "x"},
+        forward="x > 0",
+        backward="x >= 2 / max",
+        sample={"x": [0.01, 100.0]},
+    )
+    calls = [Call({"x": torch.rand(8, 4) + index}) for index in range(4)]
+    times = []
+    for _ in range(30):
+        started = time.process_time()
+        examine(site, b"import torch\n", calls, ran=True, reached=True)
+        times.append(time.process_time() - started)
+    return statistics.median(times) * 1000
+
+
+def main() -> None:
+    """Measure and print."""
+    body = "\n".join(f"    total = total + torch.log(y).mean() * {index}" for index in range(SITES))
+    source = STEP.replace("{lines}", body)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pairs = []
+        for _ in range(3):
+            plain = float(_run(folder, "plain.py", source, ["torch.log(y)"], probed=False))
+            probed = float(_run(folder, "probed.py", source, ["torch.log(y)"], probed=True))
+            pairs.append((plain, probed))
+        plain, probed = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
+        print(f"step: {plain:.2f} ms plain, {probed:.2f} ms with {SITES} sites: {probed / plain - 1:+.1%}")
+        early, late = map(float, _run(folder, "memory.py", MEMORY, ["torch.log(x)"], probed=True).split())
+        print(f"peak memory: {early:.0f} MB after 5,000 calls of a site, {late:.0f} MB after 100,000")
+    print(f"replay of a site: {_replay():.1f} ms of CPU")
+    print(f"peak memory here: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Expressions over operands."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.runtime.verify.expression import NotReplayableError, compile_expression, needed, spares
+
+KNOWN = frozenset({"torch", "F"})
+
+
+def test_bindings_come_first_and_names_follow() -> None:
+    found = needed(["torch.log(p + self.eps).sum(dim)"], {"x": "p + self.eps", "d": "dim", "k": "-1"}, KNOWN)
+    assert list(found.values()) == ["p + self.eps", "dim"]
+
+
+def test_spelling_does_not_matter() -> None:
+    expression = compile_expression("torch.log( p+q )", {"o0": "p + q"})
+    assert expression.source == "torch.log(o0)"
+
+
+def test_names_bound_inside_are_no_operands() -> None:
+    found = needed(["sum(torch.log(v) for v in values)"], {}, KNOWN)
+    assert list(found.values()) == ["values"]
+
+
+def test_what_cannot_be_stored_gives_way_to_what_it_returns() -> None:
+    text = "torch.log(1 - model(x))"
+    assert list(needed([text], {}, KNOWN).values()) == ["model", "x"]
+    assert "model(x)" in spares([text], KNOWN)
+    assert list(needed([text], {}, KNOWN, frozenset({"model"})).values()) == ["model(x)"]
+
+
+def test_assignments_in_place_are_read_as_what_they_compute() -> None:
+    assert compile_expression("x /= y.sum()", {"o0": "x", "o1": "y"}).source == "o0 / o1.sum()"
+
+
+@pytest.mark.parametrize("text", ["await f(x)", "for", "x = 1; y = 2"])
+def test_what_is_no_expression_is_refused(text: str) -> None:
+    with pytest.raises(NotReplayableError):
+        compile_expression(text, {})
