@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from stablelint.diagnostic import Diagnostic, Fix, Problem
 from stablelint.workspace.pipeline import CheckResult, Request, check
 
 if TYPE_CHECKING:
-    from stablelint.runtime.verify.outcome import Report
+    from stablelint.runtime.verify.outcome import Report, SiteReport
     from stablelint.runtime.verify.site import Site
     from stablelint.runtime.verify.verify import Verification
 
@@ -155,8 +155,10 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
     from stablelint.runtime.verify.verify import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
 
+    known = [] if options.again else _known(session, found)
+    settled = {report.site.id for report in known}
     request = VerifyRequest(
-        found.sites,
+        [site for site in found.sites if site.id not in settled],
         found.sources,
         options.command,
         found.compose,
@@ -177,12 +179,31 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
     except CommandNotFoundError as error:
         problems.append(Problem(str(error)))
         return FAILED
+    if known:
+        whole = replace(verification.report, sites=(*known, *verification.report.sites))
+        verification = replace(verification, report=whole)
     report = verification.report
     problems += [Problem(text) for text in report.problems]
     _written(options, session, verification, problems)
     sys.stdout.write(_text(options, session, report))
     sys.stdout.flush()
     return _code(report)
+
+
+def _known(session: Session, found: _Found) -> list[SiteReport]:
+    """Sites whose verdict an earlier run has settled, for the same text of their function and of the fix."""
+    from stablelint.runtime.verify.evidence import read_verdicts
+    from stablelint.runtime.verify.outcome import SiteReport
+    from stablelint.runtime.verify.site import Verdict
+
+    verdicts = read_verdicts(Path(session.settings.root))
+    settling = (Verdict.CONFIRMED, Verdict.REACHABLE, Verdict.INEFFECTIVE, Verdict.DIVERGES)
+    note = "known from an earlier run; --again verifies it anew"
+    return [
+        SiteReport(site, verdicts[name], notes=(note,), fingerprint=name, known=True)
+        for site in found.sites
+        if verdicts.get(name := found.prints[site.id]) in settling
+    ]
 
 
 def _code(report: Report) -> int:

@@ -34,7 +34,8 @@ class _Bound:
 
 def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) -> list[Case]:
     """Cases shaped like the captured `calls`, or like the page's own operands where there are none."""
-    found: list[Case] = list(hazards.cases(replayer))
+    named = hazards.cases(replayer)
+    found: list[Case] = list(named)
     shapes = _distinct(calls)[:_SHAPES] or _invented(replayer, hazards)
     for index, base in enumerate(shapes):
         for dtype, decisive in _dtypes(replayer, base, hazards):
@@ -44,7 +45,7 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) 
             found += cases
             if decisive and index == 0:
                 found += _structure_cases(cast, label)
-                if not cases and not hazards.given:
+                if not cases and not named:
                     found += _generic_cases(cast, label)
             if decisive:
                 found += _healthy_cases(replayer, cast, label, hazards)
@@ -247,7 +248,7 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
     """Operands for a site that nothing was captured of: the first kind of values that it accepts."""
     dtype = next((dtype_of(name) for name in replayer.site.dtypes if name in FORMATS), torch.float32)
     generator = torch.Generator().manual_seed(3)
-    sources = list(replayer.operands.values())
+    sources = replayer.invented
     meant = {source: name for name, source in replayer.metavariables.items()}
 
     def kinds(source: str) -> list[Value]:

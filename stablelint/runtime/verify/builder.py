@@ -12,7 +12,7 @@ from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Spa
 from stablelint.runtime.verify.expression import NotReplayableError, parse_expression
 from stablelint.runtime.verify.site import Kind, Site
 
-_KINDS = {"wrong": Kind.INTERFACE, "order": Kind.SEQUENCE, "structural": Kind.SEQUENCE}
+_LOOP_FAMILIES = ("amp", "training")  # their rules speak of statements, not of one expression
 _INLINED = 4  # earlier statements that are spelled out, at most
 
 
@@ -84,7 +84,7 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
             sample=rule.sample,
             page_dtypes=rule.dtypes,
             expect=rule.expect,
-            kind=_KINDS.get(rule.expect, Kind.EXPRESSION),
+            kind=_kind(rule),
             redefines=any(
                 template.redefines and fix is not None and template.message == fix.message
                 for template in rule.fixes
@@ -94,6 +94,12 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         return _with_expressions(site, diagnostic, _Text.of(source))
     except (SyntaxError, ValueError, NotReplayableError):
         return site
+
+
+def _kind(rule: Rule) -> Kind:
+    if rule.expect == "wrong":
+        return Kind.INTERFACE
+    return Kind.SEQUENCE if rule.family in _LOOP_FAMILIES else Kind.EXPRESSION
 
 
 def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:

@@ -91,6 +91,13 @@ class Replayer:
         fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
         return _judge(self, case, original, None if fixed is not None and fixed.missing else fixed)
 
+    @property
+    def invented(self) -> tuple[str, ...]:
+        """Source texts of the operands that invented cases consist of."""
+        original = self.model or self.original
+        fixed = self.fixed.operands if self.fixed else {}
+        return tuple(dict.fromkeys([*original.operands.values(), *fixed.values()]))
+
     def original_for(self, case: Case) -> Expression:
         """The original to evaluate: of invented operands only those count that the fix is made of."""
         together = case.role in (Role.CAPTURED, Role.SEARCH)

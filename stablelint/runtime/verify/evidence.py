@@ -81,6 +81,8 @@ def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[
     sites = _existing(path)
     line = " ".join(command)
     for report in reports:
+        if report.known:
+            continue
         if report.verdict is Verdict.NOT_REACHED and report.fingerprint in sites:
             continue  # not coming by again takes nothing back
         sites[report.fingerprint] = {

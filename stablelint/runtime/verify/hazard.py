@@ -31,7 +31,7 @@ class Hazards:
     def cases(self, replayer: Replayer, dtypes: tuple[str, ...] = ("float32",)) -> list[Case]:
         """The page's own bad operands, for sites whose operands are exactly the page's metavariables."""
         meant = {source: name for name, source in replayer.metavariables.items()}
-        wanted = {source: meant.get(source) for source in replayer.operands.values()}
+        wanted = {source: meant.get(source) for source in replayer.invented}
         cases = []
         for index, row in enumerate(self.given):
             if not all(name in row for name in wanted.values()):

@@ -91,11 +91,7 @@ def widened(call: Call) -> Call:
 def _cotangents(values: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
     generator = torch.Generator().manual_seed(SEED)
     unit = [torch.ones_like(value) for value in values]
-    drawn = [
-        (torch.rand(value.shape, generator=generator, dtype=torch.float64) + 0.5).to(value)
-        * torch.where(torch.rand(value.shape, generator=generator) < 0.5, -1.0, 1.0).to(value)
-        for value in values
-    ]
+    drawn = [(2.0 * torch.rand(value.shape, generator=generator) - 1.0).to(value) for value in values]
     return [unit, drawn]
 
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+# The faults that a rule, by its name, speaks of.
+FAULTS = {
+    "clip-before-unscale": frozenset({"clip-before-unscale"}),
+    "clip-out-of-order": frozenset({"clip-after-step"}),
+    "missing-zero-grad": frozenset({"missing-zero-grad"}),
+    "scaler-protocol": frozenset({"missing-update", "unscaled-backward"}),
+}
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_")
 
 

@@ -19,7 +19,7 @@ from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, worse
-from stablelint.runtime.verify.sequence import faults
+from stablelint.runtime.verify.sequence import FAULTS, faults
 from stablelint.runtime.verify.show import sides, witness_shown
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 
@@ -65,12 +65,12 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     prepared = {site.id: _prepared(site, request) for site in request.sites}
     before: Run | None = None
     records = Records({}, None, None, 0)
-    if request.command:
+    if request.command and request.sites:
         progress(f"running the command with probes at {len(request.sites)} sites")
         before, records = _capture(request, folder, prepared, problems)
     examinations: dict[str, Examination] = {}
     reports: list[SiteReport] = []
-    ran = bool(request.command)
+    ran = before is not None
     interrupted = before is not None and before.ending.interrupted
     for number, site in enumerate(request.sites, 1):
         progress(f"replaying site {number} of {len(request.sites)}")
@@ -243,7 +243,7 @@ def _informed(
         return report
     if before.losses is None or after.losses is None or after.ending.failed:
         return report
-    cured = faults(before.losses.events) - faults(after.losses.events)
+    cured = (faults(before.losses.events) - faults(after.losses.events)) & FAULTS.get(site.name, frozenset())
     if site.kind is Kind.SEQUENCE and cured:
         note = f"order of calls before: {', '.join(sorted(cured))}; after: in order"
         return replace(
