@@ -11,6 +11,7 @@ from stablelint.analysis.value import Kind, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in
+from stablelint.syntax.operations import VIEWS
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -25,6 +26,8 @@ _LOSSES = frozenset(
         "poisson_nll_loss",
     )
 )
+_REDUCTIONS = ("sum", "mean", "std", "var", "norm", "amax", "amin", "matmul", "softmax", "log_softmax")
+_DEPTH = 5
 _THROUGH = frozenset(("mean", "sum", "add", "mul", "div", "sub", "neg", "phi", "view"))
 
 
@@ -56,11 +59,29 @@ def _compared(value: Value, left: bool) -> str | None:
 
 
 def nan_literal(review: Review, rule: Rule) -> Iterator[Site]:
-    """NaN as the value of `where`, `masked_fill` or `full`, where gradients flow."""
+    """NaN as the value of `where` or `masked_fill`, whose result is reduced without care for it."""
     for value, frame in observed(review, "where", "masked_fill"):
         fills = (v for n, v in value.operands.items() if n not in ("condition", "mask"))
-        if review.collector.gradients.get(id(value)) and any(_is_nan(v) for v in fills):
+        if not review.collector.gradients.get(id(value)) or not any(_is_nan(v) for v in fills):
+            continue
+        if any(
+            _reaches(r, value.key, _DEPTH) for r, _ in observed(review, *_REDUCTIONS) if not _minds_nan(r)
+        ):
             yield make_site(review, rule, (value, frame), level=Level.POSSIBLE)
+
+
+def _reaches(value: Value, key: int, depth: int) -> bool:
+    """Whether the elements with that key go into a value, unselected."""
+    if value.key == key:
+        return True
+    through = value.op in _REDUCTIONS or value.op in _THROUGH or value.op in VIEWS
+    return depth > 0 and through and any(_reaches(v, key, depth - 1) for v in value.operands.values())
+
+
+def _minds_nan(value: Value) -> bool:
+    """`nansum` and its like."""
+    node = value.node
+    return isinstance(node, ast.Call) and "nan" in ast.unparse(node.func).rpartition(".")[2]
 
 
 def hidden_nan(review: Review, rule: Rule) -> Iterator[Site]:
