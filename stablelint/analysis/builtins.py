@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 
 from stablelint.analysis.apply import apply
 from stablelint.analysis.state import Frame
@@ -93,12 +94,12 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
         lowered = first.data.strip().lower().lstrip("+")
         if lowered in ("inf", "-inf", "nan", "infinity", "-infinity") and name == "float":
             return frame.graph.constant(float(lowered), node)
-    if first.is_constant and isinstance(first.data, int | float) and math.isfinite(first.data):
+    if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
         converted = {"float": float, "int": int, "bool": bool, "round": round}[name](first.data)
         return frame.graph.constant(converted, node)
     interval = frame.state.effective(first)
     key = frame.graph.key(name, first.key)
-    if name in ("int", "round") and interval.lo > 0:
+    if name in ("int", "round") and 0 < interval.lo < math.inf:
         interval = Interval(math.floor(interval.lo), interval.hi, False, interval.hi_open, integral=True)
     return Value(
         "item", key, Kind.NUMBER, {"input": first}, interval, first.zero, first.ends, node=node, module=frame.module

@@ -414,7 +414,7 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     if iterable.op == "python.range":
         interval = Interval(0.0, math.inf, hi_open=True, integral=True)
         start = iterable.operands.get("start")
-        if start is not None:
+        if start is not None and start.interval.lo < math.inf:
             interval = Interval(start.interval.lo, math.inf, hi_open=True, integral=True)
         return Value(
             "loop_index",
@@ -423,12 +423,12 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
             {},
             interval,
             Ground.EXACT,
-            Ground.EXACT,
+            Ground.COINCIDENCE,
             node=target,
         )
     if iterable.op == "python.enumerate":
         index = Value("loop_index", frame.graph.fresh(), Kind.NUMBER, {}, Interval(0.0, math.inf, hi_open=True, integral=True),
-                      Ground.EXACT, Ground.EXACT, node=target)  # fmt: skip
+                      Ground.EXACT, Ground.COINCIDENCE, node=target)  # fmt: skip
         return frame.graph.sequence([index, element_of(iterable.operands["input"], target, frame)], target)
     if iterable.op == "python.zip":
         return frame.graph.sequence(

@@ -74,7 +74,7 @@ class _Analysis:
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
-        self._session = Session(observe=lambda value, frame: None, project=self._project)
+        self._session = Session(observe=lambda value, frame: None, project=self._project, home=self._module)
         self._run_module()
         for root in roots_of(self._module):
             self._run_root(root)

@@ -58,12 +58,14 @@ def self_of(info: ClassInfo, frame: Frame) -> Value:
         )
         spent, frame.session.budget = frame.session.budget, _CONSTRUCTION_BUDGET
         construct(instance, info, None, frame)
+        frame.session.made[instance.key] = "self"
         frame.session.budget = spent
     return instance
 
 
 def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | None, frame: Frame) -> None:
     """Runs `__init__` (or sets dataclass fields) and keeps the attributes on the instance."""
+    from stablelint.analysis import summaries
     from stablelint.analysis.inline import run_function
 
     attributes: dict[str, Value] = instance.data[1]
@@ -74,11 +76,21 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
     function = find_method(info, "__init__", frame)
     if function is None or frame.depth > _DEPTH:
         return
+    made = summaries.profile(arguments, None, frame) if arguments is not None else None
+    look = (id(info), made)
+    if made is not None:
+        frame.session.made[instance.key] = made
+        if look in frame.session.built:
+            known = frame.session.built[look]
+            attributes.update({n: summaries.renewed(v, instance.node, frame) for n, v in known.items()})
+            return
     inner = run_function(function, arguments, instance, frame)
     if inner is not None:
         for (key, attr), value in inner.state.attributes.items():
             if key == instance.key:
                 attributes[attr] = value
+        if made is not None and frame.session.budget > 0:
+            frame.session.built[look] = attributes
 
 
 def is_dataclass(info: ClassInfo) -> bool:

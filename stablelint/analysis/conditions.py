@@ -76,11 +76,11 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
     if subject.is_constant or subject.kind in (Kind.STRING, Kind.FOREIGN, Kind.NONE):
         return
     learned: Interval | None = None
-    if op in ("gt", "ge") and bound.lo > -math.inf:
+    if op in ("gt", "ge") and -math.inf < bound.lo < math.inf:
         learned = Interval(bound.lo, math.inf, lo_open=op == "gt" or bound.lo_open)
-    elif op in ("lt", "le") and bound.hi < math.inf:
+    elif op in ("lt", "le") and -math.inf < bound.hi < math.inf:
         learned = Interval(-math.inf, bound.hi, hi_open=op == "lt" or bound.hi_open)
-    elif op == "eq" and bound != TOP:
+    elif op == "eq" and bound != TOP and bound.is_bounded:
         learned = bound
     elif op == "ne" and bound.is_point and bound.lo == 0.0:
         learned = Interval(-math.inf, math.inf, nonzero=True)
@@ -107,7 +107,7 @@ def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
         return
     if subject.op == "abs" and learned.lo > 0 or subject.op == "abs" and learned.lo == 0 and learned.lo_open:
         state.learn(inner, Interval(-math.inf, math.inf, nonzero=True))
-    elif subject.op == "abs" and learned.hi < math.inf:
+    elif subject.op == "abs" and 0 < learned.hi < math.inf:
         state.learn(inner, Interval(-learned.hi, learned.hi, learned.hi_open, learned.hi_open))
     elif subject.op in ("amin",) and op in ("gt", "ge"):
         state.learn(inner, learned)

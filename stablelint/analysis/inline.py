@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis import summaries
 from stablelint.analysis.modules import FunctionInfo
 from stablelint.analysis.state import Frame, State
 from stablelint.analysis.value import Kind, Value, join
 
 MAX_DEPTH = 6
+COST_ELSEWHERE = 3  # of a statement in another file
+LARGEST_ELSEWHERE = 60  # statements of a function in another file that is worth interpreting
 
 
 def call_function(
@@ -38,31 +41,34 @@ def call_function(
     known = frame.session.memo.get(memo)
     if known is not None:
         return known
+    if not _is_telling(function, frame):
+        if function.outline.returns or function.outline.generator:
+            return frame.graph.unknown(node=node)
+        return frame.graph.constant(None, node)
+    alike = None if function.closure is not None else summaries.profile(bound, receiver, frame)
+    look = (id(function.node), alike)
+    if alike is not None and look in frame.session.mute:
+        return summaries.answered(frame.session.mute[look], node, frame)
     inner = run_function(function, bound, receiver, frame)
     if inner is None:
         return frame.graph.unknown(node=node)
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
-    if _is_generator(function.node):
-        result = frame.graph.unknown(node=node)
     frame.session.memo[memo] = result
+    if alike is not None and frame.session.budget > 0 and summaries.says_nothing(result):
+        frame.session.mute[look] = result
     return result
+
+
+def _is_telling(function: FunctionInfo, frame: Frame) -> bool:
+    """Whether interpreting a call can tell anything of the value that it yields."""
+    outline = function.outline
+    if outline.generator or outline.textual or not outline.returns or not function.module.mentions_torch:
+        return False
+    return not frame.session.is_elsewhere(function.module) or outline.statements <= LARGEST_ELSEWHERE
 
 
 def _signature(bound: dict[str, Value]) -> list[int]:
     return [v.key for v in bound.values()]
-
-
-def _is_generator(node: ast.AST) -> bool:
-    body = getattr(node, "body", [])
-    return isinstance(body, list) and any(_yields(s) for s in body)
-
-
-def _yields(statement: ast.AST) -> bool:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-        return False
-    return any(
-        isinstance(n, ast.Yield | ast.YieldFrom) or _yields(n) for n in ast.iter_child_nodes(statement)
-    )
 
 
 def bind_arguments(
@@ -120,6 +126,7 @@ def execute_function(function: FunctionInfo, inner: Frame) -> None:
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:
     """A frame in which the parameters are bound: to arguments, defaults, or what their names and annotations tell."""
     closure = function.closure if isinstance(function.closure, Frame) else None
+    elsewhere = frame.session.is_elsewhere(function.module)
     inner = Frame(
         frame.graph,
         function.module,
@@ -129,6 +136,7 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         frame.depth + 1,
         receiver=receiver,
         closure=closure,
+        cost=COST_ELSEWHERE if elsewhere else 1,
     )
     signature = function.node.args
     parameters = [*signature.posonlyargs, *signature.args]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stablelint.analysis.transfer import format_of
+from stablelint.analysis.transfer import format_of, stripped
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.catalog.contract import Comparison, Contract
 from stablelint.diagnostic import Level, Status
@@ -14,6 +14,11 @@ from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
 
 NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
+_GRADIENT_FREE = frozenset(
+    "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
+    "eye empty empty_like detach bernoulli multinomial one_hot".split()
+)
+_COMPARISONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _LEAVES = frozenset("unknown argument attribute item free".split())
 
 
@@ -96,13 +101,24 @@ def differentiable(value: Value, gradient: bool) -> bool:
         if seen.op == "detach":
             return False
         seen = seen.first
-    return seen.dtype not in NOT_DIFFERENTIABLE
+    return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value, 12)
+
+
+def _may_carry_gradient(value: Value, depth: int) -> bool:
+    """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
+    if value.op in _GRADIENT_FREE or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
+        return False
+    if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
+        return True
+    return any(_may_carry_gradient(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.FOREIGN)
 
 
 def _failure(
     comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat, is_backward: bool
 ) -> Judgement:
     ground = _ground(comparison, value, interval, fmt)
+    if stripped(value).op in _COMPARISONS:
+        ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
     known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
     status = Status.VIOLATED if known and value.op not in _LEAVES else Status.UNGUARDED
     level = Level.LIKELY if known else Level.POSSIBLE

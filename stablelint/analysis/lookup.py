@@ -163,6 +163,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     stored = frame.state.attributes.get((base.key, attr))
     if stored is not None:
         return stored
+    if base.kind is Kind.NAMESPACE and not isinstance(base.data, str):
+        return frame.graph.unknown(attr, node)  # super().attr
     if base.kind is Kind.NAMESPACE:
         return namespace(f"{base.data}.{attr}", frame)
     if base.kind is Kind.INSTANCE:

@@ -21,6 +21,26 @@ def hider_of(site: Site, observed: Sequence[Value]) -> Value | None:
     return next((value for value in observed if _hides(value, site)), None)
 
 
+def is_doubled(site: Site, hider: Value) -> bool:
+    """Whether the operand is masked by the same test as the result: the double `where` that keeps gradients finite."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    test = hider.operands.get("condition") or hider.operands.get("mask")
+    if operand is None or test is None:
+        return False
+    inner = stripped(operand)
+    own = inner.operands.get("condition") or inner.operands.get("mask")
+    return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, test)
+
+
+def _same_test(one: Value, other: Value) -> bool:
+    if stripped(one).key == stripped(other).key:
+        return True
+    for negated, plain in ((stripped(one), stripped(other)), (stripped(other), stripped(one))):
+        if negated.op == "logical_not" and negated.first is not None and stripped(negated.first).key == plain.key:
+            return True
+    return False
+
+
 def feels_gradient(site: Site, hider: Value) -> bool:
     """Whether a gradient flows back through the hider to the site's operand."""
     operand = site.match.bindings.get(site.judgement.operand)

@@ -15,6 +15,16 @@ from stablelint.syntax.source import Source
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a glance at a function's body tells."""
+
+    statements: int
+    generator: bool = False
+    returns: bool = True  # some path returns something other than None
+    textual: bool = False  # what it returns is annotated as text, a truth value or nothing
+
+
 @dataclass(slots=True, eq=False)
 class FunctionInfo:
     """A function and where it stands."""
@@ -23,11 +33,19 @@ class FunctionInfo:
     module: ModuleInfo
     owner: ClassInfo | None = None
     closure: object | None = None  # the frame in which a nested function was defined
+    measured: Outline | None = None  # see `outline`
 
     @property
     def name(self) -> str:
         """Its name; "<lambda>" where it has none."""
         return getattr(self.node, "name", "<lambda>")
+
+    @property
+    def outline(self) -> Outline:
+        """Its size and what it can return."""
+        if self.measured is None:
+            self.measured = outline_of(self.node)
+        return self.measured
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
@@ -80,6 +98,31 @@ class ModuleInfo:
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
         return name in self.functions or name in self.classes or name in self.imports or name in self.assignments
+
+
+def outline_of(node: FunctionNode) -> Outline:
+    """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
+    if isinstance(node, ast.Lambda):
+        return Outline(1)
+    statements, generator, returns = 0, False, False
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, ast.stmt):
+            statements += 1
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            if isinstance(part, ast.Return) and part.value is not None:
+                returns = returns or not (isinstance(part.value, ast.Constant) and part.value.value is None)
+        elif isinstance(part, ast.Yield | ast.YieldFrom):
+            generator = True
+        elif isinstance(part, ast.Lambda):
+            continue
+        stack.extend(ast.iter_child_nodes(part))
+    annotation = node.returns
+    name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
+    textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
+    return Outline(statements, generator, returns, textual)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -144,7 +187,13 @@ def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
 def _assigned_attributes(function: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(function):
+        changed: ast.AST | None = None
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.value, ast.Name) and node.value.id == "self":
-                found.add(node.attr)
+            changed = node
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            changed = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+            changed = node.func.value
+        if isinstance(changed, ast.Attribute) and isinstance(changed.value, ast.Name) and changed.value.id == "self":
+            found.add(changed.attr)
     return found

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from stablelint.analysis.judge import differentiable
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.catalog.predicates import Predicate
@@ -34,6 +35,7 @@ class Context:
     half_shown: bool  # the file shows that it is run in half precision
     nonempty: frozenset[int] = frozenset()  # keys of what the path has shown to have an element
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
+    gradient: bool = True  # gradients are recorded at this place
     weak: bool = False  # a predicate held for want of knowledge, not by evidence
 
 
@@ -187,6 +189,10 @@ def _single(predicate: Predicate, context: Context) -> bool:
     return True
 
 
+def _differentiable(predicate: Predicate, context: Context) -> bool:
+    return differentiable(_value(predicate, context), context.gradient)
+
+
 def _emptiable(predicate: Predicate, context: Context) -> bool:
     """Nothing on the path shows that some element is true."""
     return stripped(_value(predicate, context)).key not in context.nonempty
@@ -215,6 +221,7 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "shifted": _shifted,
     "masked_rows": _masked_rows,
     "single": _single,
+    "differentiable": _differentiable,
     "emptiable": _emptiable,
     "keyword": _keyword,
 }

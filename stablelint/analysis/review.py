@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from stablelint.analysis.derivation import derivation
 from stablelint.analysis.judge import is_polluted
-from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of
+from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of, is_doubled
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
@@ -64,7 +64,7 @@ def _masked_without_gradient(site: Site, review: Review) -> Site:
     if site.judgement.status is Status.DISCHARGED or not _has_contract(site):
         return site
     hider = hider_of(site, review.hiders)
-    if hider is None or feels_gradient(site, hider):
+    if hider is None or (feels_gradient(site, hider) and not is_doubled(site, hider)):
         return site
     return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.op))
 

@@ -119,7 +119,7 @@ class Collector:
         """What predicates may ask about a match."""
         ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
         state = frame.state
-        return Context(value, bindings, ranges, state.autocast, self._half_shown, state.nonempty, state.plural)
+        return Context(value, bindings, ranges, state.autocast, self._half_shown, state.nonempty, state.plural, state.gradient)
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
         context = self.context(value, found.bindings, frame)

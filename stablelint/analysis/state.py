@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,7 @@ class Frame:
     returns: list[Value] = field(default_factory=list)
     breaks: list[State] = field(default_factory=list)
     loop_depth: int = 0
+    cost: int = 1  # of a statement, from the budget
     statement: ast.stmt | None = None
 
 
@@ -125,12 +126,20 @@ class Session:
 
     observe: Callable[[Value, Frame], None]  # called for each operation of a reporting frame
     project: Project
+    home: ModuleInfo | None = None  # the file under analysis
     calls: dict[int, list[dict[str, Value]]] = field(
         default_factory=dict
     )  # arguments seen, by function node id
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
+    mute: dict[Hashable, Value] = field(default_factory=dict)  # results that say nothing, by profile of the call
+    made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
+    built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
     events: list[tuple[Value, Frame]] = field(default_factory=list)  # calls in order, for sequence rules
+
+    def is_elsewhere(self, module: ModuleInfo) -> bool:
+        """Whether a module is another file than the one under analysis."""
+        return module is not self.home

@@ -25,7 +25,7 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
         if frame.state.dead:
             return
         if not frame.reporting:
-            frame.session.budget -= 1
+            frame.session.budget -= frame.cost
             if frame.session.budget <= 0:
                 frame.state.dead = True
                 frame.returns.append(frame.graph.unknown())

@@ -209,7 +209,8 @@ def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame)
 
 def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     low, high = operands.get("from"), operands.get("to")
-    interval = Interval(low.interval.lo if low else 0.0, high.interval.hi if high else 1.0, hi_open=True)
+    start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
+    interval = Interval(start, stop, hi_open=True) if start < stop else Interval.point(start)
     zero = Ground.EXACT if interval.contains(0.0) else Ground.NONE
     return Value(
         "uniform_",

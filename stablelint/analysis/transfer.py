@@ -62,7 +62,7 @@ def result_interval(
     if found is None:
         return TOP
     overflow = op in ("exp", "exp2", "expm1", "cosh", "sinh") and not found.hi_open and found.hi == math.inf
-    if overflow and operands["input"].ends < Ground.SATURATION and not ranges["input"].nan:
+    if overflow and found.lo < math.inf and operands["input"].ends < Ground.SATURATION and not ranges["input"].nan:
         return Interval(found.lo, math.inf, found.lo_open, True)
     return found
 
@@ -113,14 +113,14 @@ _OPERAND_NAMES: dict[str, frozenset[str]] = {
 def _scattered(op: str, ranges: Mapping[str, Interval]) -> Interval:
     base = ranges.get("input", TOP)
     source = ranges.get("src", ranges.get("source", TOP))
-    if op in ("scatter_add", "index_add", "scatter_reduce") and base.lo >= 0 and source.lo >= 0:
+    if op in ("scatter_add", "index_add", "scatter_reduce") and math.inf > base.lo >= 0 and source.lo >= 0:
         return Interval(base.lo, math.inf, lo_open=base.lo_open, hi_open=True)
     return base.join(source)
 
 
 def _difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
     """`x - max(x)` is at most 0, `x - min(x)` at least 0, `max(x) - min(x)` at least 0."""
-    if op != "sub":
+    if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
     left, right = stripped(operands["input"]), stripped(operands["other"])
     if left.key == right.key:
@@ -195,7 +195,7 @@ def _peaked(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interva
 def peaks(op: str, operands: Mapping[str, Value]) -> bool:
     """Whether some element of each row of the result attains the upper end of its interval."""
     first = next(iter(operands.values()), None)
-    if op == "sub":
+    if op == "sub" and {"input", "other"} <= operands.keys():
         left, right = stripped(operands["input"]), stripped(operands["other"])
         top = _extreme_of(right, "amax")
         return top is not None and top.key == left.key
@@ -231,7 +231,7 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     if op in _SATURATES:
         return Ground.SATURATION, Ground.SATURATION
     if op in _EXACT_ZERO:
-        return Ground.EXACT, Ground.EXACT
+        return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
     if op in _BOUNDED:
         return Ground.COINCIDENCE, Ground.EXACT
     if op in ("abs", "pow"):
@@ -326,11 +326,16 @@ def _clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground,
     bounds = [v for name, v in operands.items() if name in ("min", "max", "other")]
     known = [v for v in bounds if v.interval.is_bounded]
     if not interval.contains(0.0):
-        return Ground.NONE, Ground.EXACT if known else Ground.NONE
+        return Ground.NONE, _clamped_ends(operands, interval)
     if any(v.interval.contains(0.0) for v in known):
-        return Ground.EXACT, Ground.EXACT
+        return Ground.EXACT, _clamped_ends(operands, interval)
     first = next(iter(operands.values()))
-    return first.zero, Ground.EXACT if known else Ground.NONE
+    return first.zero, _clamped_ends(operands, interval)
+
+
+def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
+    """Clamping on both sides is reached on both; a free side is reached as the operand reaches it."""
+    return Ground.EXACT if interval.is_bounded else next(iter(operands.values())).ends
 
 
 def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:

@@ -147,7 +147,9 @@ def join(graph: Graph, values: list[Value]) -> Value:
         interval = distinct[0].interval
         for other in distinct[1:]:
             interval = interval.join(other.interval)
-        zero = max(v.zero for v in distinct)
+        # A literal 0 among the paths is a placeholder for "nothing yet"; what is computed decides.
+        computed = [v for v in distinct if v.op not in ("const", "zeros", "zeros_like")] or distinct
+        zero = max(v.zero for v in computed)
         ends = min(v.ends for v in distinct)
         kind = Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
         dtypes = {v.dtype for v in distinct}

@@ -65,6 +65,7 @@ SIGNATURES: Mapping[str, Signature] = {
         1, meaning="masked with -inf by a mask not known to spare an element of each row"
     ),
     "single": Signature(1, meaning="something shows that the reduction over it can run over one element"),
+    "differentiable": Signature(1, meaning="a gradient can flow back to it"),
     "emptiable": Signature(1, meaning="a mask that the path has not shown to hold a true element"),
     "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -46,4 +47,6 @@ def _is_absorbed(constant: Value) -> bool:
     number = constant.constant()
     if not isinstance(number, float) or number.is_integer() or not 0.5 < abs(number) < 1e6:
         return False
-    return round_to(number, FLOAT32).is_integer()
+    node = constant.node
+    written = isinstance(node, ast.Constant) or isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+    return written and round_to(number, FLOAT32).is_integer()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of, takes_where_true
+from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of, is_doubled, takes_where_true
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, text_before
 from stablelint.analysis.value import Value
@@ -31,7 +31,7 @@ def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
     for site in review.open:
         if site.rule.code in rule.replaces:
             hider = hider_of(site, hiders)
-            if hider is not None and feels_gradient(site, hider):
+            if hider is not None and feels_gradient(site, hider) and not is_doubled(site, hider):
                 yield _trap(site, hider, rule)
 
 
