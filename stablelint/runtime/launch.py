@@ -67,7 +67,10 @@ def run_guarded(
         with _forwarding(process):
             status = process.wait()
         reports, processes = _collect(Path(folder), "event-*.json"), _collect(Path(folder), "process-*.json")
-    reports = tuple(sorted(reports, key=lambda report: report["event"]["step"]))
+    # Of the ranks that met the same step, the one whose own expression is at fault comes first.
+    reports = tuple(
+        sorted(reports, key=lambda report: (report["event"]["step"], report["event"]["origin"] == "unknown"))
+    )
     return Ending(status if status >= 0 else 128 - status, reports, processes)
 
 

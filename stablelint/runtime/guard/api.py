@@ -16,7 +16,8 @@ from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification,
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
 from stablelint.runtime.guard.investigate import investigate, unexplained
 from stablelint.runtime.guard.proof import prove
-from stablelint.runtime.guard.watch import Alarm, Watch
+from stablelint.runtime.guard.step_state import Alarm
+from stablelint.runtime.guard.watch import Watch
 
 T = TypeVar("T")
 
@@ -105,13 +106,8 @@ class Guard:
     def run(self, step: Callable[..., T], *args: object, **kwargs: object) -> T:
         """Call `step`; should it go wrong, the very call is what is replayed."""
         self.start()
-        state = self.watch.state
-        state.closure = lambda: step(*args, **kwargs)
-        self.watch.mark_start()
-        try:
+        with self.watch.repeating(lambda: step(*args, **kwargs)):
             return step(*args, **kwargs)
-        finally:
-            state.closure = None
 
     @property
     def events(self) -> list[Event]:

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import cast
@@ -15,6 +16,8 @@ from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.cause import Adviser
 from stablelint.runtime.guard.event import NonFiniteError
 from stablelint.runtime.guard_start import Plan
+
+_PATIENCE_SECONDS = 10.0
 
 
 def start(plan: Plan) -> Guard:
@@ -51,6 +54,16 @@ def _adviser(plan: Plan) -> Adviser | None:
 def _write(plan: Plan, report: Report) -> None:
     payload = json.dumps({"process": os.getpid(), **report.as_json()})
     _store(Path(plan.folder) / f"event-{os.getpid()}-{report.event.step}.json", payload)
+    if report.event.rank is not None and not plan.keep_going:
+        _wait_for_ranks(Path(plan.folder), report.event.step)
+
+
+def _wait_for_ranks(folder: Path, step: int) -> None:
+    """Let the other ranks of this machine report first: a launcher ends them all when one stops."""
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < until and len(list(folder.glob(f"event-*-{step}.json"))) < ranks:
+        time.sleep(0.05)
 
 
 def _summarise(plan: Plan, guard: Guard) -> None:

@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from types import CodeType, FunctionType
 
+from stablelint.runtime.guard.attempts import attempt_with, run_attempt
 from stablelint.runtime.guard.cause import Advice, Verification
 from stablelint.runtime.guard.frames import parse_file
-from stablelint.runtime.guard.investigate import Finding, attempt_with, run_attempt
+from stablelint.runtime.guard.investigate import Finding
 from stablelint.runtime.guard.watch import Watch
 
 

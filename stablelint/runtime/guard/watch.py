@@ -6,91 +6,33 @@ the state of the random generators, and the buffers that were written. Everythin
 
 from __future__ import annotations
 
-import contextlib
 import math
 import sys
 import threading
 import weakref
-from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.frames import Site, is_library, step_frames, user_frames
+from stablelint.runtime.guard.frames import Site
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.norms import all_finite, fused_norms, total_norm
-from stablelint.runtime.guard.region import Region, place_of, region_at
 from stablelint.runtime.guard.replay import Replay, sum_of
-from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder, RandomState
+from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder
+from stablelint.runtime.guard.step_state import (
+    Alarm,
+    Boundary,
+    StepState,
+    buffers_in_sight,
+    mark_boundary,
+    user_frame,
+)
 from stablelint.runtime.guard.trace import tensors_in
 
 _LAYERS_EVERY = 8  # with a clip norm at hand, norms by layer are only taken every so many steps
-_FRAMES_KEPT = 8
-_BOUNDARIES = 16
 _LOOK_FOR_RANKS_EVERY = 64
-_LOOKUPS_KEPT = 4096
-_FRAMES_SEARCHED = 12
-_LARGEST_BUFFER = 1 << 26  # larger ones are tables, not state
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """A step that went wrong, and the frame in which it was seen."""
-
-    step: int
-    loss: float | None
-    loss_object: torch.Tensor | None
-    in_loss: bool  # the loss itself is not finite
-    optimizer: torch.optim.Optimizer | None
-    frame: FrameType
-    after_backward: bool = False
-    closure: Callable[[], object] | None = None
-
-
-@dataclass(slots=True)
-class Carried:
-    """Values that names of a loop had when its last step ended."""
-
-    region: Region
-    values: dict[str, Any]
-
-
-@dataclass(slots=True)
-class Boundary:
-    """A moment at which a pass through a loop may have begun, and what it began with.
-
-    `places` are the rows and columns at which the frames of the stack stood; none for a loader's batch, after
-    which the loop's body always starts.
-    """
-
-    random: RandomState
-    places: dict[CodeType, tuple[int, int]] = field(default_factory=dict)
-    carried: dict[tuple[CodeType, int], Carried] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class StepState:
-    """What is known of the step under way."""
-
-    history: History
-    optimizers: weakref.WeakSet[torch.optim.Optimizer] = field(default_factory=weakref.WeakSet)
-    step: int = 0
-    boundaries: deque[Boundary] = field(default_factory=lambda: deque(maxlen=_BOUNDARIES))
-    fetched: object = None
-    backward_calls: int = 0
-    accumulates: bool = False
-    loss: float | None = None
-    loss_object: torch.Tensor | None = None
-    pending: list[torch.Tensor] = field(default_factory=list)  # losses on an accelerator, not yet read
-    scaled: bool = False
-    clip_norm: torch.Tensor | None = None
-    clip_count: int = 0
-    step_site: Site | None = None
-    closure: Callable[[], object] | None = None  # repeats the step under way, where the user gave one
-    dropped: bool = False  # the step went wrong and is passed over
 
 
 class Watch:
@@ -186,7 +128,7 @@ class Watch:
         if state.accumulates and not state.scaled and not self._distributed:
             for optimizer in list(self.optimizers):
                 self._check_gradients(optimizer, state, after_backward=True)
-            self._mark_boundary(state)
+            mark_boundary(state, self.random.take())
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -202,10 +144,13 @@ class Watch:
         if state.dropped:
             self._drop()
             return None
-        closure = kwargs.get("closure") or (args[0] if args and callable(args[0]) else None)
+        # The positional arguments begin with the optimizer itself.
+        closure = kwargs.get("closure") or (args[1] if len(args) > 1 and callable(args[1]) else None)
         if closure is not None:
             watched = self._watched_closure(closure, optimizer)
-            return ((watched, *args[1:]), kwargs) if args else (args, {**kwargs, "closure": watched})
+            if kwargs.get("closure") is not None:
+                return args, {**kwargs, "closure": watched}
+            return (args[0], watched, *args[2:]), kwargs
         if state.pending:
             self._check_loss(state, state.pending[-1], sum_of(state.pending))
             state.pending.clear()
@@ -243,13 +188,13 @@ class Watch:
             # Which modules train is learned from the frames, ever more seldom.
             self._buffers = buffers_in_sight(sys._getframe(1))
         self._begin()
-        self._mark_boundary(self.state)
+        mark_boundary(self.state, self.random.take())
 
     def _check_parameters(self, optimizer: torch.optim.Optimizer) -> None:
         tensors = [tensor.detach() for tensor in self._of(optimizer)]
         if math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors):
             return
-        frame = _user_frame()
+        frame = user_frame()
         if frame is not None:
             self.stepped = True
             self.state.step_site = Site(frame.f_code, frame.f_lasti)
@@ -262,10 +207,17 @@ class Watch:
             state.fetched = batch
             state.boundaries.append(Boundary(self.random.take()))
 
-    def mark_start(self) -> None:
-        """A step starts here."""
-        if self.replaying is None:
-            self.state.boundaries.append(Boundary(self.random.take()))
+    @contextmanager
+    def repeating(self, closure: Callable[[], object]) -> Iterator[None]:
+        """Until the end of the context, what goes wrong is repeated by calling `closure`."""
+        state = self.state
+        start = Boundary(self.random.take())
+        state.boundaries.append(start)
+        state.closure, state.closure_start = closure, start
+        try:
+            yield
+        finally:
+            state.closure = state.closure_start = None
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """A scaled loss: the factor may overflow gradients on purpose, the loss itself may not."""
@@ -339,7 +291,7 @@ class Watch:
         state.loss = value
         if math.isfinite(value):
             return
-        found = _user_frame()
+        found = user_frame()
         if found is not None:
             state.loss_object = loss
             self.history.add(self.step, value, None)
@@ -350,9 +302,8 @@ class Watch:
         optimizer: torch.optim.Optimizer,
         state: StepState,
         after_backward: bool = False,
-        closure: Callable[[], object] | None = None,
     ) -> None:
-        self._check_tensors(self._of(optimizer), optimizer, state, after_backward, closure)
+        self._check_tensors(self._of(optimizer), optimizer, state, after_backward)
 
     def _check_tensors(
         self,
@@ -360,7 +311,6 @@ class Watch:
         optimizer: torch.optim.Optimizer | None,
         state: StepState,
         after_backward: bool = False,
-        closure: Callable[[], object] | None = None,
     ) -> None:
         layers: tuple[float, ...] = ()
         clipped = state.clip_norm is not None and state.clip_count == len(tensors)
@@ -373,10 +323,9 @@ class Watch:
             self.history.add(self.step, state.loss, norm, layers)
         if math.isfinite(norm) or all_finite([tensor.grad for tensor in tensors if tensor.grad is not None]):
             return
-        frame = _user_frame()
+        frame = user_frame()
         if frame is not None:
-            closure = closure or state.closure
-            alarm = Alarm(self.step, state.loss, None, False, optimizer, frame, after_backward, closure)
+            alarm = Alarm(self.step, state.loss, None, False, optimizer, frame, after_backward, state.closure)
             self._on_alarm(self, alarm)
 
     def _watched_closure(
@@ -384,37 +333,15 @@ class Watch:
     ) -> Callable[[], object]:
         def evaluate() -> object:
             state = self.state
-            state.boundaries.append(Boundary(self.random.take()))
-            result = closure()
-            if self.replaying is None and not state.scaled:
-                self._check_gradients(optimizer, state, True, closure)
+            if self.replaying is not None:
+                return closure()
+            with self.repeating(closure):
+                result = closure()
+                if not state.scaled:
+                    self._check_gradients(optimizer, state, after_backward=True)
             return result
 
         return evaluate
-
-    def _mark_boundary(self, state: StepState) -> None:
-        boundary = Boundary(self.random.take())
-        state.boundaries.append(boundary)
-        frame: FrameType | None = sys._getframe(1)
-        kept = 0
-        while frame is not None and kept < _FRAMES_KEPT:
-            code, offset = frame.f_code, frame.f_lasti
-            found = _LOOKED_UP.get((code, offset), _UNKNOWN)
-            if found is _UNKNOWN:
-                found = _look_up(code, offset)
-            if found is not None:
-                place, region = found
-                if kept == 0:
-                    state.step_site = Site(code, offset)
-                kept += 1
-                boundary.places.setdefault(code, place)
-                if region is not None:
-                    names = frame.f_locals
-                    values = {name: names[name] for name in region.carried if name in names}
-                    boundary.carried[code, region.row] = Carried(region, values)
-                if code.co_name == "<module>":
-                    return
-            frame = frame.f_back
 
     def _of(self, optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
         known = self._known.get(id(optimizer))
@@ -427,43 +354,6 @@ class Watch:
     def _learn_names(self, module: torch.nn.Module) -> None:
         for name, parameter in module.named_parameters():
             self._names.setdefault(id(parameter), name)
-
-
-_Place = tuple[tuple[int, int], Region | None]
-_UNKNOWN: _Place = ((0, 0), None)
-_LOOKED_UP: dict[tuple[CodeType, int], _Place | None] = {}
-
-
-def _look_up(code: CodeType, offset: int) -> _Place | None:
-    """Place and, where names are carried on, region of an instruction; None for a library's. Remembered."""
-    found: _Place | None = None
-    if not is_library(code.co_filename):
-        try:
-            region = region_at(code, offset)
-        except Exception:  # training goes on, whatever the source looks like
-            region = None
-        found = place_of(code, offset), region if region is not None and region.carried else None
-    if len(_LOOKED_UP) > _LOOKUPS_KEPT:
-        _LOOKED_UP.clear()
-    _LOOKED_UP[code, offset] = found
-    return found
-
-
-def buffers_in_sight(frame: FrameType | None) -> tuple[torch.Tensor, ...]:
-    """Buffers of every module that a name or an attribute of `self` in the user's frames holds."""
-    found: dict[int, torch.Tensor] = {}
-    for user in step_frames(frame, _FRAMES_SEARCHED):
-        values = [*user.f_locals.values(), *user.f_globals.values()]
-        values.extend(getattr(user.f_locals.get("self"), "__dict__", {}).values())
-        for value in values:
-            if isinstance(value, torch.nn.Module):
-                with contextlib.suppress(RuntimeError, AttributeError):  # lazy or half-built modules
-                    found.update((id(buffer), buffer) for buffer in value.buffers())
-    return tuple(buffer for buffer in found.values() if buffer.nbytes <= _LARGEST_BUFFER)
-
-
-def _user_frame() -> FrameType | None:
-    return next(user_frames(sys._getframe(1), 1), None)
 
 
 def _distributed() -> bool:
