@@ -24,9 +24,9 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
     for site in review.open:
         if site.rule.code not in rule.replaces:
             continue
-        if site.value.op in ("div", "rsqrt"):
+        if site.value.op in ("div", "rsqrt") and not _is_guarded(site.value):
             outer = next((pair for pair in sums if _adds_constant(pair[0], site.value)), None)
-            if outer is not None:
+            if outer is not None and not _guards_what_follows(outer[0], review):
                 message = (
                     "the constant is added to the quotient, not to the denominator, which can still be 0"
                 )
@@ -37,6 +37,21 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
             message = "sign(0) is 0: x + sign(x) * eps is 0 where x is"
             found = make_site(review, rule, (site.value, site.frame), message=message)
             yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
+
+
+def _is_guarded(quotient: Value) -> bool:
+    """Whether something was added to the denominator, too, or it was bounded."""
+    operand = quotient.operands.get("other") or quotient.first
+    return operand is not None and stripped(operand).op in ("add", "clamp", "maximum")
+
+
+def _guards_what_follows(total: Value, review: Review) -> bool:
+    """Whether the sum goes into an operation that the constant protects: `log(a / b + eps)`."""
+    for value, _ in observed(review, "log", "log2", "log10", "sqrt", "rsqrt", "pow", "div"):
+        operand = value.operands.get("other") if value.op == "div" else value.first
+        if operand is not None and operand.key == total.key:
+            return True
+    return False
 
 
 def _adds_constant(total: Value, quotient: Value) -> bool:
