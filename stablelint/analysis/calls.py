@@ -6,7 +6,7 @@ import ast
 import math
 from typing import Any
 
-from stablelint.analysis import classes, layers
+from stablelint.analysis import classes, distributions, layers
 from stablelint.analysis.apply import apply
 from stablelint.analysis.builtins import call_builtin
 from stablelint.analysis.modules import ClassInfo, FunctionInfo
@@ -119,6 +119,10 @@ def call_method(
     frame: Frame,
 ) -> Value:
     """A method of a value that may be a tensor."""
+    if receiver.op.startswith("torch.distributions."):
+        yielded = distributions.call(receiver, attr, positional, node, frame)
+        if yielded is not None:
+            return yielded
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         return join(frame.graph, [frame.graph.unknown(node=node), positional[1]])

@@ -68,6 +68,7 @@ class _Analysis:
         self._index = index
         self._options = options
         self._half_shown = half_shown
+        self._half_used = module.is_script and half_shown and ".half()" in module.source.text
         self._graph = Graph()
         self._diagnostics: list[Diagnostic] = []
         self._discharged: list[Diagnostic] = []
@@ -112,23 +113,19 @@ class _Analysis:
         self._session.running = [id(function.node)]
         inline.execute_function(function, frame)
         self._session.running = []
-        self._run_nested(function, frame)
+        self._run_nested(root, frame)
         self._end(collector)
 
-    def _run_nested(self, function: FunctionInfo, outer: Frame) -> None:
+    def _run_nested(self, root: Root, outer: Frame) -> None:
         """Functions defined within a function: each once, with what surrounds it."""
-        for node in ast.walk(function.node):
-            if node is function.node or not isinstance(node, ast.FunctionDef | ast.Lambda):
-                continue
-            if isinstance(node, ast.Lambda):
-                continue
+        for node in root.nested:
             info = FunctionInfo(node, self._module, None, outer)
             seen = self._session.calls.get(id(node), [])
             arguments = _joined(self._graph, seen) if seen else {}
             inner = inline.enter(info, arguments, None, outer)
             inner.depth, inner.reporting = 0, True
             inner.state.gradient = outer.state.gradient and not inline.no_grad(info)
-            self._session.running = [id(function.node), id(node)]
+            self._session.running = [id(root.function.node), id(node)]
             inline.execute_function(info, inner)
             self._session.running = []
 
@@ -140,7 +137,7 @@ class _Analysis:
         return _joined(self._graph, seen)
 
     def _begin(self, frame: Frame) -> Collector:
-        collector = Collector(self._index, self._half_shown)
+        collector = Collector(self._index, self._half_shown, self._half_used)
         self._session.observe = collector.observe
         self._session.budget = _BUDGET
         return collector

@@ -18,15 +18,23 @@ def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
     return Frame(frame.graph, module, None, State(), frame.session, frame.depth + 1)
 
 
-def ancestors(info: ClassInfo, frame: Frame, depth: int = 0) -> Iterator[ClassInfo]:
+def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
     """The class and its bases whose source can be read, nearest first."""
+    known = frame.session.lineage.get(id(info))
+    if known is None:
+        frame.session.lineage[id(info)] = (info,)  # what a class that inherits from itself sees
+        known = frame.session.lineage[id(info)] = tuple(_ancestors(info, frame, 0))
+    return known
+
+
+def _ancestors(info: ClassInfo, frame: Frame, depth: int) -> Iterator[ClassInfo]:
     yield info
     if depth > _DEPTH:
         return
     for base in info.node.bases:
         found = _base(base, info, frame)
         if found is not None and found is not info:
-            yield from ancestors(found, frame, depth + 1)
+            yield from _ancestors(found, frame, depth + 1)
 
 
 def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
@@ -74,7 +82,7 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
             if arguments and name in arguments:
                 attributes[name] = arguments[name]
     function = find_method(info, "__init__", frame)
-    if function is None or frame.depth > _DEPTH:
+    if function is None or frame.depth > _DEPTH or function.outline.dropped:
         return
     made = summaries.profile(arguments, None, frame) if arguments is not None else None
     look = (id(info), made)

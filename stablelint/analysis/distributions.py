@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis.apply import apply
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value
 
@@ -43,3 +44,16 @@ def make_distribution(
     if frame.reporting:
         frame.session.observe(value, frame)
     return value
+
+
+def call(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value | None:
+    """What a distribution's method yields, where it is an operation of its own: Normal's cdf is ndtr."""
+    if receiver.op != "torch.distributions.Normal" or attr != "cdf" or len(positional) != 1:
+        return None
+    operand = positional[0]
+    location, scale = receiver.operands.get("loc"), receiver.operands.get("scale")
+    if location is None or location.constant() != 0:
+        operand = apply("sub", {"input": operand, "other": location or frame.graph.unknown()}, None, frame)
+    if scale is None or scale.constant() != 1:
+        operand = apply("div", {"input": operand, "other": scale or frame.graph.unknown()}, None, frame)
+    return apply("ndtr", {"input": operand}, node, frame)

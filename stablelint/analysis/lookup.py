@@ -46,7 +46,7 @@ _BUILTINS = frozenset(
     "dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
 _STRUCTURED = frozenset({"eigh", "eig", "svd", "qr"})  # results whose parts are named
-_TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real"})
+_TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
 
 
 def name(node: ast.Name, frame: Frame) -> Value:

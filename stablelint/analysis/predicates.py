@@ -36,6 +36,7 @@ class Context:
     nonempty: frozenset[int] = frozenset()  # keys of what the path has shown to have an element
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
     gradient: bool = True  # gradients are recorded at this place
+    half_used: bool = False  # the file is a script that casts to half precision itself
     weak: bool = False  # a predicate held for want of knowledge, not by evidence
 
 
@@ -69,7 +70,7 @@ def maybe_half(value: Value, context: Context) -> bool:
         return False
     if _upcast(value):
         return False
-    if context.autocast in _HALF:
+    if context.autocast in _HALF or context.half_used:
         return True
     context.weak = context.weak or context.half_shown
     return context.half_shown

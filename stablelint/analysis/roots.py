@@ -10,7 +10,8 @@ import ast
 from dataclasses import dataclass, field
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
-from stablelint.syntax.sieve import is_risky, loss_names
+from stablelint.syntax.sieve import aliases, imported_aliases, is_risky
+from stablelint.syntax.walk import descendants
 
 
 @dataclass(slots=True, eq=False)
@@ -21,23 +22,43 @@ class Root:
     local: bool = False  # all call sites are in this file
     references: int = 0
     callees: set[str] = field(default_factory=set)
+    nested: list[ast.FunctionDef] = field(default_factory=list)  # functions defined within it
+    risky: bool = False
 
 
 def roots_of(module: ModuleInfo) -> list[Root]:
-    """The functions of a file that hold a risky operation, callers first."""
+    """The functions of a file that hold a risky operation, and those that pass values to one, callers first."""
     found: list[Root] = []
     _collect(module.source.tree.body, None, module, found)
-    uses = _references(module.source.tree)
+    nodes = descendants(module.source.tree)
+    uses = _references(nodes)
+    risky = aliases(nodes) | imported_aliases(module.imports)
     names: dict[str, list[Root]] = {}
     for root in found:
         names.setdefault(root.function.name, []).append(root)
         root.references = uses.get(root.function.name, 0)
-        root.callees = _called_names(root.function.node)
         root.local = _is_local(root.function, module) and not root.function.has_decorator("property", "register_kl")
-    ordered: list[Root] = []
-    _callers_first(found, names, ordered)
-    losses = loss_names(module.source.tree)
-    return [root for root in ordered if is_risky(root.function.node, losses) or root.callees & names.keys()]
+        _survey(root, risky)
+    ordered = _callers_first(found, names)
+    wanted: set[str] = set()  # names of local functions that are analysed: what their callers pass matters
+    kept: list[Root] = []
+    for root in reversed(ordered):
+        if root.risky or root.callees & wanted:
+            kept.append(root)
+            if root.local:
+                wanted.add(root.function.name)
+    return kept[::-1]
+
+
+def _survey(root: Root, risky: frozenset[str]) -> None:
+    nodes = descendants(root.function.node)
+    root.risky = is_risky(nodes, risky)
+    for node in nodes:
+        if type(node) is ast.Call:
+            function = node.func
+            root.callees.add(function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", ""))
+        elif type(node) is ast.FunctionDef and node is not root.function.node:
+            root.nested.append(node)
 
 
 def _is_local(function: FunctionInfo, module: ModuleInfo) -> bool:
@@ -64,25 +85,22 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo, 
             _collect(getattr(statement, "orelse", []), owner, module, found)
 
 
-def _references(tree: ast.AST) -> dict[str, int]:
+def _references(nodes: list[ast.AST]) -> dict[str, int]:
     uses: dict[str, int] = {}
-    for node in ast.walk(tree):
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
-        if name is not None and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+    for node in nodes:
+        if type(node) is ast.Name:
+            name = node.id
+        elif type(node) is ast.Attribute:
+            name = node.attr
+        else:
+            continue
+        if type(node.ctx) is ast.Load:
             uses[name] = uses.get(name, 0) + 1
     return uses
 
 
-def _called_names(function: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call):
-            names.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
-    return names
-
-
-def _callers_first(found: list[Root], names: dict[str, list[Root]], ordered: list[Root]) -> None:
-    """Depth-first post-order over the call graph, reversed."""
+def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root]:
+    """Depth-first post-order over the call graph, reversed. Special methods are called in too many places to order."""
     seen: set[int] = set()
     post: list[Root] = []
     for start in found:
@@ -96,6 +114,6 @@ def _callers_first(found: list[Root], names: dict[str, list[Root]], ordered: lis
                 continue
             seen.add(id(root))
             stack.append((root, True))
-            for name in sorted(root.callees & names.keys()):
+            for name in sorted(n for n in root.callees & names.keys() if not n.startswith("__")):
                 stack.extend((callee, False) for callee in names[name] if id(callee) not in seen)
-    ordered.extend(reversed(post))
+    return post[::-1]

@@ -93,9 +93,10 @@ def _index(digest: str, held: _Held) -> Index:
 class Collector:
     """Receives every operation of a reporting frame and keeps the sites among them."""
 
-    def __init__(self, index: Index, half_shown: bool) -> None:
+    def __init__(self, index: Index, half_shown: bool, half_used: bool = False) -> None:
         self._index = index
         self._half_shown = half_shown
+        self._half_used = half_used
         self.sites: dict[tuple[str, int], Site] = {}
         self.observed: list[tuple[Value, Frame]] = []
         self.gradients: dict[int, bool] = {}
@@ -119,7 +120,7 @@ class Collector:
         """What predicates may ask about a match."""
         ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
         state = frame.state
-        return Context(value, bindings, ranges, state.autocast, self._half_shown, state.nonempty, state.plural, state.gradient)
+        return Context(value, bindings, ranges, state.autocast, self._half_shown, state.nonempty, state.plural, state.gradient, self._half_used)
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
         context = self.context(value, found.bindings, frame)
@@ -146,7 +147,7 @@ class Collector:
         backward = contract.parse(rule.backward) if rule.backward else None
         spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
         if not spoken & found.bindings.keys():
-            return None
+            return Judgement(Status.VIOLATED, Level.LIKELY)  # this spelling is itself the flaw
         return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient)
 
 

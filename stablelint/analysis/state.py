@@ -11,7 +11,7 @@ from stablelint.analysis.value import Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
 
 if TYPE_CHECKING:
-    from stablelint.analysis.modules import FunctionInfo, ModuleInfo
+    from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
     from stablelint.analysis.project import Project
 
 
@@ -135,6 +135,7 @@ class Session:
     made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
     built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
+    lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)  # a class and its bases, by class id
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root

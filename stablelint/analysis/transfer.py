@@ -45,6 +45,10 @@ def result_interval(
     op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval], fmt: FloatFormat
 ) -> Interval:
     """Where the result lies, given where the operands lie."""
+    if op == "index":
+        found = _gathered_sum(operands)
+        if found is not None:
+            return found
     if op in VIEWS or op in SELECTIONS or op in ("index", "identity"):
         first = next(iter(ranges.values()), TOP)
         return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
@@ -125,7 +129,7 @@ def _difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Int
     left, right = stripped(operands["input"]), stripped(operands["other"])
     if left.key == right.key:
         return Interval.point(0.0)
-    top, bottom = _extreme_of(right, "amax"), _extreme_of(right, "amin")
+    top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
     if top is not None and top.key == left.key:
         return finite
@@ -135,6 +139,28 @@ def _difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Int
     ):
         return Interval(0.0, math.inf, hi_open=True)
     return None
+
+
+def _group_maximum(value: Value) -> Value | None:
+    """The operand of a grouped maximum that was gathered back: `full(-inf).scatter_reduce(x, "amax")[index]`."""
+    if value.op != "index" or value.first is None:
+        return None
+    grouped = stripped(value.first)
+    reduce = grouped.operands.get("reduce")
+    source = grouped.operands.get("src")
+    is_maximum = reduce is not None and reduce.constant() in ("amax", "max")
+    return stripped(source) if grouped.op == "scatter_reduce" and is_maximum and source is not None else None
+
+
+def _gathered_sum(operands: Mapping[str, Value]) -> Interval | None:
+    """The sum of a group that holds an element: at least the end that one of its elements attains."""
+    grouped = stripped(operands["input"])
+    source = grouped.operands.get("src") or grouped.operands.get("source")
+    if grouped.op not in ("scatter_add", "index_add", "scatter_sum") or source is None or not source.peak:
+        return None
+    if source.interval.lo < 0 or not math.isfinite(source.interval.hi):
+        return None
+    return Interval(source.interval.hi, math.inf, hi_open=True)
 
 
 def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
@@ -197,7 +223,7 @@ def peaks(op: str, operands: Mapping[str, Value]) -> bool:
     first = next(iter(operands.values()), None)
     if op == "sub" and {"input", "other"} <= operands.keys():
         left, right = stripped(operands["input"]), stripped(operands["other"])
-        top = _extreme_of(right, "amax")
+        top = _extreme_of(right, "amax") or _group_maximum(right)
         return top is not None and top.key == left.key
     if first is None or not first.peak:
         return False
@@ -245,6 +271,9 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return (Ground.SATURATION if first.peak or first.ends >= Ground.SATURATION else Ground.COINCIDENCE), first.ends
     if op in ("expm1", "cosh", "sinh"):
         return Ground.COINCIDENCE, first.ends
+    if op == "matmul" and "other" in operands and Ground.EXACT in (first.zero, operands["other"].zero):
+        rows = max(_row_of_zeros(v) for v in (first, operands["other"]))
+        return rows, min(first.ends, operands["other"].ends)
     if op == "matmul" and "other" in operands and interval.lo >= 0:
         return min(first.zero, operands["other"].zero), min(first.ends, operands["other"].ends)
     if op in ("clamp", "maximum", "minimum"):
@@ -260,6 +289,10 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     if op in ("index_add", "scatter_add", "scatter_reduce", "scatter"):
         source = operands.get("src") or operands.get("source") or first
         return min(first.zero, Ground.EXACT), source.ends
+    if op in ("stft", "fft"):
+        return Ground.EXACT, Ground.NONE  # silence
+    if op in ("log", "log2", "log10", "log1p") and interval.lo == 0.0:
+        return _zero_of_logarithm(op, first), first.ends
     if op in ("log", "log2", "log10", "log1p"):
         return Ground.COINCIDENCE, max(first.zero, first.ends)
     ends = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
@@ -267,13 +300,33 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     return zero, min(ends, default=Ground.NONE)
 
 
+def _zero_of_logarithm(op: str, operand: Value) -> Ground:
+    """`log(1 + n)` is 0 where n is."""
+    if op == "log1p":
+        return operand.zero
+    terms = [v for v in stripped(operand).operands.values() if not v.is_constant]
+    return terms[0].zero if stripped(operand).op == "add" and len(terms) == 1 else Ground.COINCIDENCE
+
+
 def _reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
     if op in ("amax", "max") and stripped(operand).op == "abs":
         return Ground.EXACT, operand.ends  # the maximum norm
+    if op == "sum" and operand.zero is Ground.SATURATION and _underflows_together(operand):
+        return Ground.SATURATION, operand.ends
     zero = operand.zero if op in ("amin", "min", "prod", "median") else _row_of_zeros(operand)
     if zero is Ground.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
         return zero, operand.ends
     return min(zero, Ground.COINCIDENCE), operand.ends
+
+
+def _underflows_together(value: Value, depth: int = 6) -> bool:
+    """Whether all elements of a row can underflow at once: exponentials whose maximum was not taken out."""
+    inner = stripped(value)
+    if inner.op in ("exp", "exp2"):
+        return not inner.peak and not inner.operands["input"].peak
+    if depth == 0 or inner.op not in ("mul", "div", "index"):
+        return False
+    return any(_underflows_together(v, depth - 1) for v in inner.operands.values())
 
 
 def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
