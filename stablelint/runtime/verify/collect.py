@@ -103,6 +103,7 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
     for item in cast(list[dict[str, object]], target["kept"]):
         operands = cast(dict[str, object], item["operands"])
         inputs = cast(dict[str, object], item["inputs"])
+        needs = cast(list[str] | None, item["needs"])
         captured.kept.append(
             Call(
                 {name: decode(value, tensors) for name, value in operands.items()},
@@ -114,6 +115,7 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
                 str(item["origin"]),
                 bool(item["sliced"]),
                 {name: decode(value, tensors) for name, value in inputs.items()},
+                None if needs is None else frozenset(needs),
             )
         )
 

@@ -85,7 +85,8 @@ def _widened(value: Value) -> Value:
 def widened(call: Call) -> Call:
     """The same call in float64, without autocast."""
     operands = {name: _widened(value) for name, value in call.operands.items()}
-    return Call(operands, Context(None, call.context.device, call.context.grad), call.origin, call.sliced)
+    context = Context(None, call.context.device, call.context.grad)
+    return Call(operands, context, call.origin, call.sliced, needs=call.needs)
 
 
 def _cotangents(values: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
@@ -107,7 +108,8 @@ def evaluate(
         value = call.operands[source]
         if isinstance(value, Opaque):
             return Outcome(error=f"`{source}` is a {value.type_name}, which cannot be stored", missing=True)
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
+        wanted = call.needs is None or source in call.needs
+        if wanted and isinstance(value, torch.Tensor) and value.is_floating_point():
             leaf = value.detach().clone().requires_grad_()
             leaves[source] = leaf
             value = leaf.clone()  # a leaf must not be changed in place

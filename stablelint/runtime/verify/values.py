@@ -37,9 +37,8 @@ class Call:
     context: Context = field(default_factory=Context)
     origin: str = "captured"  # "captured", "search"; boundary operands carry their own names
     sliced: bool = False
-    inputs: Mapping[str, Value] = field(
-        default_factory=dict
-    )  # of the enclosing function, for a search's witness
+    inputs: Mapping[str, Value] = field(default_factory=dict)  # of the enclosing function: a search's witness
+    needs: frozenset[str] | None = None  # operands whose gradient was asked for (None: unknown, so all)
 
 
 def dtype_name(dtype: torch.dtype) -> str:

@@ -73,6 +73,10 @@ class Watched:
         }
 
 
+def _asked(operands: Mapping[str, object]) -> frozenset[str]:
+    return frozenset(name for name, value in operands.items() if requires_grad(value))
+
+
 def _encoded(call: Call, encoder: Encoder) -> dict[str, object]:
     context = call.context
     return {
@@ -83,6 +87,7 @@ def _encoded(call: Call, encoder: Encoder) -> dict[str, object]:
         "grad": context.grad,
         "origin": call.origin,
         "sliced": call.sliced,
+        "needs": None if call.needs is None else sorted(call.needs),
     }
 
 
@@ -223,7 +228,8 @@ class Recorder:
     def _call(self, operands: Mapping[str, object], grad: bool) -> Call:
         context = context_of(operands)
         copies, cut = kept(operands)
-        return Call(copies, Context(context.autocast, context.device, grad), sliced=cut)
+        needs = _asked(operands) if grad else None
+        return Call(copies, Context(context.autocast, context.device, grad), sliced=cut, needs=needs)
 
     def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
         """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
@@ -236,6 +242,7 @@ class Recorder:
             if isinstance(item, torch.Tensor) and not item.is_inference()
         }
         context = context_of(operands)
+        needs = _asked(operands)
 
         def check(gradient: torch.Tensor) -> None:
             if not watched.sample.room_for_failing() or all_finite(gradient):
@@ -249,7 +256,7 @@ class Recorder:
                 if unchanged and watched.sample.room_for_failing():
                     copies, cut = kept(aliases)
                     watched.sample.failing.append(
-                        Call(copies, Context(context.autocast, context.device, True), sliced=cut)
+                        Call(copies, Context(context.autocast, context.device, True), sliced=cut, needs=needs)
                     )
                     self._dirty = True
 

@@ -1,7 +1,7 @@
 """Searches for inputs of the enclosing function at which a site goes wrong, in the process that has it alive.
 
 Candidates of known kinds come first (zeros, constants, scaled inputs, equal rows, full and empty masks); then
-signed gradient steps that drive the site's operands towards the edge of their contract.
+gradient steps that drive the site's operands towards the edge of their contract.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import kept
 from stablelint.runtime.verify.values import Call, Context
 
-_CALLS_PER_DIRECTION = 24
 # A function that uses one of these names does more than compute; it is not called again.
 _EFFECTS = frozenset(
     [
@@ -63,6 +62,14 @@ class _Subject:
     call: Callable[[Inputs], object]
     inputs: Inputs  # those of the captured call, without `self`
     module: torch.nn.Module | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """How a climb moves an input: turn, value, gradient and goal to the step to subtract."""
+
+    step: Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+    calls: int
 
 
 def search_all(seconds: float) -> None:
@@ -132,9 +139,10 @@ def _search(watched: Watched, subject: _Subject, deadline: float) -> Call | None
         if found is not None:
             return found
     for direction in _directions(watched):
-        found = _climb(watched, subject, direction, deadline)
-        if found is not None:
-            return found
+        for method in _METHODS:
+            found = _climb(watched, subject, direction, method, deadline)
+            if found is not None:
+                return found
     return None
 
 
@@ -243,11 +251,12 @@ def _objective(value: torch.Tensor, way: str) -> torch.Tensor:
     return value.abs().min() if way == "zero" else value.min()
 
 
-def _climb(watched: Watched, subject: _Subject, direction: tuple[str, str], deadline: float) -> Call | None:
+def _climb(
+    watched: Watched, subject: _Subject, direction: tuple[str, str], method: _Method, deadline: float
+) -> Call | None:
     name, way = direction
     inputs = dict(subject.inputs)
-    step = 0.05
-    for _ in range(_CALLS_PER_DIRECTION):
+    for turn in range(method.calls):
         if time.perf_counter() > deadline:
             return None
         tracked = _tracked(inputs)
@@ -258,20 +267,29 @@ def _climb(watched: Watched, subject: _Subject, direction: tuple[str, str], dead
             return None
         goal = _objective(operand.float(), way)
         gradients = torch.autograd.grad(goal, list(leaves.values()), allow_unused=True)
-        moved = False
-        for (leaf, value), gradient in zip(leaves.items(), gradients, strict=True):
-            if gradient is not None and all_finite(gradient) and bool(gradient.any()):
-                scale = value.detach().abs().mean().clamp_min(1e-3)
-                # near a zero the plain Newton step lands on it; elsewhere only the sign is trusted
-                newton = float(goal.detach()) / float(gradient.pow(2).sum())
-                signed = step * scale * gradient.sign()
-                delta = newton * gradient if way == "zero" else signed
-                inputs[leaf] = value.detach() - delta
-                moved = True
-        if not moved:
+        known = {
+            leaf: gradient
+            for leaf, gradient in zip(leaves, gradients, strict=True)
+            if gradient is not None and all_finite(gradient) and bool(gradient.any())
+        }
+        if not known:
             return None
-        step *= 1.6
+        for leaf, gradient in known.items():
+            inputs[leaf] = leaves[leaf].detach() - method.step(turn, leaves[leaf].detach(), gradient, goal)
         found = _try(watched, subject, inputs)
         if found is not None:
             return found
     return None
+
+
+def _newton(turn: int, value: torch.Tensor, gradient: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
+    """The step at whose end a linear operand is 0: it lands on edges that lie there."""
+    return float(goal.detach()) / float(gradient.pow(2).sum()) * gradient
+
+
+def _signed(turn: int, value: torch.Tensor, gradient: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
+    """A step that trusts the sign alone and grows with each turn: it reaches what is far away."""
+    return 0.05 * 1.6**turn * value.abs().mean().clamp_min(1e-3) * gradient.sign()
+
+
+_METHODS = (_Method(_newton, 8), _Method(_signed, 24))
