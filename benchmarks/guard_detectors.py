@@ -1,4 +1,4 @@
-"""What the guard is compared with: other ways to notice a NaN, each as a context manager over training code."""
+"""What the guard is compared with: other ways to notice a NaN, each as a context manager over training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.nn.modules import module as torch_module
 from stablelint.runtime.guard import Guard
 
 
-class Found(RuntimeError):
+class FoundError(RuntimeError):
     """A detector raised its alarm; `place` is what it names."""
 
     def __init__(self, place: str) -> None:
@@ -45,7 +45,7 @@ def naive_hooks() -> Iterator[None]:
     def look(module: nn.Module, _: object, result: object) -> None:
         for tensor in _tensors(result):
             if torch.isnan(tensor).any() or torch.isinf(tensor).any():
-                raise Found(type(module).__name__)
+                raise FoundError(type(module).__name__)
 
     handle = torch_module.register_module_forward_hook(look)
     try:
@@ -68,7 +68,7 @@ def module_detector() -> Iterator[None]:
         magnitude = tensor.detach().abs()
         frames.append(f"{magnitude.min().item():8.2e} {magnitude.max().item():8.2e} {kind}")
         if torch.isnan(tensor).any().item() or torch.isinf(tensor).any().item():
-            raise Found(kind)
+            raise FoundError(kind)
 
     def look(module: nn.Module, inputs: object, result: object) -> None:
         name = type(module).__name__

@@ -1,7 +1,9 @@
 """What watching costs: the time of a training step under each detector over that of the plain step.
 
-Steps of all variants are interleaved in one process, so that a busy machine troubles all alike; the numbers are
-medians over rounds. Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda]
+Steps of all variants are interleaved in one process, so that a busy machine troubles all alike; the numbers
+are medians over rounds.
+
+Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda]
 """
 
 from __future__ import annotations
@@ -13,10 +15,9 @@ import time
 from collections.abc import Callable
 
 import torch
+from guard_detectors import DETECTORS, plain
 from torch import nn
 from torch.nn import functional
-
-from guard_detectors import DETECTORS, plain
 
 Step = Callable[[], None]
 

@@ -160,6 +160,7 @@ class Event:
     in_place: bool = False
     stack: tuple[Location, ...] = ()  # user frames around the expression, innermost first
     history: tuple[StepRecord, ...] = ()
+    layers: tuple[str, ...] = ()  # the parameters whose gradient norms the history holds, in its order
     growth: Growth | None = None
     rank: int | None = None
     note: str | None = None
@@ -199,6 +200,7 @@ class Event:
                 }
                 for record in self.history
             ],
+            "layers": list(self.layers),
             "growth": self.growth.as_json() if self.growth else None,
             "rank": self.rank,
             "note": self.note,

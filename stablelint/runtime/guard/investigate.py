@@ -124,6 +124,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         in_place=fault.in_place,
         stack=locations[1:],
         history=watch.history.records(),
+        layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
         growth=growth,
         rank=_process_rank(),
         note=None if outcome.exact else "The replay did not give the recorded loss bit for bit.",

@@ -268,7 +268,7 @@ class Watch:
         """Names in the order of the norms by layer."""
         if optimizer is None:
             return []
-        tensors = [tensor for tensor in self._of(optimizer) if tensor.grad is not None]
+        tensors = [tensor for tensor in self._of(optimizer) if tensor.requires_grad]
         return [self._names.get(id(tensor), f"parameter {index}") for index, tensor in enumerate(tensors)]
 
     def _begin(self) -> None:

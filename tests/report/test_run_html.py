@@ -1,0 +1,110 @@
+"""The page and the text of a guarded run, from a report as the guarded process writes it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablelint.report.context import Context
+from stablelint.report.run_html import plot, render
+from stablelint.report.run_text import render as render_text
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> dict[str, Any]:
+    path = tmp_path / "train.py"
+    path.write_text("import torch\nx = torch.log(p & <b>)\n")
+    history = [
+        {"step": step, "loss": 2.0**step, "gradient_norm": 10.0**step, "layers": [1.0, 10.0**step]}
+        for step in range(5)
+    ]
+    history.append({"step": 5, "loss": "nan", "gradient_norm": None, "layers": []})
+    event = {
+        "kind": "nan",
+        "phase": "forward",
+        "origin": "loss",
+        "filename": str(path),
+        "location": {"row": 2, "column": 5},
+        "end_location": {"row": 2, "column": 23},
+        "expression": "torch.log(p & <b>)",
+        "operation": "log",
+        "module": None,
+        "step": 5,
+        "operands": [
+            {
+                "name": "p", "shape": [4, 3], "dtype": "float32", "device": "cpu",
+                "min": 0.0, "max": 1.0, "zero": 2, "nan": 0, "inf": 0,
+            }
+        ],
+        "parameter": None,
+        "exact": True,
+        "note": None,
+        "rank": None,
+        "history": history,
+        "layers": ["first", "second"],
+        "growth": None,
+    }  # fmt: skip
+    cause = {
+        "code": "SL101",
+        "name": "unguarded-log",
+        "summary": "log of 0",
+        "url": "",
+        "derivation": ["a <b> c"],
+    }
+    fix = {"applicability": "unsafe", "message": "keep it above 0", "diff": "a\nb\n-x = 1\n+x = 2\n"}
+    return {
+        "event": event,
+        "cause": cause,
+        "fix": fix,
+        "verification": {"finite": True, "loss": 1.0, "note": "It is finite."},
+    }
+
+
+class Balance(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in ("meta", "br", "line", "polyline", "circle"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_self_contained(report: dict[str, Any]) -> None:
+    page = render([report])
+    parser = Balance()
+    parser.feed(page)
+    assert parser.open == []
+    assert "http" not in page
+    assert "<mark>torch.log(p &amp; &lt;b&gt;)</mark>" in page
+    assert page.count("<polyline") == 4  # loss, norm, two layers
+    assert 'class="badge confirmed"' in page
+
+
+def test_a_bad_value_is_a_dot_and_not_part_of_the_line() -> None:
+    drawing = plot([0, 1, 2], [1.0, 2.0, "nan"])
+    assert drawing.count("<circle") == 1
+    points = drawing.partition('points="')[2].partition('"')[0]
+    assert len(points.split()) == 2
+
+
+def test_the_text_names_place_cause_operands_and_proof(report: dict[str, Any]) -> None:
+    text = render_text([report], Context(str(Path(report["event"]["filename"]).parent)))
+    assert "train.py:2:5" in text
+    assert "NaN[SL101]: log of 0" in text
+    assert "bit for bit" in text
+    assert "4×3" in text
+    assert "confirmed: It is finite." in text
+
+
+def test_no_report_is_said_so() -> None:
+    assert "No NaN" in render([])
