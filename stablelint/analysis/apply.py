@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stablelint.analysis import transfer
+from stablelint.analysis.grounds import grounds
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.formats import FORMATS
@@ -31,8 +32,10 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "ge": operator.ge,
 }
 _RANDOM = frozenset(
-    "rand rand_like randn randn_like randint randperm bernoulli multinomial normal dropout gumbel_softmax empty "
-    "empty_like uniform_ normal_ exponential_ parameter".split()
+    (
+        "rand rand_like randn randn_like randint randperm bernoulli multinomial normal dropout gumbel_softmax "
+        "empty empty_like uniform_ normal_ exponential_ parameter"
+    ).split()
 )
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
@@ -132,7 +135,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     ranges = {name: _rounded(v, frame.state.effective(v), fmt) for name, v in operands.items()}
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
-    zero, ends = transfer.grounds(op, _narrow(operands, ranges), interval)
+    zero, ends = grounds(op, _narrow(operands, ranges), interval)
     if not interval.contains(0.0):
         zero = Ground.NONE
     key = (

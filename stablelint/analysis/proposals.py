@@ -19,7 +19,7 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     offered: list[Proposal] = []
     withheld: str | None = None
     for fix in site.rule.fixes:
-        template = parse_template(fix.replace)
+        template = parse_template(fix.replace or "...")  # a statement moved or deleted has no text of its own
         missing = template.metavariables - site.match.bindings.keys()
         if missing and not _are_keywords(template.text, missing):
             continue
@@ -69,7 +69,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     if target is None:
         return "the expression to change stands in another function"
     node, span = target
-    template = parse_template(fix.replace)
+    template = parse_template(fix.replace or "...")
     bindings: dict[str, Binding] = {}
     for name in template.metavariables & site.match.bindings.keys():
         binding = _binding(name, site, node, module)

@@ -52,7 +52,7 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Diagnostic]]:
     sites.extend(sequence_sites(review))
     for site in sites:
         place_to_change(site, review.module)
-    open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED and s.rule.enabled]
+    open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]
     kept = _without_shadowed(open_sites)
     found = [diagnose(site, review) for site in kept]
     proved = [diagnose(s, review) for s in sites if s.judgement.status is Status.DISCHARGED]

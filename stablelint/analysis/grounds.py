@@ -1,0 +1,191 @@
+"""How well founded it is that a result is 0 somewhere, and that it comes to the ends of its range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from stablelint.analysis.transfer import difference, stripped, unit_length
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+_SATURATES = frozenset(
+    (
+        "softmax softmin sigmoid gumbel_softmax hardsigmoid ndtr erf erfc softplus log_softmax logsigmoid "
+        "log_ndtr"
+    ).split()
+)
+_EXACT_ZERO = frozenset(
+    (
+        "relu relu6 hardtanh norm vector_norm std var eq ne gt ge lt le logical_not logical_and logical_or "
+        "isnan isinf isfinite isclose any all count_nonzero bincount histc one_hot zeros zeros_like rand "
+        "rand_like bernoulli randint argmax argmin tril triu nonzero mse_loss l1_loss huber_loss "
+        "smooth_l1_loss cdist arange eye multinomial randperm svdvals diag_embed contains"
+    ).split()
+)
+_BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
+_REDUCTIONS = frozenset("sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split())
+_ARITHMETIC = frozenset("add sub mul div".split())
+
+
+def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
+    """How well founded it is that the result is 0 somewhere, and that it comes to its interval's ends."""
+    first = next(iter(operands.values()), None)
+    if first is None:
+        exact = op in _EXACT_ZERO
+        return (
+            Ground.EXACT if exact else Ground.NONE
+        ), Ground.EXACT if op in _BOUNDED or exact else Ground.NONE
+    if op in VIEWS or op in SELECTIONS or op in ("index", "neg", "sqrt", "sign", "floor", "trunc", "cumsum"):
+        return first.zero, first.ends
+    if op == "norm" and unit_length(first):
+        return Ground.NONE, first.ends
+    if op in _SATURATES:
+        return Ground.SATURATION, Ground.SATURATION
+    if op in _EXACT_ZERO:
+        return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
+    if op in _BOUNDED:
+        return Ground.COINCIDENCE, Ground.EXACT
+    if op in ("abs", "pow"):
+        floor = Ground.COINCIDENCE if interval.contains(0.0) else Ground.NONE
+        return max(first.zero, floor), first.ends
+    if op in _REDUCTIONS:
+        return _reduced(op, first)
+    if op in _ARITHMETIC and "other" in operands:
+        return _combined(op, first, operands["other"], interval)
+    if op in ("exp", "exp2"):
+        return (
+            Ground.SATURATION if first.peak or first.ends >= Ground.SATURATION else Ground.COINCIDENCE
+        ), first.ends
+    if op in ("expm1", "cosh", "sinh"):
+        return Ground.COINCIDENCE, first.ends
+    if op == "matmul" and "other" in operands and Ground.EXACT in (first.zero, operands["other"].zero):
+        rows = max(_row_of_zeros(v) for v in (first, operands["other"]))
+        return rows, min(first.ends, operands["other"].ends)
+    if op == "matmul" and "other" in operands and interval.lo >= 0:
+        return min(first.zero, operands["other"].zero), min(first.ends, operands["other"].ends)
+    if op in ("clamp", "maximum", "minimum"):
+        return _clamped(operands, interval)
+    if op in ("where", "masked_fill"):
+        return _selected(op, operands)
+    if op == "linear_module":
+        return Ground.COINCIDENCE, Ground.EXACT
+    if op in ("linear", "conv1d", "conv2d", "conv3d"):  # the weight may be a fixed filter
+        return Ground.COINCIDENCE, Ground.NONE
+    if op == "scatter_sum":
+        return (Ground.EXACT if interval.lo == 0 else Ground.NONE), first.ends  # a group without an element
+    if op in ("index_add", "scatter_add", "scatter_reduce", "scatter"):
+        source = operands.get("src") or operands.get("source") or first
+        return min(first.zero, Ground.EXACT), source.ends
+    if op in ("stft", "fft"):
+        return Ground.EXACT, Ground.NONE  # silence
+    if op in ("log", "log2", "log10", "log1p") and interval.lo == 0.0:
+        return _zero_of_logarithm(op, first), first.ends
+    if op in ("log", "log2", "log10", "log1p"):
+        return Ground.COINCIDENCE, max(first.zero, first.ends)
+    ends = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    zero = Ground.COINCIDENCE if interval.contains(0.0) and interval != TOP else Ground.NONE
+    return zero, min(ends, default=Ground.NONE)
+
+
+def _zero_of_logarithm(op: str, operand: Value) -> Ground:
+    """`log(1 + n)` is 0 where n is."""
+    if op == "log1p":
+        return operand.zero
+    terms = [v for v in stripped(operand).operands.values() if not v.is_constant]
+    return terms[0].zero if stripped(operand).op == "add" and len(terms) == 1 else Ground.COINCIDENCE
+
+
+def _reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
+    if op in ("amax", "max") and stripped(operand).op == "abs":
+        return Ground.EXACT, operand.ends  # the maximum norm
+    if op == "sum" and operand.zero is Ground.SATURATION and _underflows_together(operand):
+        return Ground.SATURATION, operand.ends
+    zero = operand.zero if op in ("amin", "min", "prod", "median") else _row_of_zeros(operand)
+    if zero is Ground.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
+        return zero, operand.ends
+    return min(zero, Ground.COINCIDENCE), operand.ends
+
+
+def _underflows_together(value: Value, depth: int = 6) -> bool:
+    """Whether all elements of a row can underflow at once: exponentials whose maximum was not taken out."""
+    inner = stripped(value)
+    if inner.op in ("exp", "exp2"):
+        return not inner.peak and not inner.operands["input"].peak
+    if depth == 0 or inner.op not in ("mul", "div", "index"):
+        return False
+    return any(_underflows_together(v, depth - 1) for v in inner.operands.values())
+
+
+def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
+    """How well founded it is that all elements of a row are 0: the zeros of one branch do not fill it."""
+    inner = stripped(operand)
+    if depth == 0 or operand.zero < Ground.SATURATION:
+        return operand.zero
+    parts = [_row_of_zeros(v, depth - 1) for n, v in inner.operands.items() if n not in ("condition", "mask")]
+    if inner.op in ("where", "phi", "cat", "stack", "overwritten", "masked_fill") and parts:
+        return min(operand.zero, *parts)
+    if inner.op in ("tensor", "arange", "eye", "linspace"):
+        return Ground.COINCIDENCE
+    if inner.op == "mul" and len(parts) == 2:
+        return min(operand.zero, max(parts))
+    if inner.op in ("div", "neg", "pow", "index", "sqrt", "sum", "mean") and parts:
+        return min(operand.zero, parts[0])
+    return operand.zero
+
+
+def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, Ground]:
+    ends = min(a.ends, b.ends)
+    if op == "mul":
+        return max(a.zero, b.zero), ends
+    if op == "div":
+        return a.zero, ends
+    if (
+        interval.lo < 0.0 < interval.hi
+        and _one_sided(a)
+        and _one_sided(b)
+        and not (a.is_constant or b.is_constant)
+    ):
+        ends = min(ends, Ground.COINCIDENCE)  # a difference of two sizes changes sign only by their values
+    if not interval.contains(0.0):
+        return Ground.NONE, ends
+    if a.key == b.key and op == "sub":
+        return Ground.EXACT, Ground.EXACT
+    if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
+        return Ground.NONE, ends
+    if op == "add" and a.interval.lo >= 0 and b.interval.lo >= 0:
+        return min(a.zero, b.zero), ends
+    if op == "sub" and math.isfinite(a.interval.hi) and a.is_constant:
+        return b.ends, ends
+    if op == "sub" and difference(op, {"input": a, "other": b}, {}) is not None:
+        return Ground.EXACT, max(ends, Ground.COINCIDENCE)
+    if interval.lo == 0.0 or interval.hi == 0.0:
+        return ends, ends
+    return min(Ground.COINCIDENCE, ends), ends
+
+
+def _one_sided(value: Value) -> bool:
+    return value.interval.lo >= 0 or value.interval.hi <= 0
+
+
+def _clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
+    bounds = [v for name, v in operands.items() if name in ("min", "max", "other")]
+    known = [v for v in bounds if v.interval.is_bounded]
+    if not interval.contains(0.0):
+        return Ground.NONE, _clamped_ends(operands, interval)
+    if any(v.interval.contains(0.0) for v in known):
+        return Ground.EXACT, _clamped_ends(operands, interval)
+    first = next(iter(operands.values()))
+    return first.zero, _clamped_ends(operands, interval)
+
+
+def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
+    """Clamping on both sides is reached on both; a free side is reached as the operand reaches it."""
+    return Ground.EXACT if interval.is_bounded else next(iter(operands.values())).ends
+
+
+def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:
+    branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
+    zero = max((v.zero for v in branches), default=Ground.NONE)
+    return zero, min((v.ends for v in branches), default=Ground.NONE)
