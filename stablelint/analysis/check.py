@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import ast
+import gc
 import re
+import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stablelint.analysis import classes, inline
 from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of
-from stablelint.analysis.project import Project, digest
+from stablelint.analysis.project import Project
 from stablelint.analysis.review import Review, finish
 from stablelint.analysis.roots import Root, roots_of
 from stablelint.analysis.sites import Collector, Index, index_of
@@ -22,6 +26,7 @@ from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
 from stablelint.syntax.sieve import mentions_torch
 from stablelint.syntax.source import SourceError, parse
 
+_STACK = 6000  # Python frames; an operator in an expression takes three
 _BUDGET = 1500  # statements that the calls within one function may interpret
 _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
@@ -45,16 +50,26 @@ def check_source(source: bytes, filename: str, catalog: Catalog, options: Analys
         parsed = parse(source, filename)
     except SourceError as error:
         return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
-    path = (options.root / filename) if options.root is not None else Path(filename)
+    path = ((options.root / filename) if options.root is not None else Path(filename)).absolute()
     project = Project()
-    package = project.package_of(path.absolute())[1]
-    module = module_of(parsed, path.absolute(), package)
+    module = module_of(parsed, path, project.package_of(path)[1])
     project.adopt(module)
-    try:
+    with _room():
         return _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source))).run()
-    except RecursionError:
-        problem = Problem("an expression is nested too deeply to be analysed", filename, Position(1, 1))
-        return FileReport(filename, problems=(problem,), lines=len(parsed.lines))
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """A deeper stack for nested expressions; no search for garbage while all that is made lives."""
+    collecting, depth = gc.isenabled(), sys.getrecursionlimit()
+    gc.disable()
+    sys.setrecursionlimit(max(depth, _STACK))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(depth)
+        if collecting:
+            gc.enable()
 
 
 class _Analysis:
@@ -72,13 +87,15 @@ class _Analysis:
         self._graph = Graph()
         self._diagnostics: list[Diagnostic] = []
         self._discharged: list[Diagnostic] = []
+        self._problems: list[Problem] = []
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
         self._session = Session(observe=lambda value, frame: None, project=self._project, home=self._module)
-        self._run_module()
+        self._guarded(self._run_module, 1)
         for root in roots_of(self._module):
-            self._run_root(root)
+            self._guarded(partial(self._run_root, root), root.function.node.lineno)
+        self._session.close()
         filename = self._module.source.filename
         counts = Counter(d.discharged_by or "range" for d in self._discharged)
         unique = {(d.code, d.span): d for d in self._diagnostics}
@@ -86,11 +103,20 @@ class _Analysis:
             filename,
             tuple(sorted(unique.values(), key=lambda d: d.sort_key)),
             tuple(sorted(self._discharged, key=lambda d: d.sort_key)) if self._options.discharged else (),
-            (),
+            tuple(self._problems),
             len(self._module.source.lines),
             dict(sorted(counts.items())),
             dict(self._project.consulted),
         )
+
+    def _guarded(self, step: Callable[[], None], row: int) -> None:
+        """Runs a step; one that exhausts the stack costs its own findings only."""
+        try:
+            step()
+        except RecursionError:
+            message = "an expression is nested too deeply to be analysed"
+            self._problems.append(Problem(message, self._module.source.filename, Position(row, 1)))
+            self._session.running = []
 
     def _run_module(self) -> None:
         frame = Frame(self._graph, self._module, None, State(), self._session, reporting=True)
@@ -102,8 +128,7 @@ class _Analysis:
 
     def _run_root(self, root: Root) -> None:
         function = root.function
-        quiet = classes.quiet_frame(self._module, Frame(self._graph, self._module, None, State(), self._session, depth=-1))
-        quiet.depth = 0
+        quiet = Frame(self._graph, self._module, None, State(), self._session)
         self._session.budget = _BUDGET
         receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
         frame = inline.enter(function, self._arguments(root), receiver, quiet)

@@ -15,7 +15,6 @@ from stablelint.analysis.value import Kind, Value, join
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 3  # of a statement in another file
-LARGEST_ELSEWHERE = 60  # statements of a function in another file that is worth interpreting
 
 
 def call_function(
@@ -41,7 +40,7 @@ def call_function(
     known = frame.session.memo.get(memo)
     if known is not None:
         return known
-    if not _is_telling(function, frame):
+    if not _is_telling(function):
         if function.outline.returns or function.outline.generator:
             return frame.graph.unknown(node=node)
         return frame.graph.constant(None, node)
@@ -59,12 +58,12 @@ def call_function(
     return result
 
 
-def _is_telling(function: FunctionInfo, frame: Frame) -> bool:
+def _is_telling(function: FunctionInfo) -> bool:
     """Whether interpreting a call can tell anything of the value that it yields."""
     outline = function.outline
-    if outline.generator or outline.textual or not outline.returns or not function.module.mentions_torch:
+    if outline.generator or outline.textual or outline.dropped or not outline.returns:
         return False
-    return not frame.session.is_elsewhere(function.module) or outline.statements <= LARGEST_ELSEWHERE
+    return function.module.mentions_torch
 
 
 def _signature(bound: dict[str, Value]) -> list[int]:

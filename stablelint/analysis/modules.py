@@ -6,11 +6,12 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.syntax.names import imported_module, imported_names
 from stablelint.syntax.source import Source
+from stablelint.syntax.walk import descendants
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -23,6 +24,7 @@ class Outline:
     generator: bool = False
     returns: bool = True  # some path returns something other than None
     textual: bool = False  # what it returns is annotated as text, a truth value or nothing
+    dropped: bool = False  # the body was not kept
 
 
 @dataclass(slots=True, eq=False)
@@ -97,7 +99,9 @@ class ModuleInfo:
 
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
-        return name in self.functions or name in self.classes or name in self.imports or name in self.assignments
+        return (
+            name in self.functions or name in self.classes or name in self.imports or name in self.assignments
+        )
 
 
 def outline_of(node: FunctionNode) -> Outline:
@@ -186,14 +190,47 @@ def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
 
 def _assigned_attributes(function: ast.AST) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in descendants(function):
         changed: ast.AST | None = None
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             changed = node
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             changed = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr.endswith("_")
+        ):
             changed = node.func.value
-        if isinstance(changed, ast.Attribute) and isinstance(changed.value, ast.Name) and changed.value.id == "self":
+        if (
+            isinstance(changed, ast.Attribute)
+            and isinstance(changed.value, ast.Name)
+            and changed.value.id == "self"
+        ):
             found.add(changed.attr)
     return found
+
+
+def abridge(module: ModuleInfo, largest: int) -> None:
+    """Drops what nobody asks of an imported file: its text, and the bodies of functions that tell a caller nothing.
+
+    A body is kept if it returns something and has at most `largest` statements, and so is that of `__init__`.
+    """
+    for info in module.classes.values():
+        _ = info.reassigned
+        for function in info.methods.values():
+            _drop_body(function, largest)
+    for function in module.functions.values():
+        _drop_body(function, largest)
+    module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
+
+
+def _drop_body(function: FunctionInfo, largest: int) -> None:
+    outline = function.outline
+    telling = (
+        outline.returns and not outline.textual and not outline.generator
+    ) or function.name == "__init__"
+    if (telling and outline.statements <= largest) or isinstance(function.node, ast.Lambda):
+        return
+    function.measured = replace(outline, dropped=True)
+    function.node.body = []

@@ -1,7 +1,7 @@
 """How imports lead from one file to another. A file is read and parsed, never imported.
 
-`Library` holds parsed files for the life of the process; `Project` is what the analysis of one file sees of it, and
-notes which files the outcome depends on.
+`Library` holds parsed files for the life of the process; `Project` is what the analysis of one file sees of it,
+and notes which files the outcome depends on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, module_of
+from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of
 from stablelint.syntax.sieve import mentions_torch
 from stablelint.syntax.source import SourceError, parse
 
@@ -20,7 +20,8 @@ Found = FunctionInfo | ClassInfo | tuple[ModuleInfo, str]
 _FILES = 32  # other files that the analysis of one file may read
 _LARGEST = 400_000  # bytes; what is larger is generated
 _LARGEST_PLAIN = 30_000  # bytes, without a word of torch: only its constants could matter
-_CAPACITY = 1_500_000  # bytes of source held parsed; the trees take some thirty times as much
+_LARGEST_FUNCTION = 60  # statements; what a longer one yields is not followed
+_CAPACITY = 3_000_000  # bytes of source of which the parsed definitions are held
 _RE_EXPORTS = 6  # how often a name may lead on to another module
 
 
@@ -88,6 +89,7 @@ def _read(path: Path, package: str, stamp: tuple[int, int]) -> _Volume:
         try:
             module = module_of(parse(data, str(path)), path, package)
             module.mentions_torch = relevant
+            abridge(module, _LARGEST_FUNCTION)
         except SourceError:
             module = None
     return _Volume(stamp, digest(data), len(data) if module is not None else 0, module)

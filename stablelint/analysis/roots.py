@@ -37,7 +37,9 @@ def roots_of(module: ModuleInfo) -> list[Root]:
     for root in found:
         names.setdefault(root.function.name, []).append(root)
         root.references = uses.get(root.function.name, 0)
-        root.local = _is_local(root.function, module) and not root.function.has_decorator("property", "register_kl")
+        root.local = _is_local(root.function, module) and not root.function.has_decorator(
+            "property", "register_kl"
+        )
         _survey(root, risky)
     ordered = _callers_first(found, names)
     wanted: set[str] = set()  # names of local functions that are analysed: what their callers pass matters
@@ -56,7 +58,9 @@ def _survey(root: Root, risky: frozenset[str]) -> None:
     for node in nodes:
         if type(node) is ast.Call:
             function = node.func
-            root.callees.add(function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", ""))
+            root.callees.add(
+                function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            )
         elif type(node) is ast.FunctionDef and node is not root.function.node:
             root.nested.append(node)
 

@@ -131,16 +131,38 @@ class Session:
         default_factory=dict
     )  # arguments seen, by function node id
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
-    mute: dict[Hashable, Value] = field(default_factory=dict)  # results that say nothing, by profile of the call
+    mute: dict[Hashable, Value] = field(
+        default_factory=dict
+    )  # results that say nothing, by profile of the call
     made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
     built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
-    lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)  # a class and its bases, by class id
+    lineage: dict[int, tuple[ClassInfo, ...]] = field(
+        default_factory=dict
+    )  # a class and its bases, by class id
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
     events: list[tuple[Value, Frame]] = field(default_factory=list)  # calls in order, for sequence rules
 
+    def close(self) -> None:
+        """Lets go of what was remembered, so that frames and values are freed at once."""
+        self.observe = _ignore
+        for table in (
+            self.calls,
+            self.memo,
+            self.mute,
+            self.built,
+            self.globals,
+            self.lineage,
+            self.instances,
+        ):
+            table.clear()
+
     def is_elsewhere(self, module: ModuleInfo) -> bool:
         """Whether a module is another file than the one under analysis."""
         return module is not self.home
+
+
+def _ignore(value: Value, frame: Frame) -> None:
+    """Observes nothing."""

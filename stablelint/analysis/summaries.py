@@ -73,10 +73,9 @@ def _shape(value: Value, order: dict[int, int], frame: Frame, depth: int) -> Pro
 def _parts(value: Value, order: dict[int, int], frame: Frame, depth: int, alias: int) -> Profile | None:
     data = value.data
     if isinstance(data, Layer):
+        named: dict[Any, Value] = {**data.items, **data.arguments}
         if data.chain is not None:
             named = dict(enumerate(data.chain))
-        else:
-            named = {**data.items, **data.arguments}
         head: Profile = (data.qualified, alias)
     elif isinstance(data, dict):
         named, head = data, (value.kind, alias)
@@ -95,7 +94,9 @@ def says_nothing(value: Value, depth: int = _DEPTH) -> bool:
     if value.op == "const" or value.kind in _ALIKE:
         return True
     if value.kind is Kind.SEQUENCE:
-        return depth > 0 and len(value.data) <= _LENGTH and all(says_nothing(v, depth - 1) for v in value.data)
+        return (
+            depth > 0 and len(value.data) <= _LENGTH and all(says_nothing(v, depth - 1) for v in value.data)
+        )
     if value.kind is Kind.INSTANCE:
         attributes: dict[str, Value] = value.data[1]
         return depth > 0 and all(says_nothing(v, depth - 1) for v in attributes.values())
@@ -110,7 +111,11 @@ def says_nothing(value: Value, depth: int = _DEPTH) -> bool:
         return True
     if value.op not in _NEEDS_MUTE_OPERANDS or depth == 0:
         return False
-    return all(v.op != "const" and says_nothing(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.NONE)
+    return all(
+        v.op != "const" and says_nothing(v, depth - 1)
+        for v in value.operands.values()
+        if v.kind is not Kind.NONE
+    )
 
 
 def renewed(value: Value, node: ast.AST | None, frame: Frame) -> Value:

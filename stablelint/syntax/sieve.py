@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from stablelint.syntax.operations import VIEWS, canonical
@@ -33,24 +34,36 @@ def mentions_torch(data: bytes) -> bool:
     return b"torch" in data
 
 
-def loss_names(tree: ast.AST) -> frozenset[str]:
-    """Names and attributes that the file assigns a loss: `self.criterion = nn.BCELoss()` makes `criterion` risky."""
+def aliases(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Names and attributes to which a file assigns a loss or a risky function: `self.criterion = nn.BCELoss()`."""
     found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            function = node.value.func
+    risky = _risky_names()
+    for node in nodes:
+        if type(node) is not ast.Assign:
+            continue
+        value = node.value
+        if isinstance(value, ast.Call):
+            function = value.func
             name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if name.endswith("Loss"):
-                found.update(getattr(t, "attr", None) or getattr(t, "id", "") for t in node.targets)
+            if not name.endswith("Loss"):
+                continue
+        elif not (isinstance(value, ast.Attribute) and value.attr in risky):
+            continue
+        found.update(t.attr for t in node.targets if isinstance(t, ast.Attribute))
+        found.update(t.id for t in node.targets if isinstance(t, ast.Name))
     return frozenset(found)
 
 
-def is_risky(tree: ast.AST, losses: frozenset[str] = frozenset()) -> bool:
-    """Whether some node is an operation with a contract: a risky name (or one of `losses`), a division, a power."""
-    names = _risky_names() | losses
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
+def imported_aliases(imports: Mapping[str, str]) -> frozenset[str]:
+    """Local names under which a file imports something risky: `from torch import log as ln`."""
+    risky = _risky_names()
+    return frozenset(name for name, qualified in imports.items() if qualified.rpartition(".")[2] in risky)
+
+
+def is_risky(nodes: Iterable[ast.AST], others: frozenset[str] = frozenset()) -> bool:
+    """Whether some node is an operation with a contract: a risky name (or one of `others`), a division, a power."""
+    names = _risky_names() | others
+    for node in nodes:
         kind = type(node)
         if kind is ast.BinOp:
             if _is_risky_operator(node):  # type: ignore[arg-type]
@@ -65,7 +78,6 @@ def is_risky(tree: ast.AST, losses: frozenset[str] = frozenset()) -> bool:
             return True
         elif kind is ast.AugAssign and isinstance(node.op, ast.Div | ast.Pow | ast.Add):  # type: ignore[attr-defined]
             return True
-        stack.extend(ast.iter_child_nodes(node))
     return False
 
 
