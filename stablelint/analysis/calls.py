@@ -125,7 +125,9 @@ def call_method(
             return yielded
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
-        return join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
+        found = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
+        found.zero = max(found.zero, positional[1].zero)  # what is missing takes the default
+        return found
     if receiver.kind is Kind.SEQUENCE and attr in ("append", "extend", "insert"):
         return _grow(receiver, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):

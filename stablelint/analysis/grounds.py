@@ -140,7 +140,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
     if op == "mul":
         return max(a.zero, b.zero), ends
     if op == "div":
-        return a.zero, ends
+        # A quotient of related values seldom comes to the ends that interval division gives it.
+        return a.zero, ends if b.is_constant else min(ends, Ground.COINCIDENCE)
     if (
         interval.lo < 0.0 < interval.hi
         and _one_sided(a)
@@ -182,7 +183,10 @@ def _clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground,
 
 def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
     """Clamping on both sides is reached on both; a free side is reached as the operand reaches it."""
-    return Ground.EXACT if interval.is_bounded else next(iter(operands.values())).ends
+    if interval.is_bounded:
+        return Ground.EXACT
+    ends = next(iter(operands.values())).ends
+    return min(ends, Ground.COINCIDENCE) if "max" in operands else ends  # a bound that is not known is a bound
 
 
 def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:

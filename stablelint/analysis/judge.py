@@ -117,6 +117,8 @@ def _failure(
     comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat, is_backward: bool
 ) -> Judgement:
     ground = _ground(comparison, value, interval, fmt)
+    if value.is_constant and value.assumed:
+        ground = min(ground, Ground.COINCIDENCE)  # a default that stands for "not given"
     if stripped(value).op in _COMPARISONS:
         ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
     known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)

@@ -8,6 +8,7 @@ from stablelint.analysis.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.sites import Site
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Kind, Value
+from stablelint.syntax.operations import SELECTIONS
 
 HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _DEPTH = 8
@@ -68,8 +69,10 @@ def _hides(hider: Value, site: Site) -> bool:
     if test is None or operand is None:
         return False
     operand = stripped(operand)
-    sources = {operand.key} | {stripped(v).key for v in operand.operands.values() if not v.is_constant}
-    return _mentions(test, sources, _DEPTH)
+    sources = {operand.key}
+    if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
+        sources |= {stripped(v).key for v in operand.operands.values() if not v.is_constant}
+    return _mentions(test, sources, site.value.key, _DEPTH)
 
 
 def _contains(value: Value, wanted: Value, depth: int) -> bool:
@@ -86,7 +89,10 @@ def _flows(value: Value, wanted: Value, depth: int) -> bool:
     return any(_flows(v, wanted, depth - 1) for v in value.operands.values())
 
 
-def _mentions(value: Value, keys: set[int], depth: int) -> bool:
+def _mentions(value: Value, keys: set[int], result: int, depth: int) -> bool:
+    """Whether a test speaks of the operand itself, not of the operation's result."""
+    if value.key == result:
+        return False
     if value.key in keys or stripped(value).key in keys:
         return True
-    return depth > 0 and any(_mentions(v, keys, depth - 1) for v in value.operands.values())
+    return depth > 0 and any(_mentions(v, keys, result, depth - 1) for v in value.operands.values())

@@ -201,7 +201,7 @@ def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame)
         Kind.TENSOR,
         operands,
         zero=Ground.COINCIDENCE,
-        ends=Ground.EXACT,
+        ends=Ground.COINCIDENCE,
         node=node,
         module=frame.module,
     )

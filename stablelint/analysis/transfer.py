@@ -225,6 +225,8 @@ def _peaked(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interva
 def peaks(op: str, operands: Mapping[str, Value]) -> bool:
     """Whether some element of each row of the result attains the upper end of its interval."""
     first = next(iter(operands.values()), None)
+    if op == "one_hot":
+        return True
     if op == "sub" and {"input", "other"} <= operands.keys():
         left, right = stripped(operands["input"]), stripped(operands["other"])
         top = _extreme_of(right, "amax") or _group_maximum(right)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of, is_doubled, takes_where_true
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, text_before
-from stablelint.analysis.value import Value
+from stablelint.analysis.value import Ground, Value
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ def _trap(site: Site, hider: Value, rule: Rule) -> Site:
         letter = "c" if takes_where_true(site, hider) else "d"
         bindings[letter] = test
         texts[letter] = text_before(test, site.value, site.frame)
+    level = Level.LIKELY if _is_trained(site) else Level.POSSIBLE
     judgement = replace(
-        site.judgement, status=Status.VIOLATED, level=Level.LIKELY, backward_only=True, operand=name
+        site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name
     )
     ranges = {name: site.ranges[operand]}
     return replace(
@@ -60,6 +61,14 @@ def _trap(site: Site, hider: Value, rule: Rule) -> Site:
         texts=texts,
         message=_message(hider, site),
     )
+
+
+def _is_trained(site: Site) -> bool:
+    """Whether there is a sign that gradients are taken here: a known operand, a module's method, a script."""
+    function = site.frame.function
+    if site.judgement.ground > Ground.NONE or site.frame.module.is_script:
+        return True
+    return function is not None and function.owner is not None and "forward" in function.owner.methods
 
 
 def _message(hider: Value, site: Site) -> str:
