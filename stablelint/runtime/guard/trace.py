@@ -94,7 +94,7 @@ class Trace(TorchDispatchMode):
         self.modules = modules
         self.faults: list[Fault] = []
         self._backward_code = backward_code
-        self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault]] = {}
+        self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault, Badness]] = {}
         self._by_storage: dict[int, Fault] = {}
         self._forward: dict[int, ForwardSite] = {}
 
@@ -184,14 +184,14 @@ class Trace(TorchDispatchMode):
             node=node_name,
             result=badness,
             sources=sources,
-            operands=self._operands(inputs, written_into),
+            operands=self._operands(inputs, written_into, sources),
             written=writes_literal(operation, args, kwargs),
             uninitialised=operation.startswith(("empty", "new_empty")),
             in_place=in_place,
         )
         self.faults.append(fault)
-        for tensor, _ in bad:
-            self._by_tensor[id(tensor)] = (weakref.ref(tensor), fault)
+        for tensor, own in bad:
+            self._by_tensor[id(tensor)] = (weakref.ref(tensor), fault, own)
             if in_place:
                 self._by_storage[_storage_key(tensor)] = fault
 
@@ -203,12 +203,17 @@ class Trace(TorchDispatchMode):
                 if fault is not None:
                     yield Source(fault.result, fault, None)
                 continue
-            badness = badness_of(tensor)
+            known = self._by_tensor.get(id(tensor))
+            badness = known[2] if known is not None and known[0]() is tensor else badness_of(tensor)
             if badness:
                 yield Source(badness, fault, None if fault is not None else tensor)
 
-    def _operands(self, inputs: list[torch.Tensor], overwritten: set[int]) -> tuple[OperandStats, ...]:
-        if len(self.faults) >= _MEASURED_FAULTS:
+    def _operands(
+        self, inputs: list[torch.Tensor], overwritten: set[int], sources: tuple[Source, ...]
+    ) -> tuple[OperandStats, ...]:
+        # What only hands on a NaN that another operation made is never at fault.
+        handed_on = any(source.fault is not None and source.badness & Badness.NAN for source in sources)
+        if handed_on or len(self.faults) >= _MEASURED_FAULTS:
             return ()
         return tuple(statistics_of(tensor, name="") for tensor in inputs if id(tensor) not in overwritten)
 
