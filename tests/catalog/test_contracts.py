@@ -41,7 +41,7 @@ def _fixes() -> Iterator[object]:
             for at, fix in enumerate(rule.fixes):
                 if fix.kind != "replace" or not _open(fix, pattern):
                     continue
-                for dtype in set(rule.dtypes) & set(fix.dtypes):
+                for dtype in sorted(set(rule.dtypes) & set(fix.dtypes)):
                     name = f"{rule.code}-{index}-fix{at}-{dtype}"
                     yield pytest.param(rule, pattern, fix, dtype, id=name)
 
