@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import threading
 import tracemalloc
 import warnings
@@ -162,11 +163,16 @@ def test_a_given_step_is_what_is_replayed() -> None:
     assert event.exact
 
 
-def test_the_package_offers_the_guard_with_its_rules(pair: tuple, tmp_path: Path) -> None:
-    with pytest.raises(stablelint.NonFiniteError), stablelint.guard(*pair) as guard:
-        train(4, 1, *pair)
+def test_the_package_offers_the_guard_with_its_rules() -> None:
+    program = Path(__file__).parent / "scenarios" / "backward_norm_by_hand.py"
+    with pytest.raises(stablelint.NonFiniteError), stablelint.guard() as guard:
+        runpy.run_path(str(program))
     report = guard.reports[0]
     assert report.cause.code is not None
+    assert report.advice is not None
+    assert report.advice.fix is not None
+    assert report.verification is not None
+    assert report.verification.finite
     assert report.as_json()["cause"]["name"] == report.cause.name
 
 
