@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from stablelint.analysis.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.sites import Site
@@ -10,89 +11,109 @@ from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Kind, Value
 from stablelint.syntax.operations import SELECTIONS
 
-HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
+_HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _DEPTH = 8
 
 
-def hider_of(site: Site, observed: Sequence[Value]) -> Value | None:
+@dataclass(frozen=True, slots=True)
+class Hider:
+    """An operation that replaces some elements of another's result, and the keys of what it is made from."""
+
+    value: Value
+    made_from: frozenset[int]
+    feels: frozenset[int]  # those of them through which a gradient flows
+
+    @property
+    def test(self) -> Value | None:
+        """The condition or mask."""
+        return self.value.operands.get("condition") or self.value.operands.get("mask")
+
+
+def hiders_among(observed: Iterable[Value]) -> list[Hider]:
+    """The hiders among the operations of a function."""
+    found: list[Hider] = []
+    for value in observed:
+        if value.op in _HIDERS:
+            branches = [v for n, v in value.operands.items() if n not in ("condition", "mask")]
+            made_from = _reach(branches, lambda v: True)
+            found.append(Hider(value, made_from, _reach(branches, _passes_gradient)))
+    return found
+
+
+def hider_of(site: Site, hiders: Sequence[Hider]) -> Hider | None:
     """The later operation that replaces this site's result where its operand is bad.
 
     `where` and `masked_fill` count only when their test speaks of the operand.
     """
-    return next((value for value in observed if _hides(value, site)), None)
+    return next((hider for hider in hiders if _hides(hider, site)), None)
 
 
-def is_doubled(site: Site, hider: Value) -> bool:
+def is_doubled(site: Site, hider: Hider) -> bool:
     """Whether the operand is masked by the same test as the result: the double `where` that keeps gradients finite."""
     operand = site.match.bindings.get(site.judgement.operand)
-    test = hider.operands.get("condition") or hider.operands.get("mask")
-    if operand is None or test is None:
+    if operand is None or hider.test is None:
         return False
     inner = stripped(operand)
     own = inner.operands.get("condition") or inner.operands.get("mask")
-    return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, test)
+    return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, hider.test)
+
+
+def feels_gradient(site: Site, hider: Hider) -> bool:
+    """Whether a gradient flows back through the hider to the site's operand."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    if operand is None or site.value.kind is Kind.NUMBER or not differentiable(operand, site.gradient):
+        return False
+    return site.value.key in hider.feels
+
+
+def takes_where_true(site: Site, hider: Hider) -> bool:
+    """Whether the site's result is what `where` yields where its condition holds."""
+    if hider.value.op != "where":
+        return False
+    return site.value.key in _reach([hider.value.operands["input"]], lambda v: True)
 
 
 def _same_test(one: Value, other: Value) -> bool:
     if stripped(one).key == stripped(other).key:
         return True
     for negated, plain in ((stripped(one), stripped(other)), (stripped(other), stripped(one))):
-        if negated.op == "logical_not" and negated.first is not None and stripped(negated.first).key == plain.key:
-            return True
+        if negated.op == "logical_not" and negated.first is not None:
+            if stripped(negated.first).key == plain.key:
+                return True
     return False
 
 
-def feels_gradient(site: Site, hider: Value) -> bool:
-    """Whether a gradient flows back through the hider to the site's operand."""
-    operand = site.match.bindings.get(site.judgement.operand)
-    if operand is None or site.value.kind is Kind.NUMBER or not differentiable(operand, site.gradient):
+def _hides(hider: Hider, site: Site) -> bool:
+    if site.value.key not in hider.made_from:
         return False
-    return any(_flows(branch, site.value, _DEPTH) for branch in _branches(hider))
-
-
-def takes_where_true(site: Site, hider: Value) -> bool:
-    """Whether the site's result is what `where` yields where its condition holds."""
-    return hider.op == "where" and _contains(hider.operands["input"], site.value, _DEPTH)
-
-
-def _branches(hider: Value) -> list[Value]:
-    return [v for n, v in hider.operands.items() if n not in ("condition", "mask")]
-
-
-def _hides(hider: Value, site: Site) -> bool:
-    if not any(_contains(branch, site.value, _DEPTH) for branch in _branches(hider)):
-        return False
-    if hider.op == "nan_to_num":
+    if hider.value.op == "nan_to_num":
         return True
-    test = hider.operands.get("condition") or hider.operands.get("mask")
     operand = site.match.bindings.get(site.judgement.operand)
-    if test is None or operand is None:
+    if hider.test is None or operand is None:
         return False
     operand = stripped(operand)
     sources = {operand.key}
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
         sources |= {stripped(v).key for v in operand.operands.values() if not v.is_constant}
-    return _mentions(test, sources, site.value.key, _DEPTH)
+    # A test of the operation's own result says nothing of the operand.
+    spoken = _reach([hider.test], lambda v: v.key != site.value.key)
+    return bool(spoken & sources)
 
 
-def _contains(value: Value, wanted: Value, depth: int) -> bool:
-    if value.key == wanted.key:
-        return True
-    return depth > 0 and any(_contains(v, wanted, depth - 1) for v in value.operands.values())
+def _passes_gradient(value: Value) -> bool:
+    return value.op != "detach" and value.dtype not in NOT_DIFFERENTIABLE
 
 
-def _flows(value: Value, wanted: Value, depth: int) -> bool:
-    if value.key == wanted.key:
-        return True
-    if depth == 0 or value.op == "detach" or value.dtype in NOT_DIFFERENTIABLE:
-        return False
-    return any(_flows(v, wanted, depth - 1) for v in value.operands.values())
-
-
-def _mentions(value: Value, keys: set[int], result: int, depth: int) -> bool:
-    """Whether a test speaks of the operand itself, not of the operation's result."""
-    if value.key == result:
-        return False
-    if value.key in keys or stripped(value).key in keys:
-        return True
-    return depth > 0 and any(_mentions(v, keys, result, depth - 1) for v in value.operands.values())
+def _reach(starts: Sequence[Value], enters: Callable[[Value], bool]) -> frozenset[int]:
+    """Keys of the values within reach, breadth first; values that `enters` refuses are named but not passed."""
+    keys: set[int] = set()
+    level = list(starts)
+    for _ in range(_DEPTH + 1):
+        below: list[Value] = []
+        for value in level:
+            if value.key not in keys:
+                keys.add(value.key)
+                if enters(value):
+                    below.extend(value.operands.values())
+        level = below
+    return frozenset(keys)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from stablelint.analysis.derivation import derivation
 from stablelint.analysis.judge import is_polluted
-from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of, is_doubled
+from stablelint.analysis.masking import Hider, feels_gradient, hider_of, hiders_among, is_doubled
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
@@ -20,7 +21,7 @@ from stablelint.diagnostic import Diagnostic, Level, Status
 Matcher = Callable[["Review", Rule], Iterable[Site]]
 
 
-@dataclass(slots=True)
+@dataclass
 class Review:
     """What was seen in one function: the material of matchers."""
 
@@ -33,10 +34,10 @@ class Review:
         """Sites of pattern rules, in no order."""
         return list(self.collector.sites.values())
 
-    @property
-    def hiders(self) -> list[Value]:
+    @cached_property
+    def hiders(self) -> list[Hider]:
         """Operations that replace some elements of another's result."""
-        return [v for v, _ in self.collector.observed if v.op in HIDERS]
+        return hiders_among(v for v, _ in self.collector.observed)
 
     @property
     def open(self) -> list[Site]:
@@ -66,7 +67,7 @@ def _masked_without_gradient(site: Site, review: Review) -> Site:
     hider = hider_of(site, review.hiders)
     if hider is None or (feels_gradient(site, hider) and not is_doubled(site, hider)):
         return site
-    return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.op))
+    return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.value.op))
 
 
 def _matcher(rule: Rule) -> Matcher:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.masking import HIDERS, feels_gradient, hider_of, is_doubled, takes_where_true
+from stablelint.analysis.masking import Hider, feels_gradient, hider_of, is_doubled, takes_where_true
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, text_before
-from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.value import Ground
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:
@@ -25,23 +25,22 @@ def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
 
     The test shows that the author expects the bad operand, so the finding does not depend on knowing its range.
     """
-    hiders = [v for v, _ in review.collector.observed if v.op in HIDERS]
-    if not hiders:
+    if not review.hiders:
         return
     for site in review.open:
         if site.rule.code in rule.replaces:
-            hider = hider_of(site, hiders)
+            hider = hider_of(site, review.hiders)
             if hider is not None and feels_gradient(site, hider) and not is_doubled(site, hider):
                 yield _trap(site, hider, rule)
 
 
-def _trap(site: Site, hider: Value, rule: Rule) -> Site:
+def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     """The site as this rule states it: the operand by the page's name, the test as `c` (or `d`, where it excludes)."""
     name = _OPERAND.get(site.value.op, "x")
     operand = site.judgement.operand
     bindings = {name: site.match.bindings[operand]}
     texts = {name: site.texts.get(operand)}
-    test = hider.operands.get("condition") or hider.operands.get("mask")
+    test = hider.test
     if test is not None:
         letter = "c" if takes_where_true(site, hider) else "d"
         bindings[letter] = test
@@ -71,6 +70,6 @@ def _is_trained(site: Site) -> bool:
     return function is not None and function.owner is not None and "forward" in function.owner.methods
 
 
-def _message(hider: Value, site: Site) -> str:
-    verb = "torch.where" if hider.op == "where" else hider.op
+def _message(hider: Hider, site: Site) -> str:
+    verb = "torch.where" if hider.value.op == "where" else hider.value.op
     return f"{verb} hides the value of this {site.value.op}, but its gradient is still computed: 0 * inf is NaN"
