@@ -35,23 +35,32 @@ net = torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.ReLU(), torch.nn.
 optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
 
 
-def loss_of(x):
+def plain(x):
     y = net(x).abs() + 1.0
     total = 0.0
-{lines}
+{plain}
     return total
 
 
-x = torch.randn(192, 256)
-times = []
-for step in range(150):
+def probed(x):
+    y = net(x).abs() + 1.0
+    total = 0.0
+{probed}
+    return total
+
+
+x = torch.randn(288, 256)
+times = {{plain: [], probed: []}}
+for step in range(400):
+    # in turn, so that other work on the machine falls on both alike
+    loss_of = (plain, probed)[step % 2]
     started = time.process_time()
     loss = loss_of(x)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    times.append(time.process_time() - started)
-print(statistics.median(times[50:]) * 1000)
+    times[loss_of].append(time.process_time() - started)
+print(*(statistics.median(found[50:]) * 1000 for found in times.values()))
 """
 MEMORY = """\
 import resource
@@ -78,7 +87,7 @@ print(early, peak())
 """
 
 
-def _run(folder: Path, name: str, source: str, texts: list[str], probed: bool) -> str:
+def _run(folder: Path, name: str, source: str, texts: list[str]) -> str:
     path = folder / name
     path.write_text(source)
     targets = []
@@ -87,7 +96,7 @@ def _run(folder: Path, name: str, source: str, texts: list[str], probed: bool) -
             if text in line:
                 column = line.index(text) + 1
                 targets.append(Target(f"{row}", (row, column), (row, column + len(text)), ("y", "x")))
-    plan = Plan(str(folder / "records"), {os.path.realpath(path): tuple(targets)} if probed else {})
+    plan = Plan(str(folder / "records"), {os.path.realpath(path): tuple(targets)})
     (folder / "records").mkdir(exist_ok=True)
     plan.write(folder / "plan.json")
     done = subprocess.run(
@@ -128,18 +137,16 @@ def _replay() -> float:
 
 def main() -> None:
     """Measure and print."""
-    body = "\n".join(f"    total = total + torch.log(y).mean() * {index}" for index in range(SITES))
-    source = STEP.replace("{lines}", body)
+    plain, probed = (
+        "\n".join(f"    total = total + torch.log({name}).mean() * {index}" for index in range(SITES))
+        for name in ("(y)", "y")
+    )
+    source = STEP.format(plain=plain, probed=probed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        pairs = []
-        for _ in range(3):
-            plain = float(_run(folder, "plain.py", source, ["torch.log(y)"], probed=False))
-            probed = float(_run(folder, "probed.py", source, ["torch.log(y)"], probed=True))
-            pairs.append((plain, probed))
-        plain, probed = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
-        print(f"step: {plain:.2f} ms plain, {probed:.2f} ms with {SITES} sites: {probed / plain - 1:+.1%}")
-        early, late = map(float, _run(folder, "memory.py", MEMORY, ["torch.log(x)"], probed=True).split())
+        before, after = map(float, _run(folder, "step.py", source, ["torch.log(y)"]).split())
+        print(f"step: {before:.2f} ms plain, {after:.2f} ms with {SITES} sites: {after / before - 1:+.1%}")
+        early, late = map(float, _run(folder, "memory.py", MEMORY, ["torch.log(x)"]).split())
         print(f"peak memory: {early:.0f} MB after 5,000 calls of a site, {late:.0f} MB after 100,000")
     print(f"replay of a site: {_replay():.1f} ms of CPU")
     print(f"peak memory here: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -212,28 +212,25 @@ def _free(text: str) -> set[str]:
 
 
 def _inlined(original: str, fixed: str, tree: ast.Module, text: _Text, span: Span) -> str | None:
-    """The original with earlier statements spelled out, until it speaks of the operands of the fix.
+    """The original with earlier statements spelled out, as far as it speaks of what the fix does not.
 
-    None where it does already, or where that cannot be reached: a name bound twice is not followed.
+    None where there is nothing to spell out, or where the operands of the fix are not reached: a name that is
+    bound twice is not followed.
     """
     wanted = _free(fixed)
-    missing = wanted - _free(original)
-    known = {
+    imported = {
         alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree) for alias in _aliases(node)
     }
-    missing -= known | {"torch", "F", "math"}
-    if not missing:
-        return None
+    known = imported | {"torch", "F", "math"}
     bound = _bindings_before(tree, text, span)
     current = original
     for _ in range(_INLINED):
-        names = {name: bound[name] for name in _free(current) - wanted if name in bound}
+        names = {name: bound[name] for name in _free(current) - wanted - known if name in bound}
         if not names:
             break
         current = _spelled(current, names)
-        if not missing - _free(current):
-            return current
-    return None
+    reached = not (wanted - known - _free(current))
+    return current if reached and current != original else None
 
 
 def _aliases(node: ast.AST) -> Iterator[ast.alias]:

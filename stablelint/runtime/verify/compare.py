@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import torch
 
+from stablelint.catalog import contract as contracts
 from stablelint.runtime.verify.expression import (
     Expression,
     NotReplayableError,
@@ -85,11 +86,27 @@ class Replayer:
 
     def result(self, case: Case) -> Result | None:
         """Replay a case; None when the original cannot be evaluated on it."""
-        original = evaluate(self.original_for(case), case.call, self.names)
+        expression, original = self._evaluated(case)
         if original.error is not None:
             return None
         fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
-        return _judge(self, case, original, None if fixed is not None and fixed.missing else fixed)
+        return _judge(
+            self, case, expression, original, None if fixed is not None and fixed.missing else fixed
+        )
+
+    def _evaluated(self, case: Case) -> tuple[Expression, Outcome]:
+        """The original on a case.
+
+        On captured operands it is spelled out as far as the fix goes back, where that gives the same
+        value: only then do gradients flow to the same operands in both.
+        """
+        original = evaluate(self.original_for(case), case.call, self.names)
+        if self.model is None or self.original_for(case) is self.model:
+            return self.original_for(case), original
+        spelled = evaluate(self.model, case.call, self.names)
+        if spelled.error is None and _alike(spelled, original):
+            return self.model, spelled
+        return self.original, original
 
     @property
     def invented(self) -> tuple[str, ...]:
@@ -111,7 +128,9 @@ def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> 
     """
     names = namespace_of(source)
     texts = [text for text in (site.original, site.fixed, site.model) if text]
-    operands = needed(texts, site.operands, frozenset(names), opaque)
+    speaking = (contracts.parse(text).variables for text in (site.forward, site.backward) if text)
+    kept = frozenset[str]().union(*speaking)
+    operands = needed(texts, site.operands, frozenset(names), opaque, kept)
     original = compile_expression(site.original, operands)
     fixed = compile_expression(site.fixed, operands) if site.fixed else None
     model = compile_expression(site.model, operands) if site.model else None
@@ -123,6 +142,16 @@ def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> 
             continue
     spare = tuple(text for text in spares(texts, frozenset(names)) if text not in operands.values())
     return Replayer(site, original, fixed, operands, metavariables, names, model, spare)
+
+
+def _alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two evaluations gave the same values, NaN and Inf included."""
+    if len(one.values) != len(other.values):
+        return False
+    return all(
+        first.shape == second.shape and torch.allclose(first, second, rtol=1e-3, equal_nan=True)
+        for first, second in zip(one.values, other.values, strict=True)
+    )
 
 
 def _has_infinite(call: Call) -> bool:
@@ -154,7 +183,9 @@ def _bad(outcome: Outcome, infinite_operands: bool) -> str | None:
     return None
 
 
-def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | None) -> Result:
+def _judge(
+    replayer: Replayer, case: Case, expression: Expression, original: Outcome, fixed: Outcome | None
+) -> Result:
     site = replayer.site
     infinite = _has_infinite(case.call)
     failed = _bad(original, infinite)
@@ -177,9 +208,10 @@ def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | N
     if not compared:
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     wide = widened(case.call)
-    exact = evaluate(replayer.original_for(case), wide, replayer.names)
-    exact_fixed = evaluate(replayer.fixed, wide, replayer.names) if replayer.fixed and site.safe else None
-    truths = _truths(exact, exact_fixed)
+    exact = evaluate(expression, wide, replayer.names)
+    if replayer.fixed is not None and (site.safe or site.expect == "inaccurate"):
+        exact = _reconciled(exact, evaluate(replayer.fixed, wide, replayer.names))
+    truths = exact.values
     original_bits, worst = _bits(original, truths)
     fixed_bits, _ = _bits(fixed, truths) if fixed is not None else (None, None)
     if failed is None and site.expect == "inaccurate" and worst is not None:
@@ -190,15 +222,30 @@ def _judge(replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | N
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
 
 
-def _truths(exact: Outcome, exact_fixed: Outcome | None) -> tuple[torch.Tensor, ...]:
-    """float64 results of the original; where those are not finite, of an equivalent fix."""
-    if exact_fixed is None or exact_fixed.error or len(exact_fixed.values) != len(exact.values):
-        return exact.values
-    pairs = zip(exact.values, exact_fixed.values, strict=True)
-    return tuple(
-        torch.where(torch.isfinite(first), first, second) if first.shape == second.shape else first
-        for first, second in pairs
-    )
+def _reconciled(exact: Outcome, other: Outcome) -> Outcome:
+    """float64 results of the original, or of an equivalent fix where they agree roughly.
+
+    Cancellation costs digits in float64 as well, and what overflows in float32 may in float64: the stable
+    form is the better reference wherever it is the same function.
+    """
+    if other.error or len(other.values) != len(exact.values):
+        return exact
+    values = tuple(_finer(*pair) for pair in zip(exact.values, other.values, strict=True))
+    gradients = {
+        source: tuple(
+            row if row is None or better is None else _finer(row, better)
+            for row, better in zip(rows, other.gradients.get(source, rows), strict=True)
+        )
+        for source, rows in exact.gradients.items()
+    }
+    return replace(exact, values=values, gradients=gradients)
+
+
+def _finer(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    if first.shape != second.shape or not first.numel():
+        return first
+    apart = (first - second).abs() > 1e-2 * max(_magnitude(first), _magnitude(second))
+    return torch.where(torch.isfinite(first) & apart, first, second)
 
 
 def _bits(outcome: Outcome, truths: tuple[torch.Tensor, ...]) -> tuple[float | None, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stablelint.runtime.verify.adversary import boundary_cases, captured_cases
 from stablelint.runtime.verify.compare import Replayer, Result, prepare, unusable
@@ -24,6 +24,12 @@ class Examination:
     replayer: Replayer | None = None
 
 
+def _needed(call: Call, replayer: Replayer) -> Call:
+    """The call without what was captured in case it would be needed."""
+    wanted = set(replayer.operands.values())
+    return replace(call, operands={name: value for name, value in call.operands.items() if name in wanted})
+
+
 def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reached: bool) -> Examination:
     """Replay a site on captured and boundary operands; `source` is the text of its file.
 
@@ -42,7 +48,7 @@ def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reac
     )
     if opaque:
         replayer = prepare(site, source, opaque)
-    usable = [call for call in calls if unusable(call, replayer) is None]
+    usable = [_needed(call, replayer) for call in calls if unusable(call, replayer) is None]
     if calls and not usable:
         hidden = unusable(calls[0], replayer)
         reason = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -177,8 +177,9 @@ def spares(texts: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for text in texts:
         tree = parse_expression(text)
+        methods = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
-            if node is tree or not isinstance(node, ast.Call | ast.Attribute):
+            if node is tree or id(node) in methods or not isinstance(node, ast.Call | ast.Attribute):
                 continue
             root: ast.expr = node
             while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
@@ -189,22 +190,29 @@ def spares(texts: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
 
 
 def needed(
-    texts: Iterable[str],
+    texts: Sequence[str],
     operands: Mapping[str, str],
     known: frozenset[str],
     opaque: frozenset[str] = frozenset(),
+    kept: frozenset[str] = frozenset(),
 ) -> dict[str, str]:
     """All operands of the expressions in `texts`: variable name (`o0`, `o1` …) to source text.
 
     The given `operands` come first; then every name or `self.` chain that is neither inside one of them nor
     in `known`. Operands that are literals are left in place. What is called on, or is an attribute of, a name
-    in `opaque` is one operand as a whole. Raises `NotReplayableError`.
+    in `opaque` is one operand as a whole. An operand that is made of another one is no operand, unless its
+    metavariable is in `kept` and every text uses it. Raises `NotReplayableError`.
     """
-    wanted: dict[str, None] = {}
-    for text in operands.values():
+    bound: dict[str, ast.expr] = {}
+    named: set[str] = set()
+    for name, text in operands.items():
         tree = parse_expression(text)
         if not _is_literal(tree) and key_of(tree) not in opaque:
-            wanted[key_of(tree)] = None
+            bound[key_of(tree)] = tree
+            named |= {key_of(tree)} if name in kept else set()
+    used_by_all = [{key_of(part) for part in _parts(parse_expression(text))} for text in texts]
+    named = {key for key in named if all(key in keys for keys in used_by_all)}
+    wanted = {key: None for key, tree in bound.items() if key in named or not _contains(tree, bound)}
     trees = [parse_expression(text) for text in texts]
     names = {key: f"o{index}" for index, key in enumerate(wanted)}
     used: set[str] = set()
@@ -218,6 +226,15 @@ def needed(
             wanted.setdefault(key, None)
     first = [key for key in wanted if key not in names or names[key] in used]
     return {f"o{index}": key for index, key in enumerate(first)}
+
+
+def _contains(tree: ast.expr, keys: Mapping[str, object]) -> bool:
+    """Whether one of the keyed expressions is a proper part of `tree`."""
+    return any(key_of(part) in keys for part in _parts(tree) if part is not tree)
+
+
+def _parts(tree: ast.expr) -> list[ast.expr]:
+    return [part for part in ast.walk(tree) if isinstance(part, ast.expr)]
 
 
 def _is_literal(tree: ast.expr) -> bool:

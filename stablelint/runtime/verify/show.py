@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from stablelint.runtime.verify.compare import Result, Role
+from stablelint.runtime.verify.compare import Replayer, Result, Role
 from stablelint.runtime.verify.examine import Examination
 from stablelint.runtime.verify.measure import Counts
 from stablelint.runtime.verify.outcome import OperandShown, Side, Tally, WitnessShown
@@ -87,10 +87,11 @@ def _numbers(counts: Counts) -> str:
     return f"{' and '.join(named)} of {total}"
 
 
-def witness_shown(result: Result) -> WitnessShown:
+def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
     """The case that decided a verdict."""
     call = result.case.call
-    operands = call.inputs if call.origin == "search" and call.inputs else call.operands
+    used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}
+    operands = call.inputs if call.origin == "search" and call.inputs else used
     return WitnessShown(
         str(result.role),
         result.case.label,

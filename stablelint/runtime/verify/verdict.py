@@ -53,7 +53,11 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
         if not cured and any(r.role is not Role.STRUCTURE and not r.infinite for r in failing):
             return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
-        broken = [r for r in decisive if not r.original_failed and r.fixed_failed and not r.infinite]
+        broken = [
+            r
+            for r in decisive
+            if not r.original_failed and r.fixed_failed and not r.infinite and r.role is not Role.STRUCTURE
+        ]
         if broken:
             return Decision(Verdict.INEFFECTIVE, broken[0], notes, failing)
         moved = [r for r in decisive if _diverges(site, r)]

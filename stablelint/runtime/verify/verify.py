@@ -193,7 +193,9 @@ def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tu
         tuple(sorted(captured.dtypes)),
         original,
         fixed,
-        witness_shown(decision.witness) if decision.witness else None,
+        witness_shown(decision.witness, examination.replayer)
+        if decision.witness and examination.replayer
+        else None,
         notes,
         len(examination.results),
         seconds,

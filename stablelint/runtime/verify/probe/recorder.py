@@ -17,8 +17,8 @@ from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import Extent, Sample, kept
 from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name, write_tensors
 
-_SHARE = 0.04  # of the run's time that statistics may take, once the first calls are in
-_ALWAYS = 32  # calls of a site that are looked at in full, whatever it costs
+_SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
+_ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs
 _FLUSH_SECONDS = 2.0
 _DEPTH = 16  # of open frames of one target in one thread
 
