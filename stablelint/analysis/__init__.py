@@ -1,0 +1,1 @@
+"""The static pass: values, obligations, and how they are discharged."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import sys
+from collections.abc import Callable
 
 from stablelint.analysis.apply import apply
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.interval import TOP, Interval
 
+_CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
 _COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
 _POSITIVE_COUNT = Interval(1.0, math.inf, hi_open=True, integral=True)
 
@@ -95,8 +97,7 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
         if lowered in ("inf", "-inf", "nan", "infinity", "-infinity") and name == "float":
             return frame.graph.constant(float(lowered), node)
     if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
-        converted = {"float": float, "int": int, "bool": bool, "round": round}[name](first.data)
-        return frame.graph.constant(converted, node)
+        return frame.graph.constant(_CONVERSIONS[name](first.data), node)
     interval = frame.state.effective(first)
     key = frame.graph.key(name, first.key)
     if name in ("int", "round") and 0 < interval.lo < math.inf:
@@ -114,7 +115,7 @@ def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:
     key = frame.graph.key("python.sum", first.key)
     if element is None:
         if first.kind is Kind.SEQUENCE and first.data and first.name != "list":
-            result = first.data[0]
+            result: Value = first.data[0]
             for part in first.data[1:]:
                 result = apply("add", {"input": result, "other": part}, node, frame)
             return result

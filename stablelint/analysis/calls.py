@@ -125,9 +125,9 @@ def call_method(
             return yielded
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
-        found = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
-        found.zero = max(found.zero, positional[1].zero)  # what is missing takes the default
-        return found
+        element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
+        element.zero = max(element.zero, positional[1].zero)  # what is missing takes the default
+        return element
     if receiver.kind is Kind.SEQUENCE and attr in ("append", "extend", "insert"):
         return _grow(receiver, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
@@ -433,8 +433,11 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
             node=target,
         )
     if iterable.op == "python.enumerate":
-        index = Value("loop_index", frame.graph.fresh(), Kind.NUMBER, {}, Interval(0.0, math.inf, hi_open=True, integral=True),
-                      Ground.EXACT, Ground.COINCIDENCE, node=target)  # fmt: skip
+        count = Interval(0.0, math.inf, hi_open=True, integral=True)
+        key = frame.graph.fresh()
+        index = Value(
+            "loop_index", key, Kind.NUMBER, {}, count, Ground.EXACT, Ground.COINCIDENCE, node=target
+        )
         return frame.graph.sequence([index, element_of(iterable.operands["input"], target, frame)], target)
     if iterable.op == "python.zip":
         return frame.graph.sequence(

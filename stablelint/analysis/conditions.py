@@ -105,15 +105,17 @@ def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
     inner = subject.first
     if inner is None:
         return
-    if subject.op == "abs" and learned.lo > 0 or subject.op == "abs" and learned.lo == 0 and learned.lo_open:
+    if (subject.op == "abs" and learned.lo > 0) or (
+        subject.op == "abs" and learned.lo == 0 and learned.lo_open
+    ):
         state.learn(inner, Interval(-math.inf, math.inf, nonzero=True))
     elif subject.op == "abs" and 0 < learned.hi < math.inf:
         state.learn(inner, Interval(-learned.hi, learned.hi, learned.hi_open, learned.hi_open))
-    elif subject.op in ("amin",) and op in ("gt", "ge"):
-        state.learn(inner, learned)
-    elif subject.op in ("amax",) and op in ("lt", "le"):
-        state.learn(inner, learned)
-    elif subject.op in ("item", "squeeze", "unsqueeze", "detach", "float", "to", "view", "clone"):
+    elif (
+        (subject.op in ("amin",) and op in ("gt", "ge"))
+        or (subject.op in ("amax",) and op in ("lt", "le"))
+        or subject.op in ("item", "squeeze", "unsqueeze", "detach", "float", "to", "view", "clone")
+    ):
         state.learn(inner, learned)
 
 

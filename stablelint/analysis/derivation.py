@@ -85,7 +85,10 @@ def describe(value: Value) -> str | None:
     label = _label(value)
     if value.op in _REASONS:
         return _REASONS[value.op]
-    if value.op in ("unknown", "attribute", "item", "free", "part", "phi", "index") or value.kind is Kind.FOREIGN:
+    if (
+        value.op in ("unknown", "attribute", "item", "free", "part", "phi", "index")
+        or value.kind is Kind.FOREIGN
+    ):
         if value.zero or value.ends:
             return f"{label} lies in {value.interval}" if label else f"the value lies in {value.interval}"
         return f"nothing is known of {label}" if label else None
@@ -96,7 +99,11 @@ def describe(value: Value) -> str | None:
 
 
 def _label(value: Value) -> str:
-    if isinstance(value.node, ast.expr) and value.module is not None and value.node.lineno == value.node.end_lineno:
+    if (
+        isinstance(value.node, ast.expr)
+        and value.module is not None
+        and value.node.lineno == value.node.end_lineno
+    ):
         text = value.module.source.segment(value.node)
         if 0 < len(text) <= 48:
             return f"`{text}`"
@@ -105,8 +112,12 @@ def _label(value: Value) -> str:
 
 def _cause(value: Value) -> Value | None:
     """The operand through which a value reaches its critical point."""
-    operands = [v for v in value.operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER) and not v.is_constant]
-    if not operands or value.op in _REASONS and value.op not in ("std", "norm", "var", "exp"):
+    operands = [
+        v
+        for v in value.operands.values()
+        if v.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER) and not v.is_constant
+    ]
+    if not operands or (value.op in _REASONS and value.op not in ("std", "norm", "var", "exp")):
         return None
     ranked = sorted(operands, key=lambda v: max(v.zero, v.ends), reverse=True)
     best = ranked[0]

@@ -186,7 +186,9 @@ def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
     if interval.is_bounded:
         return Ground.EXACT
     ends = next(iter(operands.values())).ends
-    return min(ends, Ground.COINCIDENCE) if "max" in operands else ends  # a bound that is not known is a bound
+    return (
+        min(ends, Ground.COINCIDENCE) if "max" in operands else ends
+    )  # a bound that is not known is a bound
 
 
 def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:

@@ -54,7 +54,9 @@ def judge(
                 continue
             fmt = format_of(value)
             interval = ranges[comparison.variable]
-            if comparison.proved_by(interval, fmt) or (is_backward and _within_margin(comparison, interval, fmt)):
+            if comparison.proved_by(interval, fmt) or (
+                is_backward and _within_margin(comparison, interval, fmt)
+            ):
                 proof = proof or _proof(value, interval)
                 continue
             if is_backward and not differentiable(value, gradient):
@@ -97,7 +99,15 @@ def differentiable(value: Value, gradient: bool) -> bool:
     if not gradient or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
         return False
     seen = value
-    while seen.first is not None and seen.op in ("view", "float", "to", "unsqueeze", "squeeze", "expand", "detach"):
+    while seen.first is not None and seen.op in (
+        "view",
+        "float",
+        "to",
+        "unsqueeze",
+        "squeeze",
+        "expand",
+        "detach",
+    ):
         if seen.op == "detach":
             return False
         seen = seen.first
@@ -110,7 +120,9 @@ def _may_carry_gradient(value: Value, depth: int) -> bool:
         return False
     if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
         return True
-    return any(_may_carry_gradient(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.FOREIGN)
+    return any(
+        _may_carry_gradient(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.FOREIGN
+    )
 
 
 def _failure(
@@ -131,7 +143,11 @@ def _failure(
 
 def is_polluted(interval: Interval) -> bool:
     """Whether NaN or an infinity is already among the values: something before it has gone wrong."""
-    return interval.nan or (math.isinf(interval.lo) and not interval.lo_open) or (math.isinf(interval.hi) and not interval.hi_open)
+    return (
+        interval.nan
+        or (math.isinf(interval.lo) and not interval.lo_open)
+        or (math.isinf(interval.hi) and not interval.hi_open)
+    )
 
 
 def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:

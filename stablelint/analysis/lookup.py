@@ -6,6 +6,7 @@ import ast
 import math
 import sys
 from dataclasses import replace
+
 from stablelint.analysis import classes
 from stablelint.analysis.hints import hint
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
@@ -42,8 +43,8 @@ _FOREIGN_MODULES = frozenset(
     {"pathlib", "logging", "os", "re", "json", "time", "datetime", "random", "warnings"}
 )
 _BUILTINS = frozenset(
-    "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list tuple "
-    "dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
+    "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
+    "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
 _STRUCTURED = frozenset({"eigh", "eig", "svd", "qr"})  # results whose parts are named
 _TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})

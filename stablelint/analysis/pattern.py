@@ -56,7 +56,9 @@ def compile_pattern(text: str) -> Shape:
     """The graph of a pattern."""
     parsed: Pattern = parse_pattern(text)
     source = Source("<pattern>", text, ast.Module([], []))
-    module = ModuleInfo(None, source, "", imports={"torch": "torch", "math": "math", "np": "numpy", "numpy": "numpy"})
+    module = ModuleInfo(
+        None, source, "", imports={"torch": "torch", "math": "math", "np": "numpy", "numpy": "numpy"}
+    )
     session = Session(observe=lambda value, frame: None, project=Project(), budget=10_000)
     frame = Frame(Graph(), module, None, State(), session)
     for name in parsed.metavariables:
@@ -89,7 +91,9 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
         return _bind(shape.name, value, found)
     if shape.op == "const":
         constant = value.constant()
-        return value.is_constant and type(constant) in (int, float, bool, str) and bool(constant == shape.data)
+        return (
+            value.is_constant and type(constant) in (int, float, bool, str) and bool(constant == shape.data)
+        )
     if shape.op == value.op:
         attempt = found.copy()
         if _operands(shape, value, attempt, optional):

@@ -142,7 +142,7 @@ def _same(predicate: Predicate, context: Context) -> bool:
 
 
 def _last_dim(predicate: Predicate, context: Context) -> bool:
-    return _value(predicate, context).constant() == -1
+    return bool(_value(predicate, context).constant() == -1)
 
 
 def _tensor(predicate: Predicate, context: Context) -> bool:

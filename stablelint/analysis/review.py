@@ -92,7 +92,12 @@ def _shadows(other: Site, site: Site) -> bool:
     likelier = other.judgement.level is Level.LIKELY or site.judgement.level is Level.POSSIBLE
     if outranks and (other.node is site.node or _covers(other, site.value)) and likelier:
         return site.rule.code != other.rule.code
-    if _has_contract(site) and not _has_contract(other) and other.node is not site.node and _covers(other, site.value):
+    if (
+        _has_contract(site)
+        and not _has_contract(other)
+        and other.node is not site.node
+        and _covers(other, site.value)
+    ):
         return likelier
     return _has_contract(site) and _has_contract(other) and likelier and _is_effect(site, other)
 
@@ -169,6 +174,10 @@ def _message(site: Site) -> str:
     where = site.texts.get(site.judgement.operand)
     subject = f"`{where}`" if where and len(where) <= 40 and "\n" not in where else "the operand"
     known = site.ranges.get(site.judgement.operand)
-    place = f"{subject} lies in {known}" if known is not None and site.judgement.ground else f"the range of {subject} is unknown"
+    place = (
+        f"{subject} lies in {known}"
+        if known is not None and site.judgement.ground
+        else f"the range of {subject} is unknown"
+    )
     tail = "; the gradient is not finite there" if site.judgement.backward_only else ""
     return f"{text}: {place}{tail}"

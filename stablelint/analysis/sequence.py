@@ -77,7 +77,12 @@ def _same_receiver(root: Value, value: Value, found: Match) -> bool:
 
 
 def _site(
-    rule: Rule, shape: Shape, places: list[int], events: list[tuple[Value, Frame]], found: Match, review: Review
+    rule: Rule,
+    shape: Shape,
+    places: list[int],
+    events: list[tuple[Value, Frame]],
+    found: Match,
+    review: Review,
 ) -> Site:
     """The finding stands at the named part (`($clip := …)`), else at the last call."""
     roots = [root for root in shape.roots if root is not None]

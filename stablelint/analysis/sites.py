@@ -120,7 +120,17 @@ class Collector:
         """What predicates may ask about a match."""
         ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
         state = frame.state
-        return Context(value, bindings, ranges, state.autocast, self._half_shown, state.nonempty, state.plural, state.gradient, self._half_used)
+        return Context(
+            value,
+            bindings,
+            ranges,
+            state.autocast,
+            self._half_shown,
+            state.nonempty,
+            state.plural,
+            state.gradient,
+            self._half_used,
+        )
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
         context = self.context(value, found.bindings, frame)
@@ -137,7 +147,16 @@ class Collector:
             return
         texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
         self.sites[key] = Site(
-            rule, value, found, judgement, frame, context.ranges, context, texts, frame.statement, frame.state.gradient
+            rule,
+            value,
+            found,
+            judgement,
+            frame,
+            context.ranges,
+            context,
+            texts,
+            frame.statement,
+            frame.state.gradient,
         )
 
     def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement | None:

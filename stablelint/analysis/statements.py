@@ -177,9 +177,11 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
             continue
         joined = join(frame.graph, [old, new])
         if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+            turns = {"before": old, "turn": new}
+            zero = new.zero if _starts_at_zero(old) else joined.zero
             joined = Value(
-                "phi", frame.graph.fresh(), joined.kind, {"before": old, "turn": new}, old.interval.widen(joined.interval),
-                new.zero if _starts_at_zero(old) else joined.zero, joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
+                "phi", frame.graph.fresh(), joined.kind, turns, old.interval.widen(joined.interval), zero,
+                joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
             )  # fmt: skip
         head.names[name] = joined
         head.facts.pop(old.key, None)

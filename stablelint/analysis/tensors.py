@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable
 
 from stablelint.analysis.apply import apply
+from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.elements import masked
 from stablelint.analysis.lookup import narrowed_value
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.analysis.conditions import narrowed_by
 from stablelint.numerics.interval import Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]

@@ -120,7 +120,10 @@ def _scattered(op: str, ranges: Mapping[str, Interval]) -> Interval:
 
 
 def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
-    """What a difference of related values is known to be. `x - max(x)` is at most 0, `x - min(x)` at least 0, `max(x) - min(x)` at least 0."""
+    """What is known of a difference of related values.
+
+    `x - max(x)` is at most 0, `x - min(x)` at least 0, `max(x) - min(x)` at least 0.
+    """
     if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
     left, right = stripped(operands["input"]), stripped(operands["other"])

@@ -34,10 +34,11 @@ def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
                 statement = review.collector.statements.get(id(value))
                 node = constant.node
                 anchor = node if node is not None and encloses(value.node, node) else None
+                whole = int(round_to(constant.data, FLOAT32))
                 judgement = Judgement(Status.VIOLATED, Level.LIKELY)
                 yield Site(
                     rule, value, match, judgement, frame, context.ranges, context, {}, statement,
-                    message=f"{constant.data!r} is {int(round_to(constant.data, FLOAT32))} in float32: the small term is absorbed",
+                    message=f"{constant.data!r} is {whole} in float32: the small term is absorbed",
                     anchor=anchor,
                 )  # fmt: skip
 
@@ -48,5 +49,7 @@ def _is_absorbed(constant: Value) -> bool:
     if not isinstance(number, float) or number.is_integer() or not 0.5 < abs(number) < 1e6:
         return False
     node = constant.node
-    written = isinstance(node, ast.Constant) or isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+    written = isinstance(node, ast.Constant) or (
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+    )
     return written and round_to(number, FLOAT32).is_integer()

@@ -46,9 +46,7 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         bindings[letter] = test
         texts[letter] = text_before(test, site.value, site.frame)
     level = Level.LIKELY if _is_trained(site) else Level.POSSIBLE
-    judgement = replace(
-        site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name
-    )
+    judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)
     ranges = {name: site.ranges[operand]}
     return replace(
         site,
@@ -72,4 +70,6 @@ def _is_trained(site: Site) -> bool:
 
 def _message(hider: Hider, site: Site) -> str:
     verb = "torch.where" if hider.value.op == "where" else hider.value.op
-    return f"{verb} hides the value of this {site.value.op}, but its gradient is still computed: 0 * inf is NaN"
+    return (
+        f"{verb} hides the value of this {site.value.op}, but its gradient is still computed: 0 * inf is NaN"
+    )

@@ -1,0 +1,1 @@
+"""Source text, names, and the spellings of operations."""

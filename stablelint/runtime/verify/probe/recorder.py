@@ -267,7 +267,7 @@ class Recorder:
                     if item in watched.leaves:
                         continue
                     watched.leaves.add(item)
-                item.register_hook(check)  # type: ignore[no-untyped-call]
+                item.register_hook(check)
 
     def enter(self, function: int, scope: Mapping[str, object]) -> None:
         """Remember the arguments of the first call of a function that holds targets."""
