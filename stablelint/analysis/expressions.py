@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from stablelint.analysis import calls, lookup
+from stablelint.analysis import calls, layers, lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import assume, narrowed_by
+from stablelint.analysis.iteration import element_of
 from stablelint.analysis.state import Frame, merge
 from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
@@ -205,7 +206,7 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant == 0:
         return base  # values, indices = x.max(dim)
     if base.kind is Kind.LAYER:
-        return calls.layer_element(base, constant, frame)
+        return layers.element(base, constant, frame)
     if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
         stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
         if stored is not None:
@@ -303,7 +304,7 @@ def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
     filtered = False
     for generator in generators:
         iterable = evaluate(generator.iter, frame)
-        lookup.bind(generator.target, calls.element_of(iterable, generator.target, frame), frame)
+        lookup.bind(generator.target, element_of(iterable, generator.target, frame), frame)
         for test in generator.ifs:
             assume(evaluate(test, frame), True, frame.state)
             filtered = True

@@ -74,7 +74,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     for name in template.metavariables & site.match.bindings.keys():
         binding = _binding(name, site, node, module)
         if binding.text is None:
-            return f"`${name}` cannot be written at this place"
+            return "an operand that the rewrite needs has no name at this place"
         bindings[name] = binding
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None

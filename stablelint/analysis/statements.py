@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stablelint.analysis.calls import element_of
 from stablelint.analysis.conditions import assume
 from stablelint.analysis.expressions import binary, evaluate
+from stablelint.analysis.iteration import element_of
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
 from stablelint.analysis.modules import class_of
 from stablelint.analysis.state import Frame, State, merge

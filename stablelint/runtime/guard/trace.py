@@ -90,7 +90,7 @@ class Trace(TorchDispatchMode):
     """
 
     def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.modules = modules
         self.faults: list[Fault] = []
         self._backward_code = backward_code

@@ -1,0 +1,112 @@
+"""Methods of values that are, or may be, tensors."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis import distributions
+from stablelint.analysis.functions import apply_operation, name_operands
+from stablelint.analysis.state import Frame
+from stablelint.analysis.value import Ground, Kind, Value, join
+from stablelint.syntax import operations
+
+# Methods that other objects have too: an unknown receiver is a tensor only if the call looks like one.
+_AMBIGUOUS = frozenset(
+    "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
+    "square any all unique float int bool sum mean std var flatten t narrow gather unbind diag trace numel normal".split()
+)
+
+
+def call_method(
+    receiver: Value,
+    attr: str,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+) -> Value:
+    """A method of a value that may be a tensor."""
+    if receiver.op.startswith("torch.distributions."):
+        yielded = distributions.call(receiver, attr, positional, node, frame)
+        if yielded is not None:
+            return yielded
+    found = operations.method(attr)
+    if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
+        element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
+        element.zero = max(element.zero, positional[1].zero)  # what is missing takes the default
+        return element
+    if receiver.kind is Kind.SEQUENCE and attr in ("append", "extend", "insert"):
+        return _grow(receiver, node, frame)
+    if found is None or not _is_tensor_call(receiver, attr, positional, node):
+        if receiver.kind in (Kind.STRING, Kind.FOREIGN):
+            return frame.graph.foreign(node)
+        key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional))
+        operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
+        unknown = Value(
+            f"method.{attr}", key, Kind.UNKNOWN, operands, node=node, module=frame.module, name=attr
+        )
+        if frame.reporting:
+            frame.session.observe(unknown, frame)
+        return unknown
+    operation, in_place = found
+    operands = name_operands(operation.parameters, [receiver, *positional], keywords)
+    result = apply_operation(operation.name, operands, node, frame)
+    if in_place and isinstance(node.func, ast.Attribute):
+        _store(node.func.value, result, frame)
+    return result
+
+
+def _grow(receiver: Value, node: ast.Call, frame: Frame) -> Value:
+    """`xs.append(x)`: from here on the list's length is not known."""
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        grown = Value(
+            "list_of", frame.graph.fresh(), Kind.UNKNOWN, node=node, module=frame.module, name=node.func.value.id,
+            zero=Ground.COINCIDENCE,
+        )  # fmt: skip
+        frame.state.names[node.func.value.id] = grown
+    return frame.graph.constant(None, node)
+
+
+def _store(target: ast.expr, value: Value, frame: Frame) -> None:
+    """An in-place method changes what its receiver's name stands for."""
+    from stablelint.analysis.lookup import bind
+
+    while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
+        found = operations.method(target.func.attr)
+        if found is None or not found[1]:
+            return
+        target = target.func.value
+    if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+        bind(target, value, frame)
+
+
+def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: ast.Call) -> bool:
+    if receiver.kind is Kind.TENSOR:
+        return True
+    if receiver.kind is Kind.NUMBER:
+        return receiver.op != "const" and attr in (
+            "item",
+            "float",
+            "log",
+            "exp",
+            "sqrt",
+            "clamp",
+            "to",
+            "sum",
+            "mean",
+        )
+    if receiver.kind is not Kind.UNKNOWN or receiver.op in ("list_of", "shape", "text"):
+        return False
+    if any(v.kind is Kind.STRING for v in positional):
+        return attr in ("einsum", "norm", "to", "type")
+    if attr.rstrip("_") == "log" or attr == "log":
+        return not node.args and not node.keywords
+    return attr not in _AMBIGUOUS or _looks_like_tensor(attr, positional)
+
+
+def _looks_like_tensor(attr: str, positional: list[Value]) -> bool:
+    if attr in ("add", "sub", "split", "index", "copy_", "select", "gather"):
+        return bool(positional) and all(
+            v.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN) for v in positional
+        )
+    return True
