@@ -1,0 +1,119 @@
+"""From a finding and its fix to a site."""
+
+from __future__ import annotations
+
+from stablelint.diagnostic import (
+    Applicability,
+    Binding,
+    Diagnostic,
+    Edit,
+    Fix,
+    Level,
+    Position,
+    Proposal,
+    Severity,
+    Span,
+    Status,
+)
+from stablelint.runtime.verify.builder import build_site
+from stablelint.runtime.verify.site import Site, Verdict
+from tests.runtime.verify.support import call, replay
+
+SOURCE = """\
+import torch
+from torch.nn import functional as F
+
+
+def loss(z, y):
+    p = torch.softmax(z, dim=-1)
+    é = "wide"; q = -torch.log(p) * y
+    return q.sum()
+"""
+
+
+def _span(text: str, row: int) -> Span:
+    line = SOURCE.splitlines()[row - 1]
+    column = line.index(text) + 1
+    return Span(Position(row, column), Position(row, column + len(text)))
+
+
+def _site(span: Span, *edits: Edit, bindings: dict[str, Binding] | None = None, fix: bool = True) -> Site:
+    proposal = Proposal("", Applicability.SAFE, span, bindings or {}, "")
+    found = Diagnostic(
+        "SL202",
+        "log-of-softmax",
+        "m.py",
+        span,
+        "message",
+        Severity.ERROR,
+        Status.VIOLATED,
+        Level.LIKELY,
+        "torch.log(p)",
+        proposals=(proposal,),
+        fix=Fix(Applicability.SAFE, "why", edits) if fix else None,
+    )
+    return build_site(found, None, SOURCE.encode())
+
+
+def test_the_fix_of_the_whole_finding() -> None:
+    span = _span("torch.log(p)", 7)
+    site = _site(span, Edit(span, "F.log_softmax(z, dim=-1)"), bindings={"x": Binding("z")})
+    assert (site.original, site.fixed) == ("torch.log(p)", "F.log_softmax(z, dim=-1)")
+    assert site.model == "torch.log(torch.softmax(z, dim=-1))"
+    assert site.probe_span == span
+
+
+def test_an_edit_of_a_part_is_read_in_the_whole() -> None:
+    span = _span("torch.log(p)", 7)
+    inner = Span(Position(7, span.start.column + 10), Position(7, span.start.column + 11))
+    site = _site(span, Edit(inner, "p.clamp_min(1e-9)"), bindings={"x": Binding("p")})
+    assert site.fixed == "torch.log(p.clamp_min(1e-9))"
+    assert site.model is None
+
+
+def test_an_edit_beyond_the_finding_widens_the_site() -> None:
+    span = _span("torch.log(p)", 7)
+    wider = _span("-torch.log(p) * y", 7)
+    site = _site(span, Edit(wider, "-F.log_softmax(z, -1) * y"), bindings={"x": Binding("z")})
+    assert site.original == "-torch.log(p) * y"
+    assert site.probe_span == wider
+    assert site.span == span, "the place of the finding is still told"
+
+
+def test_names_that_the_fix_binds_are_spelled_out() -> None:
+    span = _span("torch.log(p)", 7)
+    hoist = Edit(Span(Position(7, 1), Position(7, 1)), "    held = p.clamp_min(1e-9)\n")
+    imported = Edit(Span(Position(2, 1), Position(2, 1)), "import math\n")
+    site = _site(span, hoist, imported, Edit(span, "torch.log(held)"), bindings={"x": Binding("p")})
+    assert site.fixed == "torch.log(p.clamp_min(1e-09))"
+
+
+def test_a_fix_elsewhere_is_no_fix_of_the_expression() -> None:
+    span = _span("torch.log(p)", 7)
+    other = _span("torch.softmax(z, dim=-1)", 6)
+    site = _site(span, Edit(other, "z"))
+    assert site.fixed is None
+    assert site.has_fix
+    assert not _site(span, fix=False).has_fix
+
+
+def test_a_built_site_is_replayed_across_statements() -> None:
+    import torch
+
+    span = _span("torch.log(p)", 7)
+    site = _site(span, Edit(span, "F.log_softmax(z, dim=-1)"), bindings={"x": Binding("z")})
+    z = torch.tensor([[0.0, 300.0]])
+    source = SOURCE.encode()
+    captured = call(p=torch.softmax(z, -1), z=z)
+    assert replay(site, [captured], source=source).decision.verdict is Verdict.CONFIRMED
+    calm = torch.tensor([[0.0, 1.0]])
+    captured = call(p=torch.softmax(calm, -1), z=calm)
+    assert replay(site, [captured], source=source).decision.verdict is Verdict.LATENT
+
+
+def test_a_site_survives_json() -> None:
+    import json
+
+    span = _span("torch.log(p)", 7)
+    site = _site(span, Edit(span, "F.log_softmax(z, dim=-1)"), bindings={"x": Binding("z")})
+    assert Site.from_json(json.loads(json.dumps(site.to_json()))) == site
