@@ -107,7 +107,7 @@ def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:
     edits = diagnostic.fix.edits if diagnostic.fix else ()
     statement = _statement(tree, text, diagnostic.span)
     within = text.span(statement) if statement is not None else diagnostic.span
-    local = [edit for edit in edits if _touches(within, edit.span)]
+    local = [edit for edit in edits if _touches(within, edit.span) and not _inserts_statement(edit)]
     target = _target(statement or tree, text, [diagnostic.span, *(edit.span for edit in local)])
     if target is None:
         return site
@@ -163,6 +163,11 @@ def _applied(text: _Text, span: Span, edits: Sequence[Edit]) -> str:
         first, last = text.offset(edit.span.start) - start, text.offset(edit.span.end) - start
         result = result[:first] + edit.content + result[last:]
     return result
+
+
+def _inserts_statement(edit: Edit) -> bool:
+    """Whether the edit puts statements before another one, on the same line as that starts on."""
+    return edit.span.start == edit.span.end and edit.content.rstrip(" \t").endswith("\n")
 
 
 def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr]:

@@ -82,7 +82,8 @@ def test_an_edit_beyond_the_finding_widens_the_site() -> None:
 
 def test_names_that_the_fix_binds_are_spelled_out() -> None:
     span = _span("torch.log(p)", 7)
-    hoist = Edit(Span(Position(7, 1), Position(7, 1)), "    held = p.clamp_min(1e-9)\n")
+    place = _span('é = "wide"', 7).start  # where the statement starts, behind its indentation
+    hoist = Edit(Span(place, place), "held = p.clamp_min(1e-9)\n    ")
     imported = Edit(Span(Position(2, 1), Position(2, 1)), "import math\n")
     site = _site(span, hoist, imported, Edit(span, "torch.log(held)"), bindings={"x": Binding("p")})
     assert site.fixed == "torch.log(p.clamp_min(1e-09))"
