@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from stablelint.numerics.formats import FloatFormat, round_to
 
@@ -34,6 +35,9 @@ class Interval:
     integral: bool = False
 
     def __post_init__(self) -> None:
+        if not (self.nonzero or self.integral) and self.lo < self.hi and self.lo != 0.0 != self.hi:
+            if type(self.lo) is type(self.hi) is float:
+                return  # canonical as it is; most intervals are
         lo, hi, lo_open, hi_open = float(self.lo) + 0.0, float(self.hi) + 0.0, self.lo_open, self.hi_open
         nonzero = self.nonzero
         if nonzero and not lo < 0 < hi:
@@ -50,6 +54,7 @@ class Interval:
             object.__setattr__(self, name, value)
 
     @staticmethod
+    @lru_cache(maxsize=4096)
     def point(value: float) -> Interval:
         """The interval of one value; for NaN, `TOP` with `nan` set, for no interval holds NaN alone."""
         if math.isnan(value):
