@@ -92,12 +92,16 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
     _through(op, subject, learned, state)
     if (
         subject.op in ("sum", "count_nonzero", "numel", "len")
-        and learned.lo > 0
+        and (_positive(learned) or (learned.nonzero and subject.interval.lo >= 0))
         and subject.first is not None
     ):
         state.nonempty |= {stripped(subject.first).key}
         if learned.lo > 1:
             state.plural |= {stripped(subject.first).key}
+
+
+def _positive(interval: Interval) -> bool:
+    return interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
 
 
 def _through(op: str, subject: Value, learned: Interval, state: State) -> None:

@@ -67,7 +67,8 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
     if index.dtype == "bool":
-        updated = apply("where", {"condition": index, "input": value, "other": base}, target, frame)
+        kept, fill = masked(base, index, value, frame)
+        updated = apply("where", {"condition": index, "input": fill, "other": kept}, target, frame)
     else:
         updated = _overwritten(base, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):

@@ -1,0 +1,209 @@
+"""What proves an obligation: nothing is said, and the proof is counted under its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import discharged_by, function, likely, possible
+
+# Rules with an obligation that a guard discharges; others speak of precision or of the sizes of operands.
+OBLIGATIONS = frozenset({"SL101", "SL102", "SL103", "SL104", "SL201", "SL502"})
+
+
+def silent(code: str) -> None:
+    """Nothing is reported by default, and no obligation is left at the lower level."""
+    assert likely(code) == []
+    assert [(line, rule) for line, rule in possible(code) if rule in OBLIGATIONS] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.log(x.clamp(min=1e-6))",
+        "torch.log(x.clamp(1e-6, 1.0))",
+        "torch.log(torch.clamp(x, 1e-6))",
+        "torch.log(x.clamp_min(1e-6))",
+        "torch.log(torch.clamp_min(x, min=1e-6))",
+        "torch.log(torch.clip(x, 1e-6, 1 - 1e-6))",
+        "torch.log(torch.maximum(x, torch.tensor(1e-6)))",
+        "torch.log(torch.maximum(x, torch.full_like(x, 1e-6)))",
+        "torch.log(F.softplus(x) + 1e-6)",
+        "torch.log(F.relu(x) + 1e-6)",
+        "torch.log(x.abs() + 1e-6)",
+        "torch.log(x.pow(2) + 1e-6)",
+        "torch.log(F.elu(x) + 1.001)",
+        "torch.log(torch.softmax(x, dim=-1) + 1e-6)",
+        "torch.log(torch.sigmoid(x).clamp(1e-6, 1 - 1e-6))",
+        "torch.log(1 - torch.sigmoid(x).clamp(1e-6, 1 - 1e-6))",
+        "torch.sqrt(x.clamp(min=1e-6))",
+        "torch.sqrt(F.relu(x) + 1e-6)",
+        "torch.sqrt(x.pow(2).sum(-1) + 1e-12)",
+        "(x ** 2 + 1e-6) ** 0.5",
+        "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)",
+        "torch.acos(x.clamp(-1 + 1e-6, 1 - 1e-6))",
+        "torch.asin(x.clamp(-0.999, 0.999))",
+        "torch.exp(x.clamp(max=20))",
+        "torch.exp(x.clamp(-5, 5))",
+        "torch.exp(-x.abs())",
+        "x / x.norm().clamp(min=1e-6)",
+        "x / (x.norm(dim=-1, keepdim=True) + 1e-6)",
+        "x / (x.std() + 1e-6)",
+        "x / x.abs().clamp_min(1e-6)",
+        "x / (x.abs() + 1e-6)",
+        "x / (x.pow(2) + 1e-6)",
+        "x / torch.maximum(x, torch.ones_like(x))",
+        "x / x.masked_fill(x == 0, 1.0)",
+        "x / torch.where(x == 0, torch.ones_like(x), x)",
+        "x / (x > 0).sum().clamp(min=1)",
+        "x / max((x > 0).sum().item(), 1)",
+        "x / torch.exp(torch.tanh(x))",
+        "x / torch.finfo(x.dtype).eps",
+        "x / (x.abs() + torch.finfo(x.dtype).eps)",
+        "torch.log(x.clamp(min=torch.finfo(x.dtype).tiny))",
+        "torch.log(x.clamp_min(torch.finfo(x.dtype).eps))",
+        "torch.log(x.clamp_min(torch.finfo(torch.float32).eps))",
+    ],
+)
+def test_a_guard_in_the_expression(line: str) -> None:
+    silent(function(line))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "x = x.clamp(min=1e-6)",
+        "x = x.abs() + 1e-6",
+        "x.clamp_(min=1e-6)",
+        "x = torch.clamp(x, min=1e-6)\ny = x",
+        "x = F.softplus(x)\nx = x + 1e-6",
+        "x = F.softplus(x)\nx += 1e-6",
+        "assert (x > 0).all()",
+        "assert torch.all(x > 0)",
+        "assert x.min() > 0",
+        "assert (x > 0).all(), 'positive'",
+        "if (x <= 0).any():\n    raise ValueError('positive')",
+        "if (x <= 0).any():\n    return x",
+        "if not (x > 0).all():\n    return None",
+        "if x.min() <= 0:\n    raise ValueError",
+        "x = x[x > 0]",
+        "keep = x > 0\nx = x[keep]",
+        "x = torch.masked_select(x, x > 0)",
+        "x = torch.where(x > 0, x, torch.ones_like(x))",
+        "x = torch.where(x > 1e-3, x, 1e-3)",
+        "x = x.masked_fill(x <= 0, 1e-3)",
+        "x[x <= 0] = 1e-3",
+        "bad = x <= 0\nx[bad] = 1.0",
+        "x = torch.sigmoid(x) + 1.0",
+    ],
+)
+def test_a_guard_ahead_of_a_logarithm(before: str) -> None:
+    silent(function("torch.log(x)", before=before))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "n[n == 0] = 1",
+        "n[n == 0] = 1.0",
+        "n = n.masked_fill(n == 0, 1)",
+        "n.masked_fill_(n == 0, 1)",
+        "n = torch.where(n == 0, torch.ones_like(n), n)",
+        "n = torch.where(n != 0, n, 1.0)",
+        "assert (n != 0).all()",
+        "if (n == 0).any():\n    return a",
+        "if torch.any(n == 0):\n    raise ZeroDivisionError",
+        "n = n.clamp(min=1)",
+        "n = n.abs() + 1e-3",
+        "n = n[n != 0]\na = a[:1]",
+        "n = torch.maximum(n, torch.tensor(1.0))",
+    ],
+)
+def test_a_guard_ahead_of_a_division(before: str) -> None:
+    silent(function("a / n", before=before, parameters="a: torch.Tensor, n: torch.Tensor"))
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "n = mask.sum()\nif n == 0:\n    return x.sum() * 0\nreturn (x * mask).sum() / n",
+        "n = mask.sum()\nif n > 0:\n    return (x * mask).sum() / n\nreturn x.sum()",
+        "if not mask.any():\n    return x.sum() * 0\nreturn x[mask].mean()",
+        "if mask.any():\n    return x[mask].mean()\nreturn x.sum() * 0",
+        "if mask.sum() == 0:\n    return x.sum()\nreturn x[mask].mean()",
+        "return (x * mask).sum() / mask.sum().clamp(min=1)",
+        "return (x * mask).sum() / max(mask.sum(), 1)",
+        "return (x * mask).sum() / (mask.sum() + 1e-8)",
+        "n = max(1, int(mask.sum()))\nreturn (x * mask).sum() / n",
+        "n = mask.sum()\nreturn x.sum() / n if n > 0 else x.sum()",
+        "assert mask.any()\nreturn x[mask].mean()",
+        "picked = x[mask]\nif picked.numel() == 0:\n    return x.sum() * 0\nreturn picked.mean()",
+        "picked = x[mask]\nif len(picked) > 0:\n    return picked.mean()\nreturn x.sum() * 0",
+    ],
+)
+def test_an_empty_mask_that_is_handled(statements: str) -> None:
+    lines = "".join(f"    {line}\n" for line in statements.splitlines())
+    silent(f"def f(x: torch.Tensor, mask: torch.BoolTensor):\n{lines}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(x - x.amax(dim=-1, keepdim=True)).exp() / (x - x.amax(dim=-1, keepdim=True)).exp().sum(-1, keepdim=True)",
+        "torch.log(torch.exp(x - x.max()).sum())",
+        "x.sum() / x.shape[0]",
+        "x.sum() / x.size(0)",
+        "x.sum() / len(x)",
+        "x.sum() / x.numel()",
+        "x / math.sqrt(x.size(-1))",
+        "x / x.shape[-1] ** 0.5",
+        "x / (x.shape[-1] ** 0.5)",
+        "x * x.shape[-1] ** -0.5",
+    ],
+)
+def test_sizes_are_counts_and_shifted_exponentials_are_bounded(line: str) -> None:
+    assert likely("import math\n" + function(line)) == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "@torch.no_grad()\ndef f(x: torch.Tensor):\n    return torch.sqrt(F.relu(x))\n",
+        "def f(x: torch.Tensor):\n    with torch.no_grad():\n        return torch.sqrt(F.relu(x))\n",
+        "@torch.inference_mode()\ndef f(x: torch.Tensor):\n    return F.relu(x) ** 0.5\n",
+        "def f(x: torch.Tensor):\n    return torch.sqrt(F.relu(x.detach()))\n",
+        "def f(x: torch.Tensor):\n    with torch.inference_mode():\n        return x.clamp(-1, 1).acos()\n",
+        "def f(x: torch.Tensor):\n    return torch.sqrt((x > 0).sum().float())\n",
+        "def f():\n    return torch.sqrt(torch.rand(3))\n",
+    ],
+)
+def test_a_contract_of_the_gradient_holds_where_there_is_none(program: str) -> None:
+    silent(program)
+
+
+def test_a_contract_of_the_value_holds_without_gradients_too() -> None:
+    program = "@torch.no_grad()\ndef f(x: torch.Tensor):\n    return torch.log(F.relu(x))\n"
+    assert likely(program) == [(3, "SL101")]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "proof"),
+    [
+        ("torch.log(x.clamp(min=1e-6))", "SL101", "clamp"),
+        ("torch.log(F.relu(x) + 1e-6)", "SL101", "eps"),
+        ("torch.log(torch.maximum(x, torch.tensor(1e-6)))", "SL101", "clamp"),
+        ("torch.log(x[x > 0])", "SL101", "branch"),
+        ("x / x.shape[0]", "SL102", "count"),
+        ("torch.log(F.softplus(x) + 1.0)", "SL101", "eps"),
+        ("x / x.masked_fill(x == 0, 1.0)", "SL102", "masked_fill"),
+        ("x / torch.where(x == 0, torch.ones_like(x), x)", "SL102", "where"),
+        ("torch.log(x.clamp(min=1e-6).mean())", "SL101", "clamp"),
+        ("torch.acos(F.hardtanh(x).detach())", "SL104", "range"),
+    ],
+)
+def test_the_proof_has_a_name(line: str, code: str, proof: str) -> None:
+    assert proof in discharged_by(function(line))[code]
+
+
+def test_a_branch_is_a_proof() -> None:
+    program = "def f(x: torch.Tensor):\n    if (x > 0).all():\n        return torch.log(x)\n    return x\n"
+    assert discharged_by(program) == {"SL101": {"branch"}}
