@@ -3,6 +3,7 @@
 
     python benchmarks/ecosystem.py                     all releases of ecosystem.toml
     python benchmarks/ecosystem.py --only timm kornia  some of them; the page is not written
+    python benchmarks/ecosystem.py --only timm --write  some of them; the page tells which
     python benchmarks/ecosystem.py --diff              also list findings new or gone since the last run
 
 Releases are downloaded once into $STABLELINT_ECOSYSTEM (~/.cache/stablelint-eco); the findings of the last
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,11 +47,13 @@ class Survey:
 
 
 def survey(name: str, version: str) -> Survey:
-    """Checks one release: timed without a cache, then once more with everything shown."""
+    """Checks one release: timed on an empty cache, then once more from the cache with everything shown."""
     tree = fetch(name, version)
     files = python_files(tree)
-    found, cost = check(name, tree, "--no-cache")
-    everything, _ = check(name, tree, "--no-cache", "--level", "possible", "--show-discharged")
+    cache = CACHE / "cache" / name
+    shutil.rmtree(cache, ignore_errors=True)
+    found, cost = check(name, tree, "--cache-dir", str(cache))
+    everything, _ = check(name, tree, "--cache-dir", str(cache), "--level", "possible", "--show-discharged")
     discharged = tuple(item for item in everything if item.status == "discharged")
     return Survey(
         name,
@@ -149,7 +153,8 @@ def page(surveys: list[Survey]) -> str:
             "# What it says of real packages",
             "",
             "Written by `python benchmarks/ecosystem.py`; `benchmarks/ecosystem.toml` pins the releases.",
-            "Default settings, every Python file of the release, no cache. Seconds are wall time.",
+            "Default settings, every Python file of the release, empty cache. Seconds are wall time.",
+            *unchecked(surveys),
             "",
             package_table(surveys),
             "## By rule",
@@ -162,6 +167,12 @@ def page(surveys: list[Survey]) -> str:
             guard_table(surveys),
         ]
     )
+
+
+def unchecked(surveys: list[Survey]) -> list[str]:
+    """A line that names the pinned releases which this run left out, if any."""
+    left_out = sorted(releases().keys() - {s.name for s in surveys})
+    return [f"Not part of this run: {', '.join(left_out)}."] if left_out else []
 
 
 def remember(surveys: list[Survey]) -> dict[str, list[str]]:
@@ -185,6 +196,12 @@ def print_difference(surveys: list[Survey], before: dict[str, list[str]]) -> Non
             print(f"{'+' if line in new else '-'} {s.name} {line}")
 
 
+def write_page(surveys: list[Survey]) -> None:
+    """Writes docs/ecosystem.md."""
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(surveys), encoding="utf-8")
+
+
 def main() -> int:
     """Runs the survey; the exit code is 1 when the linter crashed on a package."""
     parser = argparse.ArgumentParser(
@@ -192,8 +209,9 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", metavar="PACKAGE", help="check these; do not write the page")
     parser.add_argument("--diff", action="store_true", help="list findings new or gone since the last run")
+    parser.add_argument("--write", action="store_true", help="write the page in spite of --only")
     options = parser.parse_args()
-    surveys = []
+    surveys: list[Survey] = []
     for name, version in releases(options.only).items():
         surveys.append(one := survey(name, version))
         state = f"{len(one.findings)} findings, {len(one.discharged)} discharged"
@@ -201,14 +219,15 @@ def main() -> int:
         print(f"{name} {version}: {one.wall:.1f} s, {one.peak_mib:.0f} MiB, {state}", flush=True)
         for problem in one.problems[:3]:
             print(f"  {problem}")
+        if options.write:  # as it goes: what is done should outlive an interruption
+            write_page(surveys)
     before = remember(surveys)
     if options.diff:
         print_difference(surveys, before)
-    if options.only:
+    if options.only and not options.write:
         print("\n" + rule_table(surveys))
     else:
-        PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(page(surveys), encoding="utf-8")
+        write_page(surveys)
         print(f"wrote {PAGE}")
     return int(any(s.crashed for s in surveys))
 

@@ -16,12 +16,12 @@ CACHE = Path(os.environ.get("STABLELINT_ECOSYSTEM", "~/.cache/stablelint-eco")).
 
 
 def releases(only: list[str] | None = None) -> dict[str, str]:
-    """Name and version of each pinned release; `only` restricts the names and may not name another."""
+    """Name and version of each pinned release; `only` restricts and orders the names, and may not name another."""
     pinned: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))["releases"]
     unknown = sorted(set(only or ()) - pinned.keys())
     if unknown:
         raise SystemExit(f"not in {LIST.name}: {', '.join(unknown)}")
-    return {name: version for name, version in pinned.items() if not only or name in only}
+    return {name: pinned[name] for name in only or pinned}
 
 
 def fetch(name: str, version: str) -> Path:
