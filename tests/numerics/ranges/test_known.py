@@ -151,7 +151,7 @@ ODD_PARAMS: dict[str, object] = {
 }
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", sorted(OPERATIONS))
 def test_no_operands_make_an_entry_fail(operation: str) -> None:
     for fmt in FORMATS.values():
         for operands in EXTREMES:
