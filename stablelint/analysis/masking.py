@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from stablelint.analysis.value import Kind, Value
 from stablelint.syntax.operations import SELECTIONS
 
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
+_POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
 _DEPTH = 8
 
 
@@ -91,13 +93,28 @@ def _hides(hider: Hider, site: Site) -> bool:
     operand = site.match.bindings.get(site.judgement.operand)
     if hider.test is None or operand is None:
         return False
+    if _catches(hider.test, site.value):
+        return True
     operand = stripped(operand)
     sources = {operand.key}
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
         sources |= {stripped(v).key for v in operand.operands.values() if not v.is_constant}
-    # A test of the operation's own result says nothing of the operand.
+    # Any other test of the operation's own result says nothing of the operand.
     spoken = _reach([hider.test], lambda v: v.key != site.value.key)
     return bool(spoken & sources)
+
+
+def _catches(test: Value, result: Value) -> bool:
+    """Whether the test finds what is not finite in the result itself: `isinf(y)`, `y == inf`."""
+    test = stripped(test)
+    while test.op == "logical_not" and test.first is not None:
+        test = stripped(test.first)
+    if test.first is None or stripped(test.first).key != stripped(result).key:
+        return False
+    if test.op in ("eq", "ne"):
+        pole = -math.inf if result.op in _POLE_BELOW else math.inf
+        return bool(test.operands["other"].constant() == pole)
+    return test.op in ("isinf", "isfinite") or (test.op == "isnan" and result.op == "div")
 
 
 def _passes_gradient(value: Value) -> bool:

@@ -207,3 +207,62 @@ def test_the_proof_has_a_name(line: str, code: str, proof: str) -> None:
 def test_a_branch_is_a_proof() -> None:
     program = "def f(x: torch.Tensor):\n    if (x > 0).all():\n        return torch.log(x)\n    return x\n"
     assert discharged_by(program) == {"SL101": {"branch"}}
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        "r[torch.isinf(r)] = 0",
+        "r[r == float('inf')] = 0",
+        "r.masked_fill_(r == torch.inf, 0)",
+        "r = r.masked_fill(torch.isinf(r), 0.0)",
+        "r = torch.where(torch.isfinite(r), r, 0.0)",
+        "r = torch.where(~torch.isinf(r), r, torch.zeros_like(r))",
+        "r = torch.nan_to_num(r)",
+        "r[degree == 0] = 0",
+    ],
+)
+def test_an_infinite_result_that_is_replaced_without_gradient(replaced: str) -> None:
+    """The normalisation of a graph's adjacency: the degree counts edges, no gradient flows through it."""
+    program = f"""
+    def f(adjacency: torch.Tensor):
+        degree = (adjacency > 0).float().sum(dim=1)
+        r = degree.pow(-0.5)
+        {replaced}
+        return r
+    """
+    silent(program)
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        "r[torch.isinf(r)] = 0",
+        "r = torch.where(torch.isfinite(r), r, 0.0)",
+        "r.masked_fill_(r == torch.inf, 0)",
+    ],
+)
+def test_an_infinite_result_that_is_replaced_keeps_its_gradient(replaced: str) -> None:
+    program = f"""
+    def f(weights: torch.Tensor):
+        degree = torch.relu(weights).sum(dim=1)
+        r = degree.pow(-0.5)
+        {replaced}
+        return r
+    """
+    assert [rule for _, rule in likely(program)] == ["SL503"]
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    ["r[r < -100] = 0", "r[r == float('inf')] = 0", "r[other == 0] = 0", "r[torch.isnan(r)] = 0"],
+)
+def test_a_replacement_that_misses_the_bad_result(replaced: str) -> None:
+    program = f"""
+    @torch.no_grad()
+    def f(x: torch.Tensor, other: torch.Tensor):
+        r = torch.log(torch.relu(x))
+        {replaced}
+        return r
+    """
+    assert likely(program) == [(3, "SL101")]
