@@ -15,7 +15,7 @@ from pathlib import Path
 from stablelint.analysis import classes, inline
 from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of
 from stablelint.analysis.project import Project
-from stablelint.analysis.review import Review, finish
+from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.roots import Root, roots_of
 from stablelint.analysis.sites import Collector, Index, index_of
 from stablelint.analysis.state import Frame, Session, State
@@ -87,6 +87,7 @@ class _Analysis:
         self._graph = Graph()
         self._diagnostics: list[Diagnostic] = []
         self._discharged: list[Diagnostic] = []
+        self._counts: Counter[str] = Counter()
         self._problems: list[Problem] = []
 
     def run(self) -> FileReport:
@@ -97,15 +98,14 @@ class _Analysis:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         self._session.close()
         filename = self._module.source.filename
-        counts = Counter(d.discharged_by or "range" for d in self._discharged)
         unique = {(d.code, d.span): d for d in self._diagnostics}
         return FileReport(
             filename,
             tuple(sorted(unique.values(), key=lambda d: d.sort_key)),
-            tuple(sorted(self._discharged, key=lambda d: d.sort_key)) if self._options.discharged else (),
+            tuple(sorted(self._discharged, key=lambda d: d.sort_key)),
             tuple(self._problems),
             len(self._module.source.lines),
-            dict(sorted(counts.items())),
+            dict(sorted(self._counts.items())),
             dict(self._project.consulted),
         )
 
@@ -172,7 +172,9 @@ class _Analysis:
         review = Review(self._module, collector, self._index)
         found, proved = finish(review)
         self._diagnostics.extend(found)
-        self._discharged.extend(proved)
+        self._counts.update(site.judgement.by or "range" for site in proved)
+        if self._options.discharged:
+            self._discharged.extend(diagnose(site, review) for site in proved)
 
 
 def _joined(graph: Graph, seen: list[dict[str, Value]]) -> dict[str, Value]:
