@@ -11,9 +11,9 @@ from stablelint.diagnostic import Level
 from tests.analysis.support import CATALOG
 from tests.fixtures.programs import Program, buggy_programs, clean_programs
 
-# Root causes that a reader of the program alone cannot call likely: they rest on the data (a coincidence of
-# measurements, an object behind the camera, a batch without an object) or on a rule that is off by default.
-# An engine that learns to see one of them should take it off this list.
+# Root causes that are not reported by default. Most rest on the data: a batch of one, an object behind the camera, a
+# slice without a label. `half_squared_error` would need the dtype of a model that was made half; the rule for
+# `pca_whitening` is off by default. An engine that learns to see one of them should take it off this list.
 NOT_SEEN = frozenset(
     (
         "calibration_log_odds ciou_padded_boxes dice_without_foreground half_squared_error last_minibatch_of_one "
