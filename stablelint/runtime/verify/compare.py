@@ -104,7 +104,7 @@ class Replayer:
         if self.model is None or self.original_for(case) is self.model:
             return self.original_for(case), original
         spelled = evaluate(self.model, case.call, self.names)
-        if spelled.error is None and _alike(spelled, original):
+        if spelled.error is None and (original.error is not None or _alike(spelled, original)):
             return self.model, spelled
         return self.original, original
 

@@ -214,6 +214,12 @@ def needed(
     named = {key for key in named if all(key in keys for keys in used_by_all)}
     wanted = {key: None for key, tree in bound.items() if key in named or not _contains(tree, bound)}
     trees = [parse_expression(text) for text in texts]
+    for tree in trees if opaque else ():
+        whole = _Atoms(known, opaque)
+        whole.visit(tree)
+        wanted |= {
+            key: None for key, node in whole.found.items() if isinstance(node, ast.Call | ast.Attribute)
+        }
     names = {key: f"o{index}" for index, key in enumerate(wanted)}
     used: set[str] = set()
     for tree in trees:

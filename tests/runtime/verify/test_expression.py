@@ -31,6 +31,13 @@ def test_what_cannot_be_stored_gives_way_to_what_it_returns() -> None:
     assert list(needed([text], {}, KNOWN, frozenset({"model"})).values()) == ["model(x)"]
 
 
+def test_what_is_returned_replaces_operands_within_it() -> None:
+    text = "torch.log(normal.cdf(x))"
+    found = needed([text, "torch.special.log_ndtr(x)"], {"x": "x"}, KNOWN, frozenset({"normal"}))
+    assert set(found.values()) == {"normal.cdf(x)", "x"}
+    assert compile_expression(text, found).source.startswith("torch.log(o")
+
+
 def test_assignments_in_place_are_read_as_what_they_compute() -> None:
     assert compile_expression("x /= y.sum()", {"o0": "x", "o1": "y"}).source == "o0 / o1.sum()"
 
