@@ -64,6 +64,8 @@ def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
         return frame.graph.constant(len(first.data), node)
     key = frame.graph.key("len", first.key)
     emptiable = first.op == "list_of" and first.zero is Ground.EXACT
+    if first.key in frame.state.nonempty:
+        emptiable = False
     interval = _COUNT if emptiable or first.op in ("list_of", "nonzero") else _POSITIVE_COUNT
     zero = Ground.EXACT if emptiable or first.op == "nonzero" else Ground.COINCIDENCE
     interval = interval.meet(frame.state.facts.get(key, TOP)) or interval

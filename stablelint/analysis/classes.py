@@ -117,8 +117,6 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     method = find_method(info, attr, frame)
     if attr in attributes:
         value: Value = attributes[attr]
-        if value.op == "parameter":
-            return lookup.named_parameter(value, attr)
         settled = value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION)
         if settled or not any(attr in c.reassigned for c in ancestors(info, frame)):
             return value

@@ -96,6 +96,8 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         and subject.first is not None
     ):
         state.nonempty |= {stripped(subject.first).key}
+        if subject.first.op == "index":  # a selection with an element: its mask has a true one
+            state.nonempty |= {stripped(subject.first.operands["index"]).key}
         if learned.lo > 1:
             state.plural |= {stripped(subject.first).key}
 

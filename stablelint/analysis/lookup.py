@@ -243,14 +243,6 @@ def hinted(value: Value, frame: Frame) -> Value:
     return value
 
 
-def named_parameter(value: Value, name: str) -> Value:
-    """A trained parameter whose name says that it is a logarithm, and so may be large where it is exponentiated."""
-    found = hint(name)
-    if found is None or found.ends < Ground.SATURATION or value.ends >= found.ends:
-        return value
-    return replace(value, ends=found.ends, name=name)
-
-
 def narrowed(value: Value, frame: Frame) -> Value:
     """The value with the branch's knowledge made its own."""
     return narrowed_value(value, frame.state.effective(value), frame)
