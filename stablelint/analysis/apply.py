@@ -61,7 +61,7 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
     if op == "square":
         return "pow", {"input": operands["input"], "exponent": one(2)} if "input" in operands else operands
     if op == "mul" and "other" in operands and operands["input"].kind is not Kind.NUMBER:
-        if transfer.stripped(operands["input"]).key == transfer.stripped(operands["other"]).key:
+        if transfer.recast(operands["input"]).key == transfer.recast(operands["other"]).key:
             return "pow", {"input": operands["input"], "exponent": one(2)}
     if op == "reciprocal" and "input" in operands:
         return "div", {"input": one(1), "other": operands["input"]}

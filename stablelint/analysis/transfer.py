@@ -12,6 +12,9 @@ from stablelint.numerics.interval import TOP, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS
 
+_COPIES = frozenset(
+    "clone detach contiguous cpu cuda float double half bfloat16 to type type_as requires_grad_ identity".split()
+)
 _GUARDS = {
     "clamp": "clamp",
     "maximum": "clamp",
@@ -127,7 +130,7 @@ def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
     if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
     left, right = stripped(operands["input"]), stripped(operands["other"])
-    if left.key == right.key:
+    if recast(operands["input"]).key == recast(operands["other"]).key:
         return Interval.point(0.0)
     top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
@@ -168,7 +171,7 @@ def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interv
     if op != "mul" or "other" not in operands:
         return None
     left, right = operands["input"], operands["other"]
-    if stripped(left).key == stripped(right).key:
+    if recast(left).key == recast(right).key:
         return Interval(0.0, math.inf, hi_open=True) if ranges["input"].contains(0.0) else None
     for value, test, name in ((left, stripped(right), "input"), (right, stripped(left), "other")):
         subject = test.operands.get("input")
@@ -242,6 +245,13 @@ def peaks(op: str, operands: Mapping[str, Value]) -> bool:
         other = operands.get("other")
         return other is not None and other.interval.lo > 0
     return False
+
+
+def recast(value: Value) -> Value:
+    """The value without copies and casts around it: element for element the same."""
+    while value.op in _COPIES and value.first is not None:
+        value = value.first
+    return value
 
 
 def stripped(value: Value) -> Value:
