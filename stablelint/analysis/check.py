@@ -24,10 +24,10 @@ from stablelint.analysis.value import Graph, Value, join
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
 from stablelint.syntax.sieve import mentions_torch
-from stablelint.syntax.source import SourceError, parse
+from stablelint.syntax.source import Source, SourceError, parse
 
 _STACK = 6000  # Python frames; an operator in an expression takes three
-_BUDGET = 1500  # statements that the calls within one function may interpret
+_BUDGET = 600  # statements that the calls within one function may interpret
 _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
 
@@ -46,16 +46,21 @@ def check_source(source: bytes, filename: str, catalog: Catalog, options: Analys
     """
     if not mentions_torch(source):
         return FileReport(filename, lines=source.count(b"\n"))
-    try:
-        parsed = parse(source, filename)
-    except SourceError as error:
-        return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
+    with _room():
+        try:
+            parsed = parse(source, filename)
+        except SourceError as error:
+            return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
+        return _analyse(source, parsed, catalog, options)
+
+
+def _analyse(source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions) -> FileReport:
+    filename = parsed.filename
     path = ((options.root / filename) if options.root is not None else Path(filename)).absolute()
     project = Project()
     module = module_of(parsed, path, project.package_of(path)[1])
     project.adopt(module)
-    with _room():
-        return _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source))).run()
+    return _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source))).run()
 
 
 @contextmanager

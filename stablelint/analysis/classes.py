@@ -10,7 +10,7 @@ from stablelint.analysis.state import Frame, State
 from stablelint.analysis.value import Kind, Value
 
 _DEPTH = 8
-_CONSTRUCTION_BUDGET = 400  # statements that `__init__` and what it calls may take
+_CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
 
 
 def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:

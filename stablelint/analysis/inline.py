@@ -14,7 +14,7 @@ from stablelint.analysis.state import Frame, State
 from stablelint.analysis.value import Kind, Value, join
 
 MAX_DEPTH = 6
-COST_ELSEWHERE = 3  # of a statement in another file
+COST_ELSEWHERE = 4  # of a statement in another file
 
 
 def call_function(

@@ -46,7 +46,7 @@ class FunctionInfo:
     def outline(self) -> Outline:
         """Its size and what it can return."""
         if self.measured is None:
-            self.measured = outline_of(self.node)
+            self.measured = outline_of(self.node, self.module.may_yield)
         return self.measured
 
     def has_decorator(self, *names: str) -> bool:
@@ -91,6 +91,7 @@ class ModuleInfo:
     stars: list[str] = field(default_factory=list)  # modules of which every name is imported
     assignments: dict[str, list[ast.expr]] = field(default_factory=dict)
     mentions_torch: bool = True
+    may_yield: bool = True
 
     @property
     def is_script(self) -> bool:
@@ -104,29 +105,48 @@ class ModuleInfo:
         )
 
 
-def outline_of(node: FunctionNode) -> Outline:
+def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
     if isinstance(node, ast.Lambda):
         return Outline(1)
-    statements, generator, returns = 0, False, False
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        part = stack.pop()
-        if isinstance(part, ast.stmt):
-            statements += 1
-            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                continue
-            if isinstance(part, ast.Return) and part.value is not None:
-                returns = returns or not (isinstance(part.value, ast.Constant) and part.value.value is None)
-        elif isinstance(part, ast.Yield | ast.YieldFrom):
-            generator = True
-        elif isinstance(part, ast.Lambda):
-            continue
-        stack.extend(ast.iter_child_nodes(part))
+    statements = _statements(node.body)
+    returns = any(type(s) is ast.Return and not _is_none(s.value) for s in statements)
+    generator = may_yield and any(_yields(s) for s in statements)
     annotation = node.returns
     name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
     textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
-    return Outline(statements, generator, returns, textual)
+    return Outline(len(statements), generator, returns, textual)
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a body at every level, without those of nested definitions."""
+    found = list(body)
+    for statement in found:  # grows while it is walked
+        if type(statement) not in _DEFINITIONS:
+            for name in ("body", "orelse", "finalbody"):
+                found.extend(getattr(statement, name, ()))
+            for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                found.extend(part.body)
+    return found
+
+
+def _yields(statement: ast.stmt) -> bool:
+    """Whether the expressions of a statement, at any level, hold a `yield` of this function."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if type(node) not in _DEFINITIONS:
+            stack.extend(n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt))
+    return False
+
+
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
 
 
 def _last_name(node: ast.expr) -> str:
@@ -139,7 +159,7 @@ def _last_name(node: ast.expr) -> str:
 
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     """Indexes the definitions of a parsed file."""
-    module = ModuleInfo(path, source, package)
+    module = ModuleInfo(path, source, package, may_yield="yield" in source.text)
     _index(source.tree.body, module)
     return module
 
