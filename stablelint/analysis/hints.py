@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stablelint.analysis.value import Ground
 from stablelint.numerics.interval import TOP, Interval
@@ -46,6 +47,7 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
 _NOT_A_MASK = re.compile(r"^(un|de|num_|n_|use_|has_|is_)", re.I)
 
 
+@lru_cache(maxsize=4096)
 def hint(name: str) -> Hint | None:
     """What the name says, if anything."""
     for pattern, found in _HINTS:

@@ -135,15 +135,9 @@ def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _yields(statement: ast.stmt) -> bool:
-    """Whether the expressions of a statement, at any level, hold a `yield` of this function."""
-    stack: list[ast.AST] = [statement]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            return True
-        if type(node) not in _DEFINITIONS:
-            stack.extend(n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt))
-    return False
+    """Whether a statement is a `yield`, or keeps what one gives; it hardly ever stands deeper."""
+    value = getattr(statement, "value", None)
+    return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Yield | ast.YieldFrom)
 
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
@@ -212,21 +206,13 @@ def _assigned_attributes(function: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in descendants(function):
         changed: ast.AST | None = None
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            changed = node
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            changed = node.value
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr.endswith("_")
-        ):
+        if type(node) is ast.Attribute:
+            changed = node if type(node.ctx) is ast.Store else None
+        elif type(node) is ast.Subscript:
+            changed = node.value if type(node.ctx) is ast.Store else None
+        elif type(node) is ast.Call and type(node.func) is ast.Attribute and node.func.attr.endswith("_"):
             changed = node.func.value
-        if (
-            isinstance(changed, ast.Attribute)
-            and isinstance(changed.value, ast.Name)
-            and changed.value.id == "self"
-        ):
+        if type(changed) is ast.Attribute and type(changed.value) is ast.Name and changed.value.id == "self":
             found.add(changed.attr)
     return found
 

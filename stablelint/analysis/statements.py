@@ -15,6 +15,7 @@ from stablelint.analysis.modules import class_of
 from stablelint.analysis.state import Frame, State, merge
 from stablelint.analysis.value import Kind, Value, join
 from stablelint.syntax.names import imported_names
+from stablelint.syntax.walk import descendants
 
 _MAX_NESTED_LOOPS = 2
 
@@ -161,9 +162,8 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None
 
 
 def _assigned_names(body: list[ast.stmt]) -> set[str]:
-    return {
-        n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }  # fmt: skip
+    nodes = (n for s in body for n in descendants(s))
+    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _widened(before: State, after: State, changed: set[str], frame: Frame) -> State:

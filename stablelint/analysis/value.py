@@ -35,6 +35,8 @@ class Kind(Enum):
     FOREIGN = "foreign"  # known not to be a tensor: pathlib, numpy, a logger
     UNKNOWN = "unknown"
 
+    __hash__ = object.__hash__  # members are looked up in sets all the time
+
 
 class Ground(IntEnum):
     """How well founded it is that a value attains a critical point of its interval."""

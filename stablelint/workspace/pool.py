@@ -5,6 +5,7 @@ A file whose worker dies or whose function raises yields a `Failure`; the others
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -27,6 +28,7 @@ Setup = Callable[[], Task]  # builds the task in each process; must be picklable
 _WORTH_A_POOL_BYTES = 150_000
 _WORTH_A_POOL_FILES = 8
 _CHUNKS_PER_JOB = 12
+_COLLECT_EVERY = 32  # files; the cyclic collector is off in between
 _LIMIT_SECONDS = 60.0  # of processor time, for one file
 
 
@@ -189,6 +191,9 @@ def _initialise(setup: Setup, worker: bool = True) -> None:
     if worker:
         # The parent answers Ctrl-C for all of them.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # What is loaded by now lives as long as the worker: the collector need not look at it again and again.
+        gc.freeze()
+        gc.disable()
     if _task_setup is not setup and _task_setup != setup:
         _task, _task_setup = setup(), setup
 
@@ -196,4 +201,10 @@ def _initialise(setup: Setup, worker: bool = True) -> None:
 def _run_chunk(paths: list[str]) -> Results:
     if _task is None:
         raise RuntimeError("the process was not set up")  # the executor reports why
-    return [(path, _guarded(_task, path)) for path in paths]
+    results: Results = []
+    for number, path in enumerate(paths, 1):
+        results.append((path, _guarded(_task, path)))
+        if number % _COLLECT_EVERY == 0:
+            gc.collect()
+    gc.collect()
+    return results
