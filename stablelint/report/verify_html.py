@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 
-from stablelint.report.verify_text import MEANING, extents_text, number_text
+from stablelint.report.verify_text import MEANING, extents_text, meaning, number_text
 from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, WitnessShown
 from stablelint.runtime.verify.site import Verdict
 
@@ -51,6 +51,10 @@ def _head(report: Report) -> Iterator[str]:
     yield "</header>"
 
 
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def _rerun(rerun: RerunReport | None) -> Iterator[str]:
     if rerun is None or rerun.after is None:
         return
@@ -60,7 +64,7 @@ def _rerun(rerun: RerunReport | None) -> Iterator[str]:
     word = {True: "passed", False: "failed", None: "not finished"}[rerun.passed]
     badge = f'<span class="badge {kind}">{word}</span>'
     yield f'<section class="rerun"><h2>Rerun with {rerun.fixes} fixes {badge}</h2>'
-    yield f"<p>{escape(rerun.claim[:1].upper() + rerun.claim[1:])}.</p>"
+    yield f"<p>{escape(_sentence(rerun.claim))}</p>"
     before, after = rerun.before, rerun.after
     if before.losses or after.losses:
         yield f'<figure class="wide">{plots.losses(before.losses, after.losses, "rerun")}</figure>'
@@ -89,7 +93,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
         f'<b>{escape(site.code)}</b> <span class="name">{escape(site.name)}</span> '
         f'<span class="place" title="{escape(place)}">{escape(place)}</span></summary>'
     )
-    yield f'<p class="meaning">{escape(site.message)}<br><i>{escape(MEANING[report.verdict])}</i></p>'
+    yield f'<p class="meaning">{escape(site.message)}<br><i>{escape(_sentence(meaning(report)))}</i></p>'
     after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
     yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
     if report.curve is not None:

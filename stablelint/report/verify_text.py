@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stablelint.report.cells import crop
 from stablelint.report.context import Context
 from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport
-from stablelint.runtime.verify.site import Verdict
+from stablelint.runtime.verify.site import Kind, Verdict
 
 MEANING = {
     Verdict.CONFIRMED: "fails on operands of this command; the fix cures it",
@@ -20,6 +20,34 @@ MEANING = {
     Verdict.NOT_REPRODUCED: "nothing that was tried fails",
     Verdict.NOT_REACHED: "the command never came here",
 }
+
+
+_FAILS = {
+    "accuracy": "loses most digits on {where}",
+    "wrong": "gives another value than the one that is meant, on {where}",
+    "refused": "is refused by torch on {where}",
+}
+_WHERE = {
+    Verdict.CONFIRMED: "operands of this command",
+    Verdict.REACHABLE: "inputs that a search found",
+    Verdict.LATENT: "boundary operands alone",
+}
+
+
+def meaning(report: SiteReport) -> str:
+    """What the verdict says of this very site: how it fails, and what a fix has to do with it."""
+    site, verdict = report.site, report.verdict
+    if verdict is Verdict.NOT_REPRODUCED and report.witness is not None:
+        return "the original fails; its fix cannot be replayed by itself"
+    if verdict is Verdict.NOT_REPRODUCED and not report.cases and not report.known:
+        return "it could not be evaluated outside its program"
+    if verdict not in _WHERE:
+        return MEANING[verdict]
+    if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
+        return "the command fails without the fix and not with it"
+    failed = report.witness.failed if report.witness is not None else None
+    fails = _FAILS.get(failed or "", "fails on {where}").format(where=_WHERE[verdict])
+    return f"{fails}; {'the fix cures it' if site.has_fix else 'no fix is proposed'}"
 
 
 def render(report: Report, context: Context) -> str:
@@ -46,7 +74,7 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     style, site = context.style, report.site
     start = site.span.start
     head = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)}"
-    yield f"{head} {style.dim('(' + MEANING[report.verdict] + ')')}"
+    yield f"{head} {style.dim('(' + meaning(report) + ')')}"
     yield f"  {style.gutter('-->')} {context.path(site.filename)}:{start.row}:{start.column}"
     room = context.width - 6
     yield f"   {style.gutter('|')} {style.removed(crop('- ' + _line(site.original), 0, room))}"

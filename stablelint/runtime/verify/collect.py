@@ -23,6 +23,8 @@ class Captured:
     calls: int = 0
     bad_results: int = 0
     bad_gradients: int = 0
+    raised: int = 0  # evaluations that did not come to their end
+    compiled: int = 0  # times that the site was compiled or traced, where probes step aside
     dtypes: set[str] = field(default_factory=set)
     extents: dict[str, dict[str, float | None]] = field(default_factory=dict)
     kept: list[Call] = field(default_factory=list)
@@ -97,6 +99,8 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
     captured.calls += cast(int, target["calls"])
     captured.bad_results += cast(int, target["bad_results"])
     captured.bad_gradients += cast(int, target["bad_gradients"])
+    captured.raised += cast(int, target["raised"])
+    captured.compiled += cast(int, target["compiled"])
     captured.dtypes |= set(cast(list[str], target["dtypes"]))
     for name, extent in cast(dict[str, dict[str, float | None]], target["extents"]).items():
         captured.extents[name] = _wider(captured.extents.get(name), extent)

@@ -56,7 +56,7 @@ class Result:
     fixed: Outcome | None
     original_bits: float | None = None
     fixed_bits: float | None = None
-    original_failed: str | None = None  # "forward", "backward", "accuracy"
+    original_failed: str | None = None  # "forward", "backward", "accuracy", "wrong", "refused"
     fixed_failed: str | None = None
     changed: float | None = None  # largest healthy change, in units of the tolerance
 
@@ -85,9 +85,13 @@ class Replayer:
     spare: tuple[str, ...] = ()  # texts worth capturing besides
 
     def result(self, case: Case) -> Result | None:
-        """Replay a case; None when the original cannot be evaluated on it."""
+        """Replay a case; None when the original cannot be evaluated on it.
+
+        An error that torch raises about the numbers of an operand is a result of its own.
+        """
         expression, original = self._evaluated(case)
-        if original.error is not None:
+        real = case.role in (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
+        if original.error is not None and not (original.refused and real):
             return None
         fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
         return _judge(
@@ -174,7 +178,7 @@ def unusable(call: Call, replayer: Replayer) -> Opaque | None:
 
 def _bad(outcome: Outcome, infinite_operands: bool) -> str | None:
     if outcome.error is not None:
-        return "error"
+        return "refused" if outcome.refused else "error"
     # a mask of -inf makes infinite results legitimate; NaN never is
     if outcome.forward.nan or (outcome.forward.inf and not infinite_operands):
         return "forward"
@@ -198,23 +202,26 @@ def _judge(
         failed = None
     if still == "backward" and not asked:
         still = None
-    if fixed is not None and fixed.error:
+    if original.error or (fixed is not None and fixed.error):
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     if site.kind is Kind.INTERFACE:
         if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.HEALTHY):
             failed = "wrong" if (_change(original, fixed, original) or 0.0) > 1 else None
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
-    compared = case.role in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY) or site.expect == "inaccurate"
+    # torch bounds the probabilities of a distribution: beyond, its log-probabilities are finite and wrong
+    digits = site.expect == "inaccurate" or (original.distribution and site.safe)
+    compared = case.role in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY) or digits
     if not compared:
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     wide = widened(case.call)
     exact = evaluate(expression, wide, replayer.names)
-    if replayer.fixed is not None and (site.safe or site.expect == "inaccurate"):
-        exact = _reconciled(exact, evaluate(replayer.fixed, wide, replayer.names))
+    if replayer.fixed is not None and (site.safe or digits):
+        stable = evaluate(replayer.fixed, wide, replayer.names)
+        exact = stable if original.distribution and not stable.error else _reconciled(exact, stable)
     truths = exact.values
     original_bits, worst = _bits(original, truths)
     fixed_bits, _ = _bits(fixed, truths) if fixed is not None else (None, None)
-    if failed is None and site.expect == "inaccurate" and worst is not None:
+    if failed is None and digits and worst is not None:
         lost = worst < mantissa_bits(original.values[0].dtype) / 3
         better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
         failed = "accuracy" if lost and better else None

@@ -9,7 +9,7 @@ from stablelint.runtime.verify.adversary import boundary_cases, captured_cases
 from stablelint.runtime.verify.compare import Replayer, Result, prepare, unusable
 from stablelint.runtime.verify.expression import NotReplayableError
 from stablelint.runtime.verify.hazard import Hazards
-from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.site import Kind, Site, Verdict
 from stablelint.runtime.verify.values import Call, Opaque
 from stablelint.runtime.verify.verdict import Decision, decide
 
@@ -30,6 +30,14 @@ def _needed(call: Call, replayer: Replayer) -> Call:
     return replace(call, operands={name: value for name, value in call.operands.items() if name in wanted})
 
 
+def _unreplayed(site: Site, reason: str) -> str:
+    if site.kind is not Kind.SEQUENCE:
+        return f"cannot be replayed: {reason}"
+    return "no matter of one expression: " + (
+        "only the rerun can tell" if site.has_fix else "there is nothing to replay, nor a fix to run"
+    )
+
+
 def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reached: bool) -> Examination:
     """Replay a site on captured and boundary operands; `source` is the text of its file.
 
@@ -39,7 +47,7 @@ def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reac
         replayer = prepare(site, source)
     except NotReplayableError as error:
         verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
-        return Examination(site, Decision(verdict, notes=(f"cannot be replayed: {error}",)))
+        return Examination(site, Decision(verdict, notes=(_unreplayed(site, str(error)),)))
     opaque = frozenset(
         source
         for call in calls
@@ -54,7 +62,7 @@ def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reac
         reason = (
             f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
         )
-        return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(f"cannot be replayed: {reason}",)))
+        return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(_unreplayed(site, reason),)))
     cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
     results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)

@@ -68,6 +68,9 @@ class WitnessShown:
     original: str
     fixed: str | None
     file: str | None = None
+    failed: str | None = (
+        None  # how the original failed: "forward", "backward", "accuracy", "wrong", "refused"
+    )
 
     def to_json(self) -> dict[str, object]:
         """As in the output of `verify`."""
@@ -78,6 +81,7 @@ class WitnessShown:
             "original": self.original,
             "fixed": self.fixed,
             "file": self.file,
+            "failed": self.failed,
         }
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
+from stablelint.runtime.verify.distributions import log_probabilities, refused
 from stablelint.runtime.verify.expression import Expression
 from stablelint.runtime.verify.measure import Counts, count
 from stablelint.runtime.verify.values import Call, Context, Opaque, Value, dtype_of
 
 SEED = 20_011
+_MESSAGE = 160  # characters of an error that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Outcome:
     backward: Counts = field(default_factory=Counts)
     error: str | None = None
     missing: bool = False  # an operand was not captured, or could not be stored
+    refused: bool = False  # the error is torch's answer to the numbers: a singular matrix, a scale of 0
+    distribution: bool = False  # the values are log-probabilities of the distribution that it gave
 
 
 @contextlib.contextmanager
@@ -49,12 +54,14 @@ def quiet_state(context: Context) -> Iterator[None]:
 
 
 def flatten(value: object) -> Iterator[torch.Tensor]:
-    """The tensors in a result; Python floats count as float64 scalars."""
+    """The tensors in a result; Python floats are float64 scalars, distributions their log-probabilities."""
     match value:
         case torch.Tensor():
             yield value
         case bool() | str():
             return
+        case torch.distributions.Distribution():
+            yield from log_probabilities(value)
         case int() | float():
             yield torch.tensor(float(value), dtype=torch.float64)
         case Mapping():
@@ -126,11 +133,11 @@ def evaluate(
             forward = count(values)
             gradients = _gradients(values, leaves) if backward else {}
         except Exception as error:  # the checked expression may raise anything
-            return Outcome(
-                error=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            )
+            first = textwrap.shorten(str(error).strip().partition("\n")[0], _MESSAGE, placeholder=" …")
+            return Outcome(error=f"{type(error).__name__}: {first}", refused=refused(error))
     back = sum((count(items) for items in gradients.values()), Counts())
-    return Outcome(tuple(value.detach() for value in values), gradients, forward, back)
+    made = isinstance(result, torch.distributions.Distribution)
+    return Outcome(tuple(value.detach() for value in values), gradients, forward, back, distribution=made)
 
 
 def _gradients(

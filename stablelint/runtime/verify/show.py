@@ -98,4 +98,5 @@ def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
         tuple(operand_shown(name, value) for name, value in operands.items()),
         outcome_text(result.original, result.original_failed) or "",
         outcome_text(result.fixed, result.fixed_failed),
+        failed=result.original_failed,
     )

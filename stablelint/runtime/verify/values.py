@@ -89,8 +89,13 @@ class Encoder:
         plain = value.detach()
         if plain.layout != torch.strided or plain.is_complex() or plain.is_quantized:
             return {"opaque": f"{dtype_name(value.dtype)} tensor"}
+        try:
+            stored = plain.as_subclass(torch.Tensor).cpu().contiguous().clone()
+            stored.untyped_storage().data_ptr()
+        except (RuntimeError, TypeError):  # no elements of its own: a wrapper, or on the meta device
+            return {"opaque": type(value).__name__}
         key = f"t{len(self.tensors)}"
-        self.tensors[key] = plain.as_subclass(torch.Tensor).cpu().contiguous().clone()
+        self.tensors[key] = stored
         return {"tensor": key, "device": str(value.device)}
 
     def _module(self, value: torch.nn.Module) -> object:

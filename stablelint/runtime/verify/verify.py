@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -174,7 +174,8 @@ def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tu
         site = replace(
             site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"}))
         )
-    examination = examine(site, source, captured.kept, ran=ran, reached=captured.calls > 0)
+    reached = bool(captured.calls or captured.raised or captured.compiled)
+    examination = examine(site, source, captured.kept, ran=ran, reached=reached)
     original, fixed = sides(examination)
     decision = examination.decision
     seconds = time.perf_counter() - started
@@ -182,13 +183,11 @@ def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tu
     if request.curves and examination.replayer is not None:
         calls = captured.kept or [result.case.call for result in examination.results]
         curve = curve_of(examination.replayer, calls)
-    notes = decision.notes
-    if not ran:
-        notes = (*notes, "no command was run: boundary operands only")
+    notes = (*decision.notes, *_circumstances(captured, ran))
     report = SiteReport(
         site,
         decision.verdict,
-        captured.calls,
+        captured.calls or captured.raised,
         captured.extents,
         tuple(sorted(captured.dtypes)),
         original,
@@ -203,6 +202,16 @@ def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tu
         request.fingerprints.get(site.id, ""),
     )
     return examination, report
+
+
+def _circumstances(captured: Captured, ran: bool) -> Iterator[str]:
+    """What a reader should know about how the site was observed."""
+    if not ran:
+        yield "no command was run: boundary operands only"
+    if captured.compiled and not captured.calls:
+        yield "runs inside torch.compile or a trace, where probes step aside: replayed eagerly"
+    elif captured.compiled:
+        yield "runs inside torch.compile or a trace as well, where probes step aside"
 
 
 def _rerun(

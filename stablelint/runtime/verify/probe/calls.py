@@ -1,13 +1,18 @@
-"""What the probes call. Under torch.compile each of these is traced away to nothing."""
+"""What the probes call. Under torch.compile each of these is traced away to nothing.
+
+One thing is kept while a function is being compiled: that it holds the target, see `compiled`.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import torch
 
-from stablelint.runtime.verify.probe.recorder import RECORDER, Frame
+from stablelint.runtime.verify.probe.frames import Frame
+from stablelint.runtime.verify.probe.recorder import RECORDER
 
 T = TypeVar("T")
 
@@ -15,6 +20,7 @@ T = TypeVar("T")
 def begin(number: int, *extra: object) -> Frame | None:
     """The target `number` is about to be evaluated; `extra` alternates operand index and thunk."""
     if torch.compiler.is_compiling():
+        compiled(number)
         return None
     return RECORDER.begin(number, extra)
 
@@ -42,7 +48,9 @@ def end(number: int, frame: Frame | None, value: T) -> T:
 
 def snap(number: int, *extra: Callable[[], object] | int) -> None:
     """A statement is about to be executed; `extra` as in `begin`."""
-    if not torch.compiler.is_compiling():
+    if torch.compiler.is_compiling():
+        compiled(number)
+    else:
         RECORDER.end(number, RECORDER.begin(number, extra), None)
 
 
@@ -50,3 +58,22 @@ def enter(function: int, scope: Mapping[str, object]) -> None:
     """A function that holds targets was called with these arguments."""
     if not torch.compiler.is_compiling():
         RECORDER.enter(function, scope)
+
+
+def compiled(number: int) -> bool:
+    """The target `number` is in a function that is being compiled.
+
+    The compiler calls this while it traces and keeps the result as a constant, so that nothing of it is left
+    in the compiled function.
+    """
+    RECORDER.compiled(number)
+    return True
+
+
+def mark_constant() -> None:
+    """Tell the compiler so. Importing it takes seconds: to be called once it is loaded anyway."""
+    torch.compiler.assume_constant_result(compiled)
+
+
+if "torch._dynamo" in sys.modules:
+    mark_constant()

@@ -17,6 +17,7 @@ def finish(plan: Plan) -> None:
         return
     from stablelint.runtime.verify.probe.recorder import RECORDER
 
+    RECORDER.note_raised()
     RECORDER.flush()  # first, lest a search that is killed loses what the command showed
     if plan.search_seconds > 0:
         from stablelint.runtime.verify.probe.search import search_all

@@ -11,7 +11,7 @@ import importlib.machinery
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -31,7 +31,7 @@ def install() -> None:
     _relaunch_script(plan)
     _hook_loader(plan)
     _hook_run_path(plan)
-    sys.meta_path.insert(0, _AfterTorch())
+    sys.meta_path[:0] = [_After("torch", _watch), _After("torch._dynamo", _mark_constant)]
     if any(os.path.basename(path).startswith(("test_", "conftest")) for path in plan.files):
         # pytest compiles test modules itself in order to rewrite their assertions
         options = os.environ.get("PYTEST_ADDOPTS", "")
@@ -114,13 +114,17 @@ def _relaunch_script(plan: Plan) -> None:
     os.execv(sys.executable, [sys.orig_argv[0], *options, launcher, *argv])
 
 
-class _AfterTorch(importlib.abc.MetaPathFinder):
-    """Starts the watch over losses and steps once torch has been imported."""
+class _After(importlib.abc.MetaPathFinder):
+    """Does something once a module has been imported, whoever imports it."""
+
+    def __init__(self, name: str, action: Callable[[], None]) -> None:
+        self._name = name
+        self._action = action
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != "torch":
+        if fullname != self._name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
@@ -130,7 +134,7 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
 
             def exec_module(module: ModuleType) -> None:
                 execute(module)
-                _watch()
+                self._action()
 
             setattr(loader, "exec_module", exec_module)  # noqa: B010
         return spec
@@ -146,6 +150,12 @@ def _watch() -> None:
         start(plan)
     except Exception as error:  # the command must run, watched or not
         sys.stderr.write(f"stablelint: losses of this process are not watched: {error}\n")
+
+
+def _mark_constant() -> None:
+    calls = sys.modules.get("stablelint.runtime.verify.probe.calls")
+    if calls is not None:
+        calls.mark_constant()
 
 
 def _finish() -> None:

@@ -63,6 +63,14 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
     return True
 
 
+def being_recorded(operands: Mapping[str, object]) -> bool:
+    """Whether a trace or a CUDA graph is being recorded, which whatever a probe computes would be part of."""
+    if torch._C._get_tracing_state() is not None:
+        return True
+    on_gpu = any(isinstance(value, torch.Tensor) and value.is_cuda for value in operands.values())
+    return on_gpu and torch.cuda.is_current_stream_capturing()
+
+
 def requires_grad(value: object) -> bool:
     """Whether a gradient is asked of the value."""
     return isinstance(value, torch.Tensor) and value.requires_grad

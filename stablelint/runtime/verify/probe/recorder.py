@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -12,7 +13,14 @@ from pathlib import Path
 
 import torch
 
-from stablelint.runtime.verify.probe.look import all_finite, context_of, extent_row, requires_grad
+from stablelint.runtime.verify.probe.frames import Frame, Frames
+from stablelint.runtime.verify.probe.look import (
+    all_finite,
+    being_recorded,
+    context_of,
+    extent_row,
+    requires_grad,
+)
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import Extent, Sample, kept
 from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name, write_tensors
@@ -20,17 +28,6 @@ from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name,
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs
 _FLUSH_SECONDS = 2.0
-_DEPTH = 16  # of open frames of one target in one thread
-
-
-@dataclass(slots=True)
-class Frame:
-    """One evaluation of a target that is under way."""
-
-    outer: Frame | None
-    operands: dict[int, object] = field(default_factory=dict)
-    seen: set[int] = field(default_factory=set)
-    depth: int = 0
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -46,11 +43,19 @@ class Watched:
     bad_results: int = 0
     bad_gradients: int = 0
     grad_calls: int = 0
+    raised: int = 0  # evaluations that did not come to their end
+    compiled: int = 0  # times that a function with the target was compiled
     dropped: int = 0  # looks that failed, for instance on tensors without storage
     sample: Sample = field(default_factory=Sample)
     extents: dict[str, Extent] = field(default_factory=dict)
     dtypes: set[str] = field(default_factory=set)
     leaves: weakref.WeakSet[torch.Tensor] = field(default_factory=weakref.WeakSet)
+
+    def forget(self) -> None:
+        """As if nothing had been seen yet."""
+        self.calls = self.looked_at = self.bad_results = self.bad_gradients = self.grad_calls = 0
+        self.raised = self.compiled = self.dropped = 0
+        self.sample, self.extents = Sample(), {}
 
     @property
     def infinite(self) -> bool:
@@ -66,6 +71,8 @@ class Watched:
             "bad_results": self.bad_results,
             "bad_gradients": self.bad_gradients,
             "grad_calls": self.grad_calls,
+            "raised": self.raised,
+            "compiled": self.compiled,
             "dropped": self.dropped,
             "dtypes": sorted(self.dtypes),
             "extents": {name: extent.to_json() for name, extent in self.extents.items()},
@@ -103,54 +110,26 @@ class Recorder:
         self.spent = 0.0
         self._searching = False
         self._dirty = False
-        self._local = threading.local()
+        self.frames = Frames()
         self._lock = threading.RLock()
         self._started = self._flushed = time.perf_counter()
 
-    def _frames(self) -> dict[int, Frame | None]:
-        frames: dict[int, Frame | None] | None = getattr(self._local, "frames", None)
-        if frames is None:
-            frames = self._local.frames = {}
-        return frames
-
     def begin(self, number: int, extra: Sequence[object]) -> Frame:
-        """Open a frame, and read the operands that are not evaluated within the target."""
-        frames = self._frames()
-        outer = frames.get(number)
-        depth = outer.depth + 1 if outer is not None else 0
-        if depth > _DEPTH:  # expressions that raised left their frames behind: no recursion is that deep
-            outer, depth = None, 0
-        frame = Frame(outer, dict(self._earlier().get(number, {})), depth=depth)
-        frames[number] = frame
-        for index, thunk in zip(extra[::2], extra[1::2], strict=True):
-            if isinstance(index, int) and callable(thunk):
-                try:
-                    frame.operands[index] = thunk()
-                except Exception:  # what does not exist here is an operand that is not captured
-                    continue
-        return frame
-
-    def _earlier(self) -> dict[int, dict[int, object]]:
-        earlier: dict[int, dict[int, object]] | None = getattr(self._local, "earlier", None)
-        if earlier is None:
-            earlier = self._local.earlier = {}
-        return earlier
+        """Open a frame; `extra` as in `Frames.open`."""
+        return self.frames.open(number, extra)
 
     def hold(self, number: int, index: int, value: object) -> None:
         """Note an operand that is computed in a statement before the target; the latest one counts."""
-        self._earlier().setdefault(number, {})[index] = value
+        self.frames.hold(number, index, value)
 
     def see(self, number: int, index: int, value: object) -> None:
         """Note an operand of the innermost open frame of the target."""
-        frame = self._frames().get(number)
-        if frame is not None and index not in frame.seen:
-            frame.seen.add(index)
-            frame.operands[index] = value
+        self.frames.see(number, index, value)
 
     def end(self, number: int, frame: Frame | None, value: object) -> None:
         """Close the frame, and look at what went in and what came out."""
         if frame is not None:
-            self._frames()[number] = frame.outer
+            self.frames.close(number, frame)
         watched = self.targets.get(number) or self._adopt(number)
         if watched is None or frame is None:
             return
@@ -159,11 +138,15 @@ class Recorder:
             if watched is self.listener:
                 self.heard.append((operands, context_of(operands), value))
             return
+        if being_recorded(operands):
+            watched.compiled += 1
+            return
         started = time.perf_counter()
-        grad = torch.is_grad_enabled() and any(requires_grad(item) for item in operands.values())
         with self._lock:
             try:
-                with torch.no_grad():
+                grad = torch.is_grad_enabled() and any(requires_grad(item) for item in operands.values())
+                # a subclass of Tensor may count or change what is done with it
+                with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
                     self._look(watched, operands, value, grad)
             except Exception:  # a probe never stops the program that it watches
                 watched.dropped += 1
@@ -171,6 +154,30 @@ class Recorder:
             self.spent += now - started
             if self._dirty and now - self._flushed > _FLUSH_SECONDS:
                 self.flush()
+
+    def compiled(self, number: int) -> None:
+        """A function that holds the target is being compiled: its calls will not be seen."""
+        watched = self.targets.get(number) or self._adopt(number)
+        if watched is not None:
+            watched.compiled += 1
+            self._dirty = True
+
+    def note_raised(self) -> None:
+        """Take up the evaluations that raised: their operands may be the very ones that a fix is for.
+
+        Not each of them is an error: a checkpoint stops its recomputation by raising. A replay will tell.
+        """
+        for number, frame in self.frames.left_open():
+            watched = self.targets.get(number) or self._adopt(number)
+            if watched is None:
+                continue
+            watched.raised += 1
+            operands = {watched.operands[index]: value for index, value in frame.operands.items()}
+            grad = any(requires_grad(item) for item in operands.values())
+            with contextlib.suppress(Exception), torch.no_grad():  # a probe never stops the program
+                self._measure(watched, operands, grad)
+                if watched.sample.room_for_failing():
+                    watched.sample.failing.append(self._call(operands, grad))
 
     def _adopt(self, number: int) -> Watched | None:
         """Take over a target from the registry, when its first call comes."""
@@ -247,7 +254,7 @@ class Recorder:
         def check(gradient: torch.Tensor) -> None:
             if not watched.sample.room_for_failing() or all_finite(gradient):
                 return
-            with self._lock, torch.no_grad():
+            with contextlib.suppress(Exception), self._lock, torch.no_grad():
                 watched.bad_gradients += 1
                 unchanged = all(
                     aliases[name]._version == version  # type: ignore[attr-defined]
@@ -271,7 +278,9 @@ class Recorder:
 
     def enter(self, function: int, scope: Mapping[str, object]) -> None:
         """Remember the arguments of the first call of a function that holds targets."""
-        if function not in self.functions and not self._searching:
+        if function in self.functions or self._searching:
+            return
+        with contextlib.suppress(Exception):  # what cannot be copied is not searched from
             self.functions[function] = {
                 name: item.detach().clone() if isinstance(item, torch.Tensor) and name != "self" else item
                 for name, item in scope.items()
@@ -283,33 +292,29 @@ class Recorder:
         self.heard.clear()
 
     def flush(self) -> None:
-        """Write everything known so far; silent when that fails, for a full disk must not stop the run."""
+        """Write everything known so far; silent when that fails: not even a full disk may stop the run."""
         if self.folder is None:
             return
         with self._lock:
-            encoder = Encoder()
-            document = {
-                "pid": os.getpid(),
-                "spent": self.spent,
-                "elapsed": time.perf_counter() - self._started,
-                "targets": [watched.to_json(encoder) for watched in self.targets.values()],
-            }
             self._dirty = False
-            try:
+            self._flushed = time.perf_counter()
+            encoder = Encoder()
+            with contextlib.suppress(Exception), torch.no_grad():
+                document = {
+                    "pid": os.getpid(),
+                    "spent": self.spent,
+                    "elapsed": time.perf_counter() - self._started,
+                    "targets": [watched.to_json(encoder) for watched in self.targets.values()],
+                }
                 write_tensors(self.folder / f"capture-{os.getpid()}.json", encoder.tensors, document)
-            except OSError:
-                return
-            finally:
-                self._flushed = time.perf_counter()
+            self._flushed = time.perf_counter()
 
     def forked(self) -> None:
         """In a forked child: start with empty hands, so that nothing is counted twice."""
         self._lock = threading.RLock()
+        self.frames = Frames()
         for watched in self.targets.values():
-            watched.calls = watched.looked_at = watched.bad_results = watched.bad_gradients = (
-                watched.grad_calls
-            ) = 0
-            watched.sample, watched.extents = Sample(), {}
+            watched.forget()
         self.functions.clear()
         self._dirty = False
         self._started = self._flushed = time.perf_counter()
