@@ -11,6 +11,7 @@ from stablelint.analysis import calls, layers, lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import assume, narrowed_by
 from stablelint.analysis.iteration import element_of
+from stablelint.analysis.paths import Paths, outcome
 from stablelint.analysis.state import Frame, merge
 from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
@@ -169,15 +170,18 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
         return evaluate(node.body if test.data else node.orelse, frame)
     saved = frame.state
     frame.state = saved.copy()
+    paths = Paths(id(frame.function), (outcome(test, True), outcome(test, False)))
     assume(test, True, frame.state)
+    frame.state.tests.update(paths.tests[0])
     body = evaluate(node.body, frame)
     body = lookup.narrowed(body, frame)
     after_body = frame.state
     frame.state = saved.copy()
     assume(test, False, frame.state)
+    frame.state.tests.update(paths.tests[1])
     orelse = lookup.narrowed(evaluate(node.orelse, frame), frame)
-    frame.state = merge(frame.graph, after_body, frame.state)
-    return join(frame.graph, [body, orelse])
+    frame.state = merge(frame.graph, after_body, frame.state, paths.where)
+    return join(frame.graph, [body, orelse], paths)
 
 
 def _subscript(node: ast.Subscript, frame: Frame) -> Value:

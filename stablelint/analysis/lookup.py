@@ -10,6 +10,7 @@ from dataclasses import replace
 from stablelint.analysis import classes
 from stablelint.analysis.hints import hint
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
+from stablelint.analysis.paths import Paths
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.formats import FORMATS
@@ -56,7 +57,7 @@ def name(node: ast.Name, frame: Frame) -> Value:
     while scope is not None:
         found = scope.state.names.get(node.id)
         if found is not None:
-            return found
+            return taken(found, frame) if found.op == "phi" else found
         scope = scope.closure
     return global_name(node.id, frame.module, frame) or hinted(
         Value(
@@ -68,6 +69,17 @@ def name(node: ast.Name, frame: Frame) -> Value:
         ),
         frame,
     )
+
+
+def taken(value: Value, frame: Frame) -> Value:
+    """The value of the path that agrees with what has been tested; the same value where several do."""
+    while value.op == "phi" and isinstance(value.data, Paths) and frame.state.tests:
+        agreeing = value.data.agreeing(frame.state.tests)
+        if len(agreeing) != 1 or len(value.operands) != len(value.data.tests):
+            break
+        path = list(value.operands.values())[agreeing[0]]
+        value = narrowed_value(path, path.interval.meet(frame.state.effective(value)) or path.interval, frame)
+    return value
 
 
 def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | None:
@@ -163,7 +175,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     """The value of `base.attr` when it is read, not called."""
     stored = frame.state.attributes.get((base.key, attr))
     if stored is not None:
-        return stored
+        return taken(stored, frame) if stored.op == "phi" else stored
     if base.kind is Kind.NAMESPACE and not isinstance(base.data, str):
         return frame.graph.unknown(attr, node)  # super().attr
     if base.kind is Kind.NAMESPACE:

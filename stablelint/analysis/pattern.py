@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stablelint.analysis.expressions import evaluate
 from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.paths import EVALUATION, Paths, Tests, agree
 from stablelint.analysis.project import Project
 from stablelint.analysis.state import Frame, Session, State
 from stablelint.analysis.transfer import stripped
@@ -16,6 +17,7 @@ from stablelint.syntax.operations import VIEWS
 from stablelint.syntax.source import Source
 
 _COMMUTATIVE = frozenset("add mul maximum minimum eq ne logical_and logical_or".split())
+_JOINS = 3  # that one match goes through
 _IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
 
 
@@ -46,10 +48,39 @@ class Match:
     bindings: dict[str, Value] = field(default_factory=dict)
     covered: list[Value] = field(default_factory=list)  # operations that the pattern names
     through: bool = False  # a rearrangement stands between matched operations
+    tests: Tests = field(default_factory=dict)  # what the matched path has tested
+    where: int = 0  # the function in which the match is made
+    branches: int = 0  # joins of paths that the match has gone through
+    elsewhere: bool = False  # one of them lies in another function, whose caller may exclude it
 
     def copy(self) -> Match:
         """An independent copy, for an attempt that may fail."""
-        return Match(dict(self.bindings), list(self.covered), self.through)
+        return Match(
+            dict(self.bindings), list(self.covered), self.through, self.tests, self.where, self.branches, self.elsewhere
+        )  # fmt: skip
+
+    def adopt(self, attempt: Match) -> None:
+        """Takes over what an attempt that succeeded has found."""
+        self.bindings, self.covered, self.through = attempt.bindings, attempt.covered, attempt.through
+        self.tests, self.branches, self.elsewhere = attempt.tests, attempt.branches, attempt.elsewhere
+
+    def enter(self, join: Value, position: int) -> bool:
+        """Goes on along one path of a join; False where the match has passed a test that excludes it."""
+        self.branches += 1
+        paths = join.data
+        if not isinstance(paths, Paths):
+            self.elsewhere = self.elsewhere or "turn" not in join.operands
+            return True
+        self.elsewhere = self.elsewhere or paths.where != self.where
+        if len(paths.tests) != len(join.operands):
+            return True
+        tests = paths.tests[position]
+        if EVALUATION in tests and EVALUATION not in self.tests:
+            return False
+        if not agree(tests, self.tests):
+            return False
+        self.tests = {**self.tests, **tests}
+        return True
 
 
 def compile_pattern(text: str) -> Shape:
@@ -110,7 +141,19 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
         attempt = found.copy()
         attempt.through = True
         if match(shape, value.first, attempt, optional):
-            found.bindings, found.covered, found.through = attempt.bindings, attempt.covered, True
+            found.adopt(attempt)
+            return True
+    if value.op == "phi" and found.branches < _JOINS:
+        return _match_path(shape, value, found, optional)
+    return False
+
+
+def _match_path(shape: Value, join: Value, found: Match, optional: frozenset[str]) -> bool:
+    """Whether the value of one of the paths that meet here is an instance of `shape`."""
+    for position, path in enumerate(join.operands.values()):
+        attempt = found.copy()
+        if attempt.enter(join, position) and match(shape, path, attempt, optional):
+            found.adopt(attempt)
             return True
     return False
 
@@ -119,7 +162,7 @@ def _accept(shape: Value, value: Value, attempt: Match, found: Match) -> None:
     attempt.covered.append(value)
     if shape.name.startswith(PREFIX):
         attempt.bindings[shape.name.removeprefix(PREFIX)] = value
-    found.bindings, found.covered, found.through = attempt.bindings, attempt.covered, attempt.through
+    found.adopt(attempt)
 
 
 def _bind(name: str, value: Value, found: Match) -> bool:

@@ -65,6 +65,8 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     """The proposal, or the reason why it is withheld."""
     if site.match.through and fix.target is None:
         return "a reshape or cast stands between the operations"
+    if site.match.branches and fix.target is None:
+        return "only one of the paths that meet here goes through all of the operations"
     target = _target(fix, site, module)
     if target is None:
         return "the expression to change stands in another function"
@@ -94,7 +96,7 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     if within and node is not None and _changed_at_origin(fix.target, node, site):
         return node, source.span(node)
     occurrence = _occurrence(site.texts.get(fix.target), site.node)
-    if occurrence is not None:
+    if occurrence is not None and not site.match.branches:
         return occurrence, source.span(occurrence)
     if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
         return node, source.span(node)

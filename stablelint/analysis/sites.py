@@ -112,7 +112,7 @@ class Collector:
             return
         for rule, shape in candidates:
             root = shape.roots[0]
-            found = Match()
+            found = Match(tests=frame.state.tests, where=id(frame.function))
             if root is not None and match(root, value, found, shape.optional):
                 self._keep(rule, shape, value, found, frame)
 
@@ -139,7 +139,7 @@ class Collector:
         judgement = self._judge(rule, found, context, frame)
         if judgement is None:
             return
-        if context.weak or rule.level is not None:
+        if context.weak or found.elsewhere or rule.level is not None:
             judgement = _weakened(judgement, rule)
         key = (rule.code, id(value.node))
         known = self.sites.get(key)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.paths import Paths
 from stablelint.analysis.value import Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
 
@@ -24,6 +25,7 @@ class State:
     facts: dict[int, Interval] = field(default_factory=dict)  # by value key
     nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
     plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
+    tests: dict[int, bool] = field(default_factory=dict)  # how tests came out on this path, by key
     gradient: bool = True
     autocast: str | None = None
     dead: bool = False
@@ -36,6 +38,7 @@ class State:
             dict(self.facts),
             self.nonempty,
             self.plural,
+            dict(self.tests),
             self.gradient,
             self.autocast,
             self.dead,
@@ -55,20 +58,22 @@ class State:
         self.facts[value.key] = met or interval
 
 
-def merge(graph: Graph, left: State, right: State) -> State:
-    """What holds where two paths meet."""
+def merge(graph: Graph, left: State, right: State, where: int = 0) -> State:
+    """What holds where two paths of the function `where` meet."""
     if left.dead:
         return right
     if right.dead:
         return left
     merged = State(gradient=left.gradient, autocast=left.autocast)
+    merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
+    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)))
     for name in left.names.keys() | right.names.keys():
         a, b = left.names.get(name), right.names.get(name)
-        merged.names[name] = _meet_paths(graph, left, a, right, b)
+        merged.names[name] = _meet_paths(graph, left, a, right, b, paths)
     for place in left.attributes.keys() | right.attributes.keys():
         one, two = left.attributes.get(place), right.attributes.get(place)
         if one is not None and two is not None:
-            merged.attributes[place] = _meet_paths(graph, left, one, right, two)
+            merged.attributes[place] = _meet_paths(graph, left, one, right, two, paths)
         elif one is not None or two is not None:
             merged.attributes[place] = graph.unknown(place[1])
     for key in left.facts.keys() & right.facts.keys():
@@ -78,14 +83,20 @@ def merge(graph: Graph, left: State, right: State) -> State:
     return merged
 
 
-def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value | None) -> Value:
+def _own_tests(tests: dict[int, bool], shared: dict[int, bool]) -> dict[int, bool]:
+    return {k: v for k, v in tests.items() if k not in shared}
+
+
+def _meet_paths(
+    graph: Graph, left: State, a: Value | None, right: State, b: Value | None, paths: Paths
+) -> Value:
     if a is None or b is None:
         known = a if a is not None else b
         assert known is not None
         return known  # the other path did not bind it: using it there would be a NameError
     if a is b or a.key == b.key:
         return a
-    return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)])
+    return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)], paths)
 
 
 def _narrowed(graph: Graph, state: State, value: Value) -> Value:

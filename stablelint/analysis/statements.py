@@ -12,6 +12,7 @@ from stablelint.analysis.expressions import binary, evaluate
 from stablelint.analysis.iteration import element_of
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
 from stablelint.analysis.modules import class_of
+from stablelint.analysis.paths import outcome
 from stablelint.analysis.state import Frame, State, merge
 from stablelint.analysis.value import Kind, Value, join
 from stablelint.syntax.names import imported_names
@@ -93,14 +94,19 @@ def _if(node: ast.If, frame: Frame) -> None:
         return
     before = frame.state
     taken = before.copy()
-    assume(test, True, taken)
+    _pass(test, True, taken)
     frame.state = taken
     execute(node.body, frame)
     after_body = frame.state
     frame.state = before
-    assume(test, False, frame.state)
+    _pass(test, False, frame.state)
     execute(node.orelse, frame)
-    frame.state = merge(frame.graph, after_body, frame.state)
+    frame.state = merge(frame.graph, after_body, frame.state, id(frame.function))
+
+
+def _pass(test: Value, truth: bool, state: State) -> None:
+    assume(test, truth, state)
+    state.tests.update(outcome(test, truth))
 
 
 def _for(node: ast.For | ast.AsyncFor, frame: Frame) -> None:
@@ -141,7 +147,7 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None
         del frame.returns[returns:]
         frame.reporting = reporting
         for state in frame.breaks:
-            frame.state = merge(frame.graph, frame.state, state)
+            frame.state = merge(frame.graph, frame.state, state, id(frame.function))
         frame.state.dead = False
         frame.breaks = []
         frame.state = _widened(before, frame.state, changed, frame)
@@ -152,10 +158,10 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None
     enter()
     execute(body, frame)
     for state in frame.breaks:
-        frame.state = merge(frame.graph, frame.state, state)
+        frame.state = merge(frame.graph, frame.state, state, id(frame.function))
     frame.state.dead = False
     after = frame.state
-    frame.state = merge(frame.graph, settled, after)
+    frame.state = merge(frame.graph, settled, after, id(frame.function))
     _forget_start(before, after, frame)
     frame.breaks = saved_breaks
     frame.loop_depth -= 1
@@ -245,7 +251,7 @@ def _try(node: ast.Try, frame: Frame) -> None:
         if handler.name:
             frame.state.names[handler.name] = frame.graph.foreign(handler)
         execute(handler.body, frame)
-        after = merge(frame.graph, after, frame.state)
+        after = merge(frame.graph, after, frame.state, id(frame.function))
     frame.state = after
     dead, frame.state.dead = frame.state.dead, False
     execute(node.finalbody, frame)
@@ -288,8 +294,8 @@ def _match(node: ast.Match, frame: Frame) -> None:
     for case in node.cases:
         frame.state = before.copy()
         execute(case.body, frame)
-        after = frame.state if after is None else merge(frame.graph, after, frame.state)
-    frame.state = merge(frame.graph, after, before) if after is not None else before
+        after = frame.state if after is None else merge(frame.graph, after, frame.state, id(frame.function))
+    frame.state = merge(frame.graph, after, before, id(frame.function)) if after is not None else before
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Any, Frame], None]] = {

@@ -16,6 +16,7 @@ from stablelint.numerics.interval import TOP, Interval
 
 if TYPE_CHECKING:
     from stablelint.analysis.modules import ModuleInfo
+    from stablelint.analysis.paths import Paths
 
 
 class Kind(Enum):
@@ -136,14 +137,18 @@ def _as_float(data: float) -> float:
         return float("inf") if data > 0 else float("-inf")
 
 
-def join(graph: Graph, values: list[Value]) -> Value:
-    """The value that is one of `values`, depending on the path taken."""
+def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value:
+    """The value that is one of `values`, depending on the path taken; `paths` tell which path leads to which."""
     distinct = list({v.key: v for v in values}.values())
     if len(distinct) == 1:
         return distinct[0]
     kinds = {v.kind for v in distinct}
     numeric = {Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN}
-    key = graph.key("phi", *sorted(v.key for v in distinct))
+    if paths is not None and any(paths.tests):
+        told = tuple(tuple(tests.items()) for tests in paths.tests)
+        key = graph.key("phi", told, *(v.key for v in distinct))
+    else:
+        key = graph.key("phi", *sorted(v.key for v in distinct))
     operands = {f"path{i}": v for i, v in enumerate(distinct)}
     if kinds <= numeric:
         interval = distinct[0].interval
@@ -159,11 +164,22 @@ def join(graph: Graph, values: list[Value]) -> Value:
         node = distinct[-1].node
         guard = next((v.guard for v in distinct if v.guard), None)
         return Value(
-            "phi", key, kind, operands, interval, zero, ends, dtype, node, distinct[-1].module, guard=guard
+            "phi",
+            key,
+            kind,
+            operands,
+            interval,
+            zero,
+            ends,
+            dtype,
+            node,
+            distinct[-1].module,
+            paths,
+            guard=guard,
         )
     if kinds == {Kind.SEQUENCE} and len({len(v.data) for v in distinct}) == 1:
         columns = zip(*(v.data for v in distinct), strict=True)
-        return graph.sequence([join(graph, list(column)) for column in columns], distinct[0].node)
+        return graph.sequence([join(graph, list(column), paths) for column in columns], distinct[0].node)
     kind = kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
     if kind in (
         Kind.LAYER,
@@ -180,4 +196,4 @@ def join(graph: Graph, values: list[Value]) -> Value:
         return known[0]  # an optional: what is done with it is done where it is not None
     if Kind.NONE in {v.kind for v in distinct}:
         return join(graph, known)
-    return Value("phi", key, kind, operands, node=distinct[-1].node, module=distinct[-1].module)
+    return Value("phi", key, kind, operands, node=distinct[-1].node, module=distinct[-1].module, data=paths)
