@@ -138,15 +138,16 @@ class Recorder:
             if watched is self.listener:
                 self.heard.append((operands, context_of(operands), value))
             return
-        if being_recorded(operands):
-            watched.compiled += 1
-            return
         started = time.perf_counter()
+        grad = torch.is_grad_enabled()
         with self._lock:
             try:
-                grad = torch.is_grad_enabled() and any(requires_grad(item) for item in operands.values())
                 # a subclass of Tensor may count or change what is done with it
                 with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+                    if being_recorded(operands):
+                        watched.compiled += 1
+                        return
+                    grad = grad and any(requires_grad(item) for item in operands.values())
                     self._look(watched, operands, value, grad)
             except Exception:  # a probe never stops the program that it watches
                 watched.dropped += 1
@@ -280,7 +281,8 @@ class Recorder:
         """Remember the arguments of the first call of a function that holds targets."""
         if function in self.functions or self._searching:
             return
-        with contextlib.suppress(Exception):  # what cannot be copied is not searched from
+        # what cannot be copied is not searched from
+        with contextlib.suppress(Exception), torch._C.DisableTorchFunctionSubclass():
             self.functions[function] = {
                 name: item.detach().clone() if isinstance(item, torch.Tensor) and name != "self" else item
                 for name, item in scope.items()
