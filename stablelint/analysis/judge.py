@@ -14,7 +14,7 @@ from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
 
 NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
-_GRADIENT_FREE = frozenset(
+GRADIENT_FREE = frozenset(
     "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
     "eye empty empty_like detach bernoulli multinomial one_hot".split()
 )
@@ -116,7 +116,7 @@ def differentiable(value: Value, gradient: bool) -> bool:
 
 def _may_carry_gradient(value: Value, depth: int) -> bool:
     """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
-    if value.op in _GRADIENT_FREE or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
+    if value.op in GRADIENT_FREE or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
         return False
     if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
         return True

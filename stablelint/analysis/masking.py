@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from stablelint.analysis.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.sites import Site
 from stablelint.analysis.transfer import stripped
-from stablelint.analysis.value import Kind, Value
-from stablelint.syntax.operations import SELECTIONS
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
+_GROUPED = frozenset({"scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
+_ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg"})
 _DEPTH = 8
 
 
@@ -66,6 +68,17 @@ def feels_gradient(site: Site, hider: Hider) -> bool:
     if operand is None or site.value.kind is Kind.NUMBER or not differentiable(operand, site.gradient):
         return False
     return site.value.key in hider.feels
+
+
+def is_empty_group(site: Site) -> bool:
+    """Whether the operand is bad only for a group without an element, whose gradient reaches none."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    while operand is not None and operand.op in _ELEMENTWISE and operand.first is not None:
+        operand = operand.first
+    if operand is None or operand.op not in _GROUPED:
+        return False
+    source = operand.operands.get("src") or operand.operands.get("source")
+    return source is not None and source.zero < Ground.SATURATION
 
 
 def takes_where_true(site: Site, hider: Hider) -> bool:

@@ -33,7 +33,6 @@ def call_method(
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
-        element.zero = max(element.zero, positional[1].zero)  # what is missing takes the default
         return element
     if receiver.kind is Kind.SEQUENCE and attr in ("append", "extend", "insert"):
         return _grow(receiver, node, frame)

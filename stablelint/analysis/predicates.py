@@ -5,13 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stablelint.analysis.judge import differentiable
+from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
 from stablelint.numerics.interval import Interval
+
+if TYPE_CHECKING:
+    from stablelint.analysis.state import Frame
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -37,6 +42,7 @@ class Context:
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
     gradient: bool = True  # gradients are recorded at this place
     half_used: bool = False  # the file is a script that casts to half precision itself
+    frame: Frame | None = None  # where the match stands
     weak: bool = False  # a predicate held for want of knowledge, not by evidence
 
 
@@ -113,6 +119,8 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     interval = context.ranges[str(predicate.args[0])]
     if not interval.contains(point):
         return False
+    if point == 0 and needs_agreement(value):
+        context.weak = True
     return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
 
 
@@ -191,11 +199,17 @@ def _single(predicate: Predicate, context: Context) -> bool:
 
 
 def _differentiable(predicate: Predicate, context: Context) -> bool:
-    return differentiable(_value(predicate, context), context.gradient)
+    """A gradient can flow through it; that one does must be seen, or the match is weak."""
+    value, frame = _value(predicate, context), context.frame
+    if frame is not None and not is_trained(value, frame):
+        context.weak = True
+    return differentiable(value, context.gradient)
 
 
 def _emptiable(predicate: Predicate, context: Context) -> bool:
-    """Nothing on the path shows that some element is true."""
+    """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
+    if context.frame is not None and is_measured(context.frame.function, context.frame.module):
+        context.weak = True
     return stripped(_value(predicate, context)).key not in context.nonempty
 
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stablelint.analysis.derivation import derivation
-from stablelint.analysis.masking import Hider, feels_gradient, hider_of, hiders_among, is_doubled
+from stablelint.analysis.likelihood import settled
+from stablelint.analysis.masking import (
+    Hider,
+    feels_gradient,
+    hider_of,
+    hiders_among,
+    is_doubled,
+    is_empty_group,
+)
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
@@ -50,6 +58,7 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     for rule in review.index.matchers:
         sites.extend(_matcher(rule)(review, rule))
     sites.extend(sequence_sites(review))
+    sites = [settled(site) for site in sites]
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]
@@ -59,12 +68,15 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
 
 
 def _masked_without_gradient(site: Site, review: Review) -> Site:
-    """Discharges a site whose bad result is replaced later and through which no gradient flows."""
+    """Discharges a site whose bad result is replaced later, save for its gradient where one can flow."""
     if site.judgement.status is Status.DISCHARGED or not has_contract(site):
         return site
     hider = hider_of(site, review.hiders)
-    if hider is None or (feels_gradient(site, hider) and not is_doubled(site, hider)):
+    if hider is None:
         return site
+    felt = feels_gradient(site, hider) and not is_doubled(site, hider)
+    if felt and not is_empty_group(site):
+        return replace(site, judgement=replace(site.judgement, backward_only=True))
     return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.value.op))
 
 

@@ -130,6 +130,7 @@ class Collector:
             state.plural,
             state.gradient,
             self._half_used,
+            frame,
         )
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:

@@ -101,6 +101,8 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     interval, zero = parts[0].interval, parts[0].zero
     for part in parts[1:]:
         interval, zero = interval.join(part.interval), max(zero, part.zero)
+    if not interval.is_point:
+        zero = min(zero, Ground.COINCIDENCE)  # some of the literals are 0, and which is read is not known
     return Value(
         "tensor", frame.graph.key("tensor", data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,

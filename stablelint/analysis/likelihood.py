@@ -1,0 +1,61 @@
+"""Which broken obligations are worth a reader's time unasked: the principles behind the level `likely`.
+
+The judge says how well founded it is that an operand goes bad. A finding is also only as good as its consequence and
+as the data that lead to it; each principle here can be said in one sentence, its function's first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from stablelint.analysis.provenance import is_measured, is_own_attribute, is_trained, needs_agreement
+from stablelint.analysis.sites import Site
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Ground, Value
+from stablelint.diagnostic import Level, Status
+
+
+def settled(site: Site) -> Site:
+    """The site at the level that the evidence around it supports."""
+    judgement = site.judgement
+    if judgement.level is not Level.LIKELY or judgement.status is Status.DISCHARGED:
+        return site
+    operand = site.match.bindings.get(judgement.operand)
+    if operand is None or not any(doubt(site, operand) for doubt in _DOUBTS):
+        return site
+    status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
+    return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
+
+
+def _is_unfelt(site: Site, operand: Value) -> bool:
+    """Where only the gradient is bad, something must show that one is taken."""
+    return site.judgement.backward_only and not _is_trained(site, operand)
+
+
+def _is_chance(site: Site, operand: Value) -> bool:
+    """A norm, spread or maximum vanishes only if all its elements do, as raw data does and a network's output not."""
+    return not _is_upper_bound(site) and needs_agreement(operand)
+
+
+def _is_scheduled(site: Site, operand: Value) -> bool:
+    """A logarithm known by its name alone may be large where a network yields it, not where an object keeps it."""
+    if not _is_upper_bound(site) or operand.ends < Ground.EXACT or operand.interval.is_bounded:
+        return False
+    return is_own_attribute(stripped(operand)) or not _is_trained(site, operand)
+
+
+def _is_a_figure(site: Site, operand: Value) -> bool:
+    """What a metric divides by is 0 where there is nothing to measure, and its NaN says so."""
+    return operand.zero is Ground.EXACT and is_measured(site.frame.function, site.frame.module)
+
+
+def _is_upper_bound(site: Site) -> bool:
+    return " <" in site.judgement.failing
+
+
+def _is_trained(site: Site, operand: Value) -> bool:
+    return is_trained(operand, site.frame)
+
+
+_DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (_is_unfelt, _is_chance, _is_scheduled, _is_a_figure)

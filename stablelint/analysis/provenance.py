@@ -1,0 +1,192 @@
+"""Where a value comes from: whether a gradient is taken through it, and whether data alone can make it vanish."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.classes import ancestors
+from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
+from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Ground, Kind, Value
+
+if TYPE_CHECKING:
+    from stablelint.analysis.state import Frame
+
+_LEARNED = frozenset(
+    "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
+)
+_DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
+# Elements that ordinary data makes 0 all at once, whatever made the operand.
+_VANISHING = frozenset(
+    "relu relu6 hardtanh eq ne gt ge lt le logical_and logical_or logical_not one_hot clamp".split()
+)
+_SPREADS = frozenset("norm vector_norm std var amax max".split())
+_SIZES = frozenset("abs square pow norm vector_norm".split())
+_PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
+_LENGTH = 8  # operations looked through
+_SELECTORS = frozenset({"condition", "mask", "index", "dim"})
+# What an episode yields is the same throughout where nothing was won, whatever network took part in it.
+_AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")
+_WIDTH = 80  # values looked at
+_OBJECTIVE = re.compile(
+    r"loss|criterion|objective|log_?prob|rsample|kl_div|likelihood|elbo|(^|_)energy(_|$)|training_step|penalty|reward",
+    re.I,
+)
+_INFERENCE = re.compile(
+    r"^_?(predict|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)",
+    re.I,
+)
+_DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
+_MEASURE = re.compile(r"(^|_)metrics?$|metrics$|Metrics?$")
+_GIVEN = frozenset("argument unknown item part attribute".split())
+
+
+def is_trained(value: Value, frame: Frame) -> bool:
+    """Whether something in sight shows that a gradient is taken through a value that a function computes.
+
+    It is so for what depends on a trained parameter or a layer's output, and on what a module's method or a loss is
+    given; in a script, which no other code calls, for whatever is not known.
+    """
+    found = [v for v in _behind(value, _blocks_gradient) if not _blocks_gradient(v)]
+    if any(v.op in _LEARNED for v in found):
+        return True
+    given = any(v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found)
+    return given and (frame.module.is_script or is_differentiated(frame.function, frame))
+
+
+def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
+    """Whether gradients flow to a function's arguments: it is a module's method, a loss, or its docstring says so."""
+    if function is None:
+        return False
+    if _OBJECTIVE.search(function.name) or _is_about_losses(function.module) or _says_so(function):
+        return True
+    if function.owner is None:
+        outer = getattr(function.closure, "function", None)
+        if isinstance(outer, FunctionInfo):
+            return is_differentiated(outer, frame)
+        return (
+            not function.name.startswith("_")
+            and not _INFERENCE.search(function.name)
+            and not is_measured(function, function.module)
+        )
+    family = ancestors(function.owner, frame)
+    names = [name for info in family for name in (info.name, *base_names(info))]
+    if any(_OBJECTIVE.search(name) for name in names):
+        return True
+    is_module = "Module" in names or any("forward" in info.methods for info in family)
+    return is_module and not _INFERENCE.search(function.name)
+
+
+def _says_so(function: FunctionInfo) -> bool:
+    node = function.node
+    if isinstance(node, ast.Lambda) or not node.body:
+        return False
+    text = ast.get_docstring(node, clean=False)
+    return text is not None and _DOCUMENTED.search(text) is not None
+
+
+def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
+    """Whether code computes a figure to be read by people: it stands in a module or a class of metrics."""
+    parts = [*module.package.split("."), module.path.stem if module.path is not None else ""]
+    if any(_MEASURE.search(part) for part in parts):
+        return True
+    owner = function.owner if function is not None else None
+    return owner is not None and any(_MEASURE.search(name) for name in (owner.name, *base_names(owner)))
+
+
+def vanishes_with_data(value: Value) -> bool:
+    """Whether ordinary data makes all elements 0 at once: raw input does, the output of a network or a draw does not."""
+    found = False
+    for part in _behind(value, _vanishes_at_once):
+        if part.op in _VANISHING or _AGREEING.search(part.name):
+            found = True
+        elif part.op == "parameter" and part.first is not None and part.first.op == "argument":
+            found = True  # data that a caller hands over to be refined
+        elif part.op in _LEARNED or part.op in _DRAWN or part.op.startswith(("call.", "method.")):
+            return False
+        elif part.op == "unknown":
+            return False
+        elif part.op in ("argument", "attribute"):
+            found = True
+    return found
+
+
+def is_own_attribute(value: Value) -> bool:
+    """Whether a value is an attribute of `self` of which `__init__` does not tell."""
+    return value.op == "attribute" and value.first is not None and value.first.kind is Kind.INSTANCE
+
+
+def needs_agreement(value: Value) -> bool:
+    """Whether a value is 0 only if all elements of what a network or a draw yields agree: their norm, spread, maximum."""
+    source = _spread_behind(value)
+    return source is not None and source.first is not None and not vanishes_with_data(source.first)
+
+
+def _spread_behind(value: Value) -> Value | None:
+    for _ in range(_LENGTH):
+        value = stripped(value)
+        if value.zero is Ground.SATURATION:
+            return None  # underflow reaches it, whatever its elements are
+        if value.op in _SPREADS:
+            return value
+        if value.op == "sum" and value.first is not None and stripped(value.first).op in _SIZES:
+            return value
+        following = value.first
+        if value.op in ("mul", "div"):
+            following = next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), None)
+        elif value.op not in _PASSING:
+            return None
+        if following is None:
+            return None
+        value = following
+    return None
+
+
+def base_names(info: ClassInfo) -> list[str]:
+    """The last names of a class's bases, as they are written."""
+    names = []
+    for base in info.node.bases:
+        name = getattr(base, "attr", None) or getattr(base, "id", None)
+        if isinstance(name, str):
+            names.append(name)
+    return names
+
+
+def _is_about_losses(module: ModuleInfo) -> bool:
+    parts = [module.package.rpartition(".")[2], module.path.stem if module.path is not None else ""]
+    return any("loss" in part or "criterion" in part or "objective" in part for part in parts)
+
+
+def _blocks_gradient(value: Value) -> bool:
+    return value.op in GRADIENT_FREE or value.dtype in NOT_DIFFERENTIABLE or value.kind is Kind.INSTANCE
+
+
+def _vanishes_at_once(value: Value) -> bool:
+    return (
+        value.op in _VANISHING
+        or _AGREEING.search(value.name) is not None
+        or value.op == "attribute"
+        or value.kind is Kind.INSTANCE
+    )
+
+
+def _behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
+    """The value and what it is made of, nearest first; nothing behind what `stops`."""
+    seen: set[int] = set()
+    level = [value]
+    while level and len(seen) < _WIDTH:
+        below: list[Value] = []
+        for part in level:
+            if part.key in seen:
+                continue
+            seen.add(part.key)
+            yield part
+            if not stops(part):
+                below.extend(v for n, v in part.operands.items() if n not in _SELECTORS)
+                if part.kind is Kind.SEQUENCE and isinstance(part.data, list):
+                    below.extend(part.data)
+        level = below
