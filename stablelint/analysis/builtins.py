@@ -54,6 +54,9 @@ def call_builtin(
         from stablelint.analysis.lookup import attribute
 
         return attribute(positional[0], positional[1].data, node, frame)
+    if name == "setattr" and len(positional) == 3 and isinstance(positional[1].constant(), str):
+        frame.state.attributes[(positional[0].key, positional[1].data)] = positional[2]
+        return frame.graph.constant(None, node)
     if name == "dict":
         return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))
     return frame.graph.unknown(node=node)

@@ -57,6 +57,9 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
         target = attribute(receiver, attr, node.func, frame)
         positional, keywords = arguments_of(node, frame)
         bound_to = receiver if receiver.kind is Kind.INSTANCE else None
+        if bound_to is not None and target.kind is not Kind.FUNCTION:
+            if classes.register(receiver, attr, positional, keywords, frame):
+                return frame.graph.constant(None, node)
         if receiver.kind is Kind.LAYER and attr == "forward":
             return layers.call_layer(receiver, positional, keywords, node, frame)
         if receiver.kind is Kind.LAYER:
@@ -91,9 +94,9 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
             function, bind_arguments(function, positional, keywords, instance), instance, frame
         )
         if inner is not None:
-            own = {k: v for k, v in inner.state.attributes.items() if k[0] == instance.key}
-            frame.state.attributes.update(own)
-            instance.data[1].update({attr: v for (_, attr), v in own.items() if attr not in instance.data[1]})
+            own = classes.set_on(instance, inner)
+            frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
+            instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
         return frame.graph.constant(None, node)
     return call_function(function, positional, instance, node, frame, keywords)
 

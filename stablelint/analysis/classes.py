@@ -10,6 +10,13 @@ from stablelint.analysis.state import Frame, State
 from stablelint.analysis.value import Kind, Value
 
 _DEPTH = 8
+_REGISTERS = {
+    "register_buffer": ("name", "tensor"),
+    "register_parameter": ("name", "param"),
+    "register_module": ("name", "module"),
+    "add_module": ("name", "module"),
+}
+_PLACEHOLDERS = frozenset({"zeros", "zeros_like", "empty", "empty_like"})
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
 
 
@@ -82,6 +89,8 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
             if arguments and name in arguments:
                 attributes[name] = arguments[name]
     function = find_method(info, "__init__", frame)
+    if function is None and is_dataclass(info):
+        function, arguments = find_method(info, "__post_init__", frame), {}
     if function is None or frame.depth > _DEPTH or function.outline.dropped:
         return
     made = summaries.profile(arguments, None, frame) if arguments is not None else None
@@ -92,13 +101,45 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
             known = frame.session.built[look]
             attributes.update({n: summaries.renewed(v, instance.node, frame) for n, v in known.items()})
             return
-    inner = run_function(function, arguments, instance, frame)
+    frame.session.building.add(instance.key)
+    try:
+        inner = run_function(function, arguments, instance, frame)
+    finally:
+        frame.session.building.discard(instance.key)
     if inner is not None:
-        for (key, attr), value in inner.state.attributes.items():
-            if key == instance.key:
-                attributes[attr] = value
+        attributes.update(set_on(instance, inner))
         if made is not None and frame.session.budget > 0:
             frame.session.built[look] = attributes
+
+
+def set_on(instance: Value, frame: Frame) -> dict[str, Value]:
+    """The attributes that a function has set on an instance."""
+    return {attr: v for (key, attr), v in frame.state.attributes.items() if key == instance.key}
+
+
+def register(
+    instance: Value, method: str, positional: list[Value], keywords: dict[str, Value], frame: Frame
+) -> bool:
+    """`self.register_buffer("x", …)` and its like set an attribute; False where the call is none of them."""
+    if method not in _REGISTERS:
+        return False
+    given = [*positional, *(keywords[name] for name in _REGISTERS[method] if name in keywords)]
+    if len(given) >= 2 and isinstance(given[0].constant(), str):
+        name, value = given[0].data, given[1]
+        if method == "register_buffer" and value.op in _PLACEHOLDERS:
+            value = _filled_later(value, name, frame)
+        frame.state.attributes[(instance.key, name)] = value
+    return True
+
+
+def _filled_later(value: Value, name: str, frame: Frame) -> Value:
+    """A buffer that starts with zeros: training or a checkpoint fills it."""
+    from stablelint.analysis import lookup
+
+    made = Value(
+        "buffer", frame.graph.fresh(), Kind.TENSOR, dtype=value.dtype, node=value.node, module=value.module, name=name
+    )  # fmt: skip
+    return lookup.hinted(made, frame)
 
 
 def is_dataclass(info: ClassInfo) -> bool:
@@ -150,10 +191,22 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
 def _default(node: ast.expr, info: ClassInfo, frame: Frame) -> Value:
     from stablelint.analysis.expressions import evaluate
 
-    value = evaluate(node, quiet_frame(info.module, frame))
+    value = evaluate(_given(node), quiet_frame(info.module, frame))
     if value.op == "const":
         value.assumed = True
     return value
+
+
+def _given(node: ast.expr) -> ast.expr:
+    """The default of a field: `field(default=x)` is x, `field(default_factory=f)` is `f()`."""
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", getattr(node.func, "attr", "")) != "field":
+        return node
+    for keyword in node.keywords:
+        if keyword.arg == "default":
+            return keyword.value
+        if keyword.arg == "default_factory":
+            return ast.copy_location(ast.Call(keyword.value, [], []), node)
+    return node
 
 
 def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:

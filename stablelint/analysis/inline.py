@@ -34,6 +34,8 @@ def call_function(
         return frame.graph.unknown(node=node)
     if frame.reporting:
         frame.session.calls.setdefault(id(function.node), []).append(bound)
+    if receiver is not None and receiver.key in frame.session.building:
+        return _build(function, bound, receiver, node, frame)
     memo = (id(function.node), receiver.key if receiver else 0, *_signature(bound))
     if isinstance(function.closure, Frame):
         memo = (*memo, *(v.key for v in function.closure.state.names.values()))
@@ -56,6 +58,19 @@ def call_function(
     if alike is not None and frame.session.budget > 0 and summaries.says_nothing(result):
         frame.session.mute[look] = result
     return result
+
+
+def _build(
+    function: FunctionInfo, bound: dict[str, Value], receiver: Value, node: ast.AST, frame: Frame
+) -> Value:
+    """A method called while its object is constructed: what it sets is there from then on."""
+    inner = None if function.outline.dropped else run_function(function, bound, receiver, frame)
+    if inner is None:
+        return frame.graph.unknown(node=node)
+    frame.state.attributes.update(
+        {place: value for place, value in inner.state.attributes.items() if place[0] == receiver.key}
+    )
+    return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
 
 
 def _is_telling(function: FunctionInfo) -> bool:

@@ -54,6 +54,17 @@ class FunctionInfo:
         return any(_last_name(d) in names for d in getattr(self.node, "decorator_list", ()))
 
 
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Attributes of `self` that a method assigns or changes in place, and those that it calls."""
+
+    assigned: frozenset[str]
+    called: frozenset[str]
+
+
+_CONSTRUCTORS = ("__init__", "__post_init__")
+
+
 @dataclass(slots=True, eq=False)
 class ClassInfo:
     """A class, its methods and the assignments in its body."""
@@ -63,6 +74,7 @@ class ClassInfo:
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     fields: dict[str, ast.expr | None] = field(default_factory=dict)
     assigned_later: frozenset[str] | None = None  # see `reassigned`
+    touched: dict[str, Touched] = field(default_factory=dict)  # by method, see `touches`
 
     @property
     def name(self) -> str:
@@ -71,11 +83,34 @@ class ClassInfo:
 
     @property
     def reassigned(self) -> frozenset[str]:
-        """Attributes that methods other than `__init__` assign."""
+        """Attributes that are assigned after construction."""
         if self.assigned_later is None:
-            found = [_assigned_attributes(m.node) for n, m in self.methods.items() if n != "__init__"]
+            builders = self.builders
+            found = [self.touches(name).assigned for name in self.methods if name not in builders]
             self.assigned_later = frozenset().union(*found)
         return self.assigned_later
+
+    @property
+    def builders(self) -> set[str]:
+        """`__init__` and the methods that only construction calls."""
+        found = [name for name in _CONSTRUCTORS if name in self.methods]
+        for name in found:  # grows while it is walked
+            called = self.touches(name).called & self.methods.keys()
+            found.extend(sorted(called.difference(found)))
+        kept = set(found)
+        while True:
+            shared = {n for m in self.methods if m not in kept for n in self.touches(m).called & kept}
+            shared.difference_update(_CONSTRUCTORS)
+            if not shared:
+                return kept
+            kept -= shared
+
+    def touches(self, method: str) -> Touched:
+        """What a method does to `self`."""
+        known = self.touched.get(method)
+        if known is None:
+            known = self.touched[method] = _touched(self.methods[method].node)
+        return known
 
 
 @dataclass(slots=True, eq=False)
@@ -170,8 +205,7 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
                 module.stars.append(imported_module(statement, module.package))
         elif isinstance(statement, ast.Assign):
             for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    module.assignments.setdefault(target.id, []).append(statement.value)
+                _index_assignment(target, statement.value, module)
         elif (
             isinstance(statement, ast.AnnAssign)
             and isinstance(statement.target, ast.Name)
@@ -185,6 +219,18 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
             _index(statement.body, module)
             for handler in statement.handlers:
                 _index(handler.body, module)
+
+
+def _index_assignment(target: ast.expr, value: ast.expr, module: ModuleInfo) -> None:
+    """Notes what a name is assigned; a part of a tuple that a call yields is the call's element."""
+    if isinstance(target, ast.Name):
+        module.assignments.setdefault(target.id, []).append(value)
+    elif isinstance(target, ast.Tuple) and not any(isinstance(t, ast.Starred) for t in target.elts):
+        parts = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
+        for position, name in enumerate(target.elts):
+            element = ast.Subscript(value, ast.Constant(position), ast.Load())
+            part = parts[position] if parts is not None else ast.copy_location(element, value)
+            _index_assignment(name, part, module)
 
 
 def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
@@ -202,40 +248,43 @@ def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
     return info
 
 
-def _assigned_attributes(function: ast.AST) -> set[str]:
+def _touched(function: ast.AST) -> Touched:
     found: set[str] = set()
+    called: set[str] = set()
     for node in descendants(function):
         changed: ast.AST | None = None
         if type(node) is ast.Attribute:
             changed = node if type(node.ctx) is ast.Store else None
         elif type(node) is ast.Subscript:
             changed = node.value if type(node.ctx) is ast.Store else None
-        elif type(node) is ast.Call and type(node.func) is ast.Attribute and node.func.attr.endswith("_"):
-            changed = node.func.value
+        elif type(node) is ast.Call and type(node.func) is ast.Attribute:
+            receiver = node.func.value
+            if type(receiver) is ast.Name and receiver.id == "self":
+                called.add(node.func.attr)
+            changed = receiver if node.func.attr.endswith("_") else None
         if type(changed) is ast.Attribute and type(changed.value) is ast.Name and changed.value.id == "self":
             found.add(changed.attr)
-    return found
+    return Touched(frozenset(found), frozenset(called))
 
 
 def abridge(module: ModuleInfo, largest: int) -> None:
     """Drops what nobody asks of an imported file: its text, and the bodies of functions that tell a caller nothing.
 
-    A body is kept if it returns something and has at most `largest` statements, and so is that of `__init__`.
+    A body is kept if it returns something or takes part in construction, and has at most `largest` statements.
     """
     for info in module.classes.values():
         _ = info.reassigned
-        for function in info.methods.values():
-            _drop_body(function, largest)
+        builders = info.builders
+        for name, function in info.methods.items():
+            _drop_body(function, largest, name in builders)
     for function in module.functions.values():
-        _drop_body(function, largest)
+        _drop_body(function, largest, False)
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 
-def _drop_body(function: FunctionInfo, largest: int) -> None:
+def _drop_body(function: FunctionInfo, largest: int, builds: bool) -> None:
     outline = function.outline
-    telling = (
-        outline.returns and not outline.textual and not outline.generator
-    ) or function.name == "__init__"
+    telling = (outline.returns and not outline.textual and not outline.generator) or builds
     if (telling and outline.statements <= largest) or isinstance(function.node, ast.Lambda):
         return
     function.measured = replace(outline, dropped=True)

@@ -16,6 +16,7 @@ _RISKY_OPERATIONS = (
     "clip_grad_norm_ clip_grad_value_ unscale_ scale backward step empty prod digamma lgamma std_mean square erf erfc "
     "cosine_similarity lgamma isnan autocast GradScaler Normal Categorical Bernoulli Beta Gamma MultivariateNormal "
     "set_detect_anomaly detect_anomaly new_empty empty_like addcdiv SGD Adam AdamW RMSprop normal_ uniform_ sign "
+    "criterion crit loss_fn loss_func loss_function "
     "CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss KLDivLoss CTCLoss ctc_loss ModuleList nan NaN inf Inf".split()
 )
 
@@ -41,17 +42,26 @@ def aliases(nodes: Iterable[ast.AST]) -> frozenset[str]:
     for node in nodes:
         if type(node) is not ast.Assign:
             continue
-        value = node.value
-        if isinstance(value, ast.Call):
-            function = value.func
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if not name.endswith("Loss"):
-                continue
-        elif not (isinstance(value, ast.Attribute) and value.attr in risky):
+        values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
+        if not any(_is_alias(value, risky) for value in values):
             continue
-        found.update(t.attr for t in node.targets if isinstance(t, ast.Attribute))
-        found.update(t.id for t in node.targets if isinstance(t, ast.Name))
+        for target in node.targets:
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(part, ast.Attribute):
+                    found.add(part.attr)
+                elif isinstance(part, ast.Name):
+                    found.add(part.id)
     return frozenset(found)
+
+
+def _is_alias(value: ast.expr, risky: frozenset[str]) -> bool:
+    if type(value) is ast.Call:
+        function = value.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name.endswith("Loss") or (
+            name == "partial" and any(isinstance(a, ast.Attribute) and a.attr in risky for a in value.args)
+        )
+    return isinstance(value, ast.Attribute) and value.attr in risky
 
 
 def imported_aliases(imports: Mapping[str, str]) -> frozenset[str]:
@@ -74,11 +84,19 @@ def is_risky(nodes: Iterable[ast.AST], others: frozenset[str] = frozenset()) -> 
         elif kind is ast.Name:
             if node.id in names:  # type: ignore[attr-defined]
                 return True
+        elif kind is ast.Call:
+            if len(node.args) > 1 and _calls_loss(node.func):  # type: ignore[attr-defined]
+                return True
         elif kind is ast.Constant and node.value in _LITERALS:  # type: ignore[attr-defined]
             return True
         elif kind is ast.AugAssign and isinstance(node.op, ast.Div | ast.Pow | ast.Add):  # type: ignore[attr-defined]
             return True
     return False
+
+
+def _calls_loss(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return bool(name.endswith(("loss", "Loss")))
 
 
 def _is_risky_operator(node: ast.BinOp) -> bool:
