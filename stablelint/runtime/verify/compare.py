@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -220,13 +220,23 @@ def _judge(
         exact = stable if original.distribution and not stable.error else _reconciled(exact, stable)
     truths = exact.values
     original_bits, worst = _bits(original, truths)
-    fixed_bits, _ = _bits(fixed, truths) if fixed is not None else (None, None)
+    fixed_bits = None
+    if fixed is not None:
+        fixed_bits = original_bits if _same(fixed.values, original.values) else _bits(fixed, truths)[0]
     if failed is None and digits and worst is not None:
         lost = worst < mantissa_bits(original.values[0].dtype) / 3
         better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
         failed = "accuracy" if lost and better else None
     changed = _change(original, fixed, exact) if fixed is not None and not edge else None
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
+
+
+def _same(values: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
+    """Whether they are equal bit for bit; NaN is equal to nothing."""
+    return len(values) == len(others) and all(
+        one.dtype is other.dtype and torch.equal(one, other)
+        for one, other in zip(values, others, strict=True)
+    )
 
 
 def _reconciled(exact: Outcome, other: Outcome) -> Outcome:
@@ -296,6 +306,8 @@ def _magnitude(tensor: torch.Tensor) -> float:
 
 
 def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, scale: float = 0.0) -> float:
+    if first.dtype is second.dtype and torch.equal(first, second):
+        return 0.0
     if first.shape != second.shape or first.shape != truth.shape:
         return 0.0 if first.numel() == second.numel() == 1 else math.inf
     if not first.numel():
@@ -304,7 +316,7 @@ def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, sc
     healthy = torch.isfinite(one) & torch.isfinite(exact)
     if not bool(healthy.any()):
         return 0.0
-    coarser = min((first.dtype, second.dtype), key=mantissa_bits)
+    coarser = min(first.dtype, second.dtype, key=mantissa_bits)
     allowed = tolerance(coarser)
     scale = max(scale, float(exact[healthy].abs().max()))
     limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny

@@ -9,6 +9,7 @@ from stablelint.runtime.verify.adversary import boundary_cases, captured_cases
 from stablelint.runtime.verify.compare import Replayer, Result, prepare, unusable
 from stablelint.runtime.verify.expression import NotReplayableError
 from stablelint.runtime.verify.hazard import Hazards
+from stablelint.runtime.verify.replay import calm
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 from stablelint.runtime.verify.values import Call, Opaque
 from stablelint.runtime.verify.verdict import Decision, decide
@@ -38,13 +39,22 @@ def _unreplayed(site: Site, reason: str) -> str:
     )
 
 
-def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reached: bool) -> Examination:
+def examine(
+    site: Site,
+    source: bytes,
+    calls: Sequence[Call],
+    *,
+    ran: bool,
+    reached: bool,
+    prepared: Replayer | None = None,
+) -> Examination:
     """Replay a site on captured and boundary operands; `source` is the text of its file.
 
-    A site whose expression cannot be evaluated outside its program gets `not-reproduced`, with the reason.
+    `prepared` is what `prepare` gave for the site, if that is known. A site whose expression cannot be
+    evaluated outside its program gets `not-reproduced`, with the reason.
     """
     try:
-        replayer = prepare(site, source)
+        replayer = replace(prepared, site=site) if prepared is not None else prepare(site, source)
     except NotReplayableError as error:
         verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
         return Examination(site, Decision(verdict, notes=(_unreplayed(site, str(error)),)))
@@ -63,7 +73,8 @@ def examine(site: Site, source: bytes, calls: Sequence[Call], *, ran: bool, reac
             f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
         )
         return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(_unreplayed(site, reason),)))
-    cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
-    results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
+    with calm():
+        cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
+        results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)
     return Examination(site, decision, results, replayer)

@@ -6,7 +6,9 @@ import contextlib
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import torch
 
@@ -33,24 +35,47 @@ class Outcome:
     distribution: bool = False  # the values are log-probabilities of the distribution that it gave
 
 
+_CALM = ContextVar("calm", default=False)
+
+
 @contextlib.contextmanager
-def quiet_state(context: Context) -> Iterator[None]:
-    """Fixed random state, gradients on, and the autocast of `context`; all as before afterwards."""
-    devices = [context.device] if context.device.startswith("cuda") else []
-    kind = context.device.partition(":")[0]
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.random.fork_rng(devices=devices))
-        # not `torch.manual_seed`: it formats a stack for each kind of device that is not there
-        torch.default_generator.manual_seed(SEED)
-        if devices:
-            torch.cuda.manual_seed(SEED)
-        stack.enter_context(torch.inference_mode(False))
-        stack.enter_context(torch.enable_grad())
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        dtype = dtype_of(context.autocast) if context.autocast else None
-        stack.enter_context(torch.autocast(kind, dtype=dtype, enabled=dtype is not None))
+def calm() -> Iterator[None]:
+    """Gradients on and warnings off, within; random states, too, are as before afterwards.
+
+    Around many replays it is entered once: each of them enters it, and finds it entered.
+    """
+    if _CALM.get():
         yield
+        return
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
+    token = _CALM.set(True)
+    try:
+        with (
+            torch.random.fork_rng(devices=devices),
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        _CALM.reset(token)
+
+
+def _seed(device: str) -> None:
+    # not `torch.manual_seed`: it formats a stack for each kind of device that is not there
+    torch.default_generator.manual_seed(SEED)
+    if device.startswith("cuda"):
+        torch.cuda.manual_seed(SEED)
+
+
+def _autocast(context: Context) -> contextlib.AbstractContextManager[object]:
+    """The autocast of `context`, and no other."""
+    kind = context.device.partition(":")[0]
+    if context.autocast is None and not torch.is_autocast_enabled(kind):
+        return contextlib.nullcontext()
+    dtype = dtype_of(context.autocast) if context.autocast else None
+    return torch.autocast(kind, dtype=dtype, enabled=dtype is not None)
 
 
 def flatten(value: object) -> Iterator[torch.Tensor]:
@@ -96,11 +121,16 @@ def widened(call: Call) -> Call:
     return Call(operands, context, call.origin, call.sliced, needs=call.needs)
 
 
+@lru_cache(maxsize=64)
+def _cotangent(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> list[torch.Tensor]:
+    """A unit and a random cotangent; both are read only."""
+    drawn = 2.0 * torch.rand(shape, generator=torch.Generator().manual_seed(SEED)) - 1.0
+    return [torch.ones(shape, dtype=dtype, device=device), drawn.to(device, dtype)]
+
+
 def _cotangents(values: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
-    generator = torch.Generator().manual_seed(SEED)
-    unit = [torch.ones_like(value) for value in values]
-    drawn = [(2.0 * torch.rand(value.shape, generator=generator) - 1.0).to(value) for value in values]
-    return [unit, drawn]
+    pairs = [_cotangent(value.shape, value.dtype, value.device) for value in values]
+    return [[pair[index] for pair in pairs] for index in range(2)]
 
 
 def evaluate(
@@ -109,35 +139,37 @@ def evaluate(
     """Evaluate `expression` on `call.operands`, by source text; its exceptions become an error's text."""
     leaves: dict[str, torch.Tensor] = {}
     scope: dict[str, object] = dict(names)
-    for name, source in expression.operands.items():
-        if source not in call.operands:
-            return Outcome(error=f"`{source}` was not captured", missing=True)
-        value = call.operands[source]
-        if isinstance(value, Opaque):
-            return Outcome(error=f"`{source}` is a {value.type_name}, which cannot be stored", missing=True)
-        wanted = call.needs is None or source in call.needs
-        if wanted and isinstance(value, torch.Tensor) and value.is_floating_point():
-            leaf = value.detach().clone().requires_grad_()
-            leaves[source] = leaf
-            value = leaf.clone()  # a leaf must not be changed in place
-        elif isinstance(value, torch.Tensor):
-            value = value.detach().clone()
-        scope[name] = value
-    with quiet_state(call.context):
-        for source, leaf in leaves.items():
-            name = next(key for key, text in expression.operands.items() if text == source)
-            scope[name] = leaf.clone()
+    with calm():
+        for name, source in expression.operands.items():
+            if source not in call.operands:
+                return Outcome(error=f"`{source}` was not captured", missing=True)
+            value = call.operands[source]
+            if isinstance(value, Opaque):
+                unstored = f"`{source}` is a {value.type_name}, which cannot be stored"
+                return Outcome(error=unstored, missing=True)
+            if isinstance(value, torch.Tensor):
+                value = value.detach()
+                if (call.needs is None or source in call.needs) and value.is_floating_point():
+                    value = leaves[source] = value.requires_grad_()
+                value = value.clone()  # neither a leaf nor the operand itself may be changed in place
+            scope[name] = value
         try:
-            result = eval(expression.code, scope)
-            values = tuple(item for item in flatten(result) if item.is_floating_point())
-            forward = count(values)
-            gradients = _gradients(values, leaves) if backward else {}
+            with _autocast(call.context):
+                _seed(call.context.device)
+                result = eval(expression.code, scope)
+                values = tuple(item for item in flatten(result) if item.is_floating_point())
+                gradients = _gradients(values, leaves) if backward else {}
         except Exception as error:  # the checked expression may raise anything
             first = textwrap.shorten(str(error).strip().partition("\n")[0], _MESSAGE, placeholder=" …")
             return Outcome(error=f"{type(error).__name__}: {first}", refused=refused(error))
-    back = sum((count(items) for items in gradients.values()), Counts())
-    made = isinstance(result, torch.distributions.Distribution)
-    return Outcome(tuple(value.detach() for value in values), gradients, forward, back, distribution=made)
+    values = tuple(value.detach() for value in values)
+    return Outcome(
+        values,
+        gradients,
+        count(values),
+        count([row for rows in gradients.values() for row in rows]),
+        distribution=isinstance(result, torch.distributions.Distribution),
+    )
 
 
 def _gradients(

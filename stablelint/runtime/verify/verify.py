@@ -76,7 +76,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
         progress(f"replaying site {number} of {len(request.sites)}")
         captured = records.sites.get(site.id, Captured())
         try:
-            examination, shown = _examined(site, request, captured, ran)
+            examination, shown = _examined(site, request, captured, ran, prepared[site.id])
         except KeyboardInterrupt:
             interrupted = True
             problems.append(f"interrupted: {len(request.sites) - number + 1} sites were not replayed")
@@ -167,7 +167,9 @@ def _ways(site: Site, replayer: Replayer) -> dict[str, list[str]]:
     return found
 
 
-def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tuple[Examination, SiteReport]:
+def _examined(
+    site: Site, request: Request, captured: Captured, ran: bool, prepared: Replayer | None
+) -> tuple[Examination, SiteReport]:
     started = time.perf_counter()
     source = request.sources[site.filename]
     if captured.dtypes and not site.dtypes:
@@ -175,7 +177,7 @@ def _examined(site: Site, request: Request, captured: Captured, ran: bool) -> tu
             site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"}))
         )
     reached = bool(captured.calls or captured.raised or captured.compiled)
-    examination = examine(site, source, captured.kept, ran=ran, reached=reached)
+    examination = examine(site, source, captured.kept, ran=ran, reached=reached, prepared=prepared)
     original, fixed = sides(examination)
     decision = examination.decision
     seconds = time.perf_counter() - started
