@@ -46,6 +46,8 @@ def call_builtin(
         return (
             first if first.kind is Kind.SEQUENCE or first.op == "list_of" else frame.graph.unknown(node=node)
         )
+    if name == "staticmethod" and first is not None:
+        return first
     if name == "super":
         return _super(positional, node, frame)
     if name in ("str", "print", "repr", "id", "type"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis import classes, layers
+from stablelint.analysis import classes, layers, lists
 from stablelint.analysis.functions import call_named
+from stablelint.analysis.lookup import bind, taken
 from stablelint.analysis.methods import call_method
 from stablelint.analysis.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.paths import Paths, agree
 from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.value import Kind, Value, join
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -33,7 +35,8 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
             if value.kind is Kind.SEQUENCE:
                 positional.extend(value.data)
             else:
-                positional.append(frame.graph.unknown("starred", argument))
+                operands = {"list": value} if lists.is_list(value) else {}
+                positional.append(Value("starred", frame.graph.fresh(), operands=operands, node=argument))
         else:
             positional.append(value)
     keywords: dict[str, Value] = {}
@@ -63,16 +66,32 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
         if receiver.kind is Kind.LAYER and attr == "forward":
             return layers.call_layer(receiver, positional, keywords, node, frame)
         if receiver.kind is Kind.LAYER:
-            return _layer_method(receiver, attr, node, frame)
+            return _layer_method(receiver, attr, positional, node, frame)
         return call_value(target, positional, keywords, node, frame, bound_to)
     positional, keywords = arguments_of(node, frame)
+    if receiver.op == "phi" and all(v.kind is Kind.LAYER for v in lists.leaves(receiver)):
+        changed = [_layer_method(v, attr, positional, node, frame) for v in lists.leaves(receiver)]
+        if any(v.kind is not Kind.LAYER for v in changed):
+            return frame.graph.unknown(attr, node)
+        paths = receiver.data if len(changed) == len(receiver.operands) else None
+        return _rebound(join(frame.graph, layers.distinct(changed), paths), attr, node, frame)
     stored = frame.state.attributes.get((receiver.key, attr))
     if stored is not None:
         return call_value(stored, positional, keywords, node, frame)
     return call_method(receiver, attr, positional, keywords, node, frame)
 
 
-def _layer_method(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
+def _rebound(value: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
+    """A method that changes its object: the object's name stands for the result."""
+    if attr in layers.CHANGING and isinstance(node.func, ast.Attribute):
+        bind(node.func.value, value, frame)
+    return value
+
+
+def _layer_method(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    grown = layers.grown(receiver, attr, positional, node, frame)
+    if grown is not None:
+        return _rebound(grown, attr, node, frame)
     if attr in ("to", "cuda", "cpu", "half", "float", "double", "eval", "train", "requires_grad_", "apply"):
         return receiver
     return frame.graph.unknown(attr, node)
@@ -112,6 +131,10 @@ def call_value(
     """Calls whatever `target` is."""
     from stablelint.analysis.inline import call_function, takes_receiver
 
+    if target.op == "partial":
+        return call_value(target.operands["function"], *_completed(target, positional, keywords), node, frame)
+    if target.op == "phi" and any(v.kind in lists.CALLABLE for v in lists.leaves(target)):
+        return _call_each(target, positional, keywords, node, frame)
     if target.kind is Kind.NAMESPACE:
         return call_named(target.data, positional, keywords, node, frame)
     if target.kind is Kind.FUNCTION:
@@ -138,6 +161,33 @@ def call_value(
     if frame.reporting:
         frame.session.observe(value, frame)
     return value
+
+
+def _completed(
+    partial: Value, positional: list[Value], keywords: dict[str, Value]
+) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments of a partial application and those of its call."""
+    given, named = partial.data
+    return [*given, *positional], {**named, **keywords}
+
+
+def _call_each(
+    target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    """A call of what differs between paths: each path's own, with the arguments as they are on it."""
+    results: list[Value] = []
+    paths = target.data if isinstance(target.data, Paths) else None
+    saved = frame.state.tests
+    for position, path in enumerate(target.operands.values()):
+        if paths is not None and len(paths.tests) == len(target.operands):
+            if not agree(paths.tests[position], saved):
+                continue
+            frame.state.tests = {**saved, **paths.tests[position]}
+        given = [taken(v, frame) for v in positional]
+        named = {name: taken(v, frame) for name, v in keywords.items()}
+        results.append(call_value(path, given, named, node, frame))
+    frame.state.tests = saved
+    return join(frame.graph, results, paths) if results else frame.graph.unknown(node=node)
 
 
 def _call_instance(

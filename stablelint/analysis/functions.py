@@ -42,6 +42,8 @@ def call_named(
         return _call_math(rest, positional, node, frame)
     if root == "numpy":
         return _call_numpy(rest, positional, node, frame)
+    if qualified == "functools.partial" and positional:
+        return _partial(positional, keywords, node, frame)
     operation = operations.function(qualified)
     if operation is not None:
         if operation.name == "checkpoint" and positional:
@@ -58,6 +60,14 @@ def call_named(
     if qualified in ("pathlib.Path", "pathlib.PurePath", "os.getenv", "logging.getLogger", "os.environ.get"):
         return frame.graph.foreign(node)
     return _opaque(qualified, positional, keywords, node, frame, Kind.UNKNOWN)
+
+
+def _partial(positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
+    """`partial(f, x, dim=1)`: a function with some of its arguments."""
+    data = (positional[1:], keywords)
+    return Value(
+        "partial", frame.graph.fresh(), operands={"function": positional[0]}, node=node, module=frame.module, data=data
+    )  # fmt: skip
 
 
 def _other_torch(

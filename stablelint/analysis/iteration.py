@@ -5,9 +5,24 @@ from __future__ import annotations
 import ast
 import math
 
+from stablelint.analysis import layers, lists
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
+
+
+def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
+    """The turns of a loop over layers or functions that are known one by one; None for any other loop."""
+    if iterable.op == "python.enumerate":
+        inner = unrolled(iterable.operands["input"], frame)
+        if inner is None:
+            return None
+        return [frame.graph.sequence([frame.graph.constant(i), value]) for i, value in enumerate(inner)]
+    if iterable.kind is Kind.LAYER:
+        return layers.known_elements(iterable)
+    if iterable.kind is Kind.SEQUENCE and any(v.kind in lists.CALLABLE for v in iterable.data):
+        return list(iterable.data)
+    return None
 
 
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
@@ -40,6 +55,8 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
         return frame.graph.sequence(
             [element_of(v, target, frame) for v in iterable.operands.values()], target
         )
-    if iterable.op == "list_of" and "element" in iterable.operands:
-        return iterable.operands["element"]
+    if iterable.kind is Kind.LAYER:
+        return layers.any_element(iterable, frame)
+    if lists.is_list(iterable) and (elements := lists.elements_of(iterable)):
+        return join(frame.graph, elements)
     return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)

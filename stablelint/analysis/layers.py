@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stablelint.analysis import lists
 from stablelint.analysis.apply import apply
 from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.value import Kind, Value, join
 from stablelint.syntax import operations
+
+CHANGING = frozenset({"append", "extend", "add_module", "register_module"})  # methods that add layers
 
 
 @dataclass(slots=True)
@@ -21,6 +24,8 @@ class Layer:
     arguments: dict[str, Value] = field(default_factory=dict)
     chain: list[Value] | None = None
     items: dict[Any, Value] = field(default_factory=dict)
+    each: Value | None = None  # of a container of unknown length: what any of its layers can be
+    last: Value | None = None  # and the last one, where that is known
 
 
 def make_layer(
@@ -31,7 +36,7 @@ def make_layer(
     if name == "Sequential":
         return _sequential(positional, keywords, node, frame)
     if name in ("ModuleList", "ModuleDict"):
-        return _container(positional, node, frame)
+        return _container(name, positional, node, frame)
     if name == "DataParallel" or name == "DistributedDataParallel":
         return positional[0] if positional else frame.graph.unknown(node=node)
     found = operations.module(qualified)
@@ -47,40 +52,106 @@ def make_layer(
 
 
 def _sequential(positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
-    chain: list[Value] | None = list(positional)
-    if len(positional) == 1 and positional[0].kind is Kind.SEQUENCE and positional[0].name != "list":
-        chain = list(positional[0].data)
-    if len(positional) == 1 and positional[0].kind is Kind.MAPPING and isinstance(positional[0].data, dict):
-        chain = list(positional[0].data.values())
-    if chain is not None and any(v.name == "starred" and v.kind is Kind.UNKNOWN for v in chain[-1:]):
-        chain = None  # the last layer is not known
-    layer = Layer("torch.nn.Sequential", chain=chain)
+    chain: list[Value] = []
+    for position, value in enumerate(positional):
+        grown = value.operands.get("list") if value.op == "starred" else None
+        if grown is not None and grown.op == "phi" and position == len(positional) - 1:
+            return _each_path(grown, positional[:-1], node, frame)
+        chain.extend(_links(grown, frame) if grown is not None else [value])
+    only = positional[0] if len(positional) == 1 else None
+    if only is not None and only.kind is Kind.SEQUENCE and only.name != "list":
+        chain = list(only.data)
+    if only is not None and only.kind is Kind.MAPPING and isinstance(only.data, dict):
+        chain = list(only.data.values())
+    return _made("Sequential", Layer("torch.nn.Sequential", chain=chain), node, frame)
+
+
+def _each_path(grown: Value, before: list[Value], node: ast.Call, frame: Frame) -> Value:
+    """A Sequential of a list that differs between paths differs between them too."""
+    made: list[Value] = []
+    for path in grown.operands.values():
+        starred = Value("starred", path.key, operands={"list": path})
+        if path.kind is Kind.SEQUENCE:
+            made.append(_sequential([*before, *path.data], {}, node, frame))
+        else:
+            made.append(_sequential([*before, starred], {}, node, frame))
+    if "turn" in grown.operands:
+        return made[-1]  # the loop that fills the list has a turn
+    return join(frame.graph, made, grown.data)
+
+
+def _links(grown: Value, frame: Frame) -> list[Value]:
+    """A list of unknown length: something, then its last layer."""
+    return [frame.graph.unknown("layers"), lists.last_of(grown) or frame.graph.unknown("layer")]
+
+
+def _made(name: str, layer: Layer, node: ast.AST, frame: Frame) -> Value:
     return Value(
-        "layer",
-        frame.graph.fresh(),
-        Kind.LAYER,
-        node=node,
-        module=frame.module,
-        data=layer,
-        name="Sequential",
+        "layer", frame.graph.fresh(), Kind.LAYER, node=node, module=frame.module, data=layer, name=name
+    )  # fmt: skip
+
+
+def _container(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    layer = Layer(f"torch.nn.{name}")
+    given = positional[0] if positional else None
+    if given is not None and given.kind is Kind.SEQUENCE:
+        layer.items = dict(enumerate(given.data))
+    elif given is not None and given.kind is Kind.MAPPING and isinstance(given.data, dict):
+        layer.items = dict(given.data)
+    elif given is not None and lists.is_list(given):
+        elements = lists.elements_of(given)
+        layer.each = join(frame.graph, elements) if elements else frame.graph.unknown()
+        layer.last = lists.last_of(given)
+    elif given is not None:
+        layer.each = frame.graph.unknown()
+    return _made(name, layer, node, frame)
+
+
+def summed(before: Value, after: Value, frame: Frame) -> Value | None:
+    """The container that stands for one that grows from turn to turn; None where nothing grows."""
+    one, two = before.data, after.data
+    if one.operation is not None or one.qualified != two.qualified or after.node is None:
+        return None
+    if one.chain is not None or two.chain is not None:
+        last = two.chain[-1] if two.chain else frame.graph.unknown("layer")
+        return _made(
+            after.name, Layer(one.qualified, chain=[frame.graph.unknown("layers"), last]), after.node, frame
+        )
+    each = [v for layer in (one, two) for v in ([layer.each] if layer.each else layer.items.values())]
+    if not each:
+        return None
+    return _made(
+        after.name, Layer(one.qualified, each=join(frame.graph, each), last=two.last), after.node, frame
     )
 
 
-def _container(positional: list[Value], node: ast.Call, frame: Frame) -> Value:
-    layer = Layer("torch.nn.ModuleList")
-    if positional and positional[0].kind is Kind.SEQUENCE:
-        layer.items = dict(enumerate(positional[0].data))
-    if positional and positional[0].kind is Kind.MAPPING and isinstance(positional[0].data, dict):
-        layer.items = dict(positional[0].data)
-    return Value(
-        "layer",
-        frame.graph.fresh(),
-        Kind.LAYER,
-        node=node,
-        module=frame.module,
-        data=layer,
-        name="ModuleList",
-    )
+def distinct(containers: list[Value]) -> list[Value]:
+    """Without those of which no more is known than of another: that something stands before the same last layer."""
+    kept: dict[tuple[str, int], Value] = {}
+    for value in containers:
+        layer: Layer = value.data
+        open_ended = layer.chain is not None and len(layer.chain) > 1 and layer.chain[0].op == "unknown"
+        kept.setdefault((value.name, layer.chain[-1].key if open_ended and layer.chain else value.key), value)
+    return list(kept.values())
+
+
+def known_elements(container: Value) -> list[Value] | None:
+    """The layers of a Sequential or ModuleList in order, where each is known."""
+    layer: Layer = container.data
+    if layer.chain is not None:
+        return list(layer.chain)
+    if layer.qualified != "torch.nn.ModuleList" or layer.each is not None or not layer.items:
+        return None
+    return list(layer.items.values())
+
+
+def any_element(container: Value, frame: Frame) -> Value:
+    """What one of a container's layers can be."""
+    layer: Layer = container.data
+    if layer.each is not None:
+        return layer.each
+    known = known_elements(container)
+    return join(frame.graph, known) if known else frame.graph.unknown()
 
 
 def element(base: Value, index: Any, frame: Frame) -> Value:
@@ -88,7 +159,41 @@ def element(base: Value, index: Any, frame: Frame) -> Value:
     layer: Layer = base.data
     if layer.chain is not None and isinstance(index, int) and -len(layer.chain) <= index < len(layer.chain):
         return layer.chain[index]
-    return layer.items.get(index) or frame.graph.unknown()
+    if layer.each is None and isinstance(index, int) and -len(layer.items) <= index < 0:
+        return list(layer.items.values())[index]
+    if index == -1 and layer.last is not None:
+        return layer.last
+    found = layer.items.get(index) if layer.each is None else layer.each
+    return found or frame.graph.unknown()
+
+
+def grown(
+    container: Value, method: str, positional: list[Value], node: ast.Call, frame: Frame
+) -> Value | None:
+    """The container after `append`, `extend` or `add_module`; None where the method is none of them."""
+    layer: Layer = container.data
+    if method not in CHANGING or layer.operation is not None or not positional:
+        return None
+    added = positional[-1]
+    new = list(added.data) if method == "extend" and added.kind is Kind.SEQUENCE else [added]
+    unknown = method == "extend" and added.kind is not Kind.SEQUENCE
+    known = known_elements(container) if layer.items or layer.chain is not None else []
+    if layer.each is not None:
+        known = None
+    if known is not None and not unknown and frame.loop_depth == 0:
+        result = replace(layer, items={})
+        if layer.chain is not None:
+            result.chain = [*known, *new]
+        else:
+            result.items = dict(enumerate([*known, *new]))
+        return _made(container.name, result, node, frame)
+    last = None if unknown or not new else new[-1]
+    if layer.chain is not None:
+        chain = [frame.graph.unknown("layers"), last or frame.graph.unknown("layer")]
+        return _made(container.name, Layer(layer.qualified, chain=chain), node, frame)
+    before = [layer.each] if layer.each is not None else list(layer.items.values())
+    each = join(frame.graph, [*before, *([frame.graph.unknown()] if unknown else new)])
+    return _made(container.name, Layer(layer.qualified, each=each, last=last), node, frame)
 
 
 def call_layer(
@@ -99,17 +204,10 @@ def call_layer(
     if layer.chain is not None:
         return _call_chain(layer.chain, positional, node, frame)
     if layer.operation is None:
-        return (
-            Value(
-                "layer_output",
-                frame.graph.fresh(),
-                Kind.TENSOR,
-                node=node,
-                module=frame.module,
-                name=target.name,
-            )
-            if (layer.qualified != "torch.nn.ModuleList")
-            else frame.graph.unknown(node=node)
+        if layer.qualified in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
+            return frame.graph.unknown(node=node)
+        return Value(
+            "layer_output", frame.graph.fresh(), Kind.TENSOR, node=node, module=frame.module, name=target.name
         )
     if layer.operation in ("linear_module", "norm_module"):
         operands = {"input": positional[0]} if positional else {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis import distributions
+from stablelint.analysis import distributions, lists
 from stablelint.analysis.functions import apply_operation, name_operands
 from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Ground, Kind, Value, join
+from stablelint.analysis.value import Kind, Value, join
 from stablelint.syntax import operations
 
 # Methods that other objects have too: an unknown receiver is a tensor only if the call looks like one.
@@ -34,8 +34,8 @@ def call_method(
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
         return element
-    if receiver.kind is Kind.SEQUENCE and attr in ("append", "extend", "insert"):
-        return _grow(receiver, node, frame)
+    if attr in lists.GROWING | lists.SHRINKING and lists.is_list(receiver):
+        return _change_list(receiver, attr, positional, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
         if receiver.kind in (Kind.STRING, Kind.FOREIGN):
             return frame.graph.foreign(node)
@@ -55,14 +55,12 @@ def call_method(
     return result
 
 
-def _grow(receiver: Value, node: ast.Call, frame: Frame) -> Value:
-    """`xs.append(x)`: from here on the list's length is not known."""
-    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-        grown = Value(
-            "list_of", frame.graph.fresh(), Kind.UNKNOWN, node=node, module=frame.module, name=node.func.value.id,
-            zero=Ground.COINCIDENCE,
-        )  # fmt: skip
-        frame.state.names[node.func.value.id] = grown
+def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    """`xs.append(x)`: the name stands for a longer list from here on."""
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name | ast.Attribute):
+        _store(node.func.value, lists.grown(receiver, attr, positional, node, frame), frame)
+    if attr == "pop":
+        return frame.graph.unknown(node=node)
     return frame.graph.constant(None, node)
 
 

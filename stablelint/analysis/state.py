@@ -125,7 +125,8 @@ class Frame:
     receiver: Value | None = None
     closure: Frame | None = None
     returns: list[Value] = field(default_factory=list)
-    breaks: list[State] = field(default_factory=list)
+    breaks: list[State] = field(default_factory=list)  # states at which the present loop is left
+    continues: list[State] = field(default_factory=list)  # and those that go on to its next turn
     loop_depth: int = 0
     cost: int = 1  # of a statement, from the budget
     statement: ast.stmt | None = None

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from stablelint.analysis import layers, lists
 from stablelint.analysis.conditions import assume
 from stablelint.analysis.expressions import binary, evaluate
-from stablelint.analysis.iteration import element_of
+from stablelint.analysis.iteration import element_of, unrolled
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
 from stablelint.analysis.modules import class_of
 from stablelint.analysis.paths import outcome
@@ -19,6 +20,8 @@ from stablelint.syntax.names import imported_names
 from stablelint.syntax.walk import descendants
 
 _MAX_NESTED_LOOPS = 2
+_FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
+_UNROLLED = 60  # statements into which a loop over layers may be unrolled
 
 
 def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
@@ -41,6 +44,19 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
 
 def _expression(node: ast.Expr, frame: Frame) -> None:
     evaluate(node.value, frame)
+    if isinstance(node.value, ast.Call):
+        _fill_arguments(node.value, frame)
+
+
+def _fill_arguments(call: ast.Call, frame: Frame) -> None:
+    """A call whose result is dropped is there for its effect: it may fill the fresh tensors that it is given."""
+    for argument in (*call.args, *(k.value for k in call.keywords)):
+        while isinstance(argument, ast.Subscript | ast.Starred):
+            argument = argument.value
+        if isinstance(argument, ast.Name):
+            value = frame.state.names.get(argument.id)
+            if value is not None and value.op in _FRESH:
+                frame.state.names[argument.id] = frame.graph.unknown(argument.id, argument, Kind.TENSOR)
 
 
 def _assign(node: ast.Assign, frame: Frame) -> None:
@@ -56,10 +72,11 @@ def _annotated(node: ast.AnnAssign, frame: Frame) -> None:
 
 def _augmented(node: ast.AugAssign, frame: Frame) -> None:
     current = evaluate(_load(node.target), frame)
-    value = binary(type(node.op), current, evaluate(node.value, frame), node, frame)
-    if current.op == "list_of" or current.kind is Kind.SEQUENCE:
-        value = Value("list_of", frame.graph.fresh(), Kind.UNKNOWN, node=node, module=frame.module)
-    bind(node.target, value, frame)
+    added = evaluate(node.value, frame)
+    if isinstance(node.op, ast.Add) and lists.is_list(current):
+        bind(node.target, lists.concatenated(current, added, node, frame), frame)
+        return
+    bind(node.target, binary(type(node.op), current, added, node, frame), frame)
 
 
 def _load(target: ast.expr) -> ast.expr:
@@ -81,8 +98,10 @@ def _return(node: ast.Return, frame: Frame) -> None:
 def _leave(node: ast.stmt, frame: Frame) -> None:
     if isinstance(node, ast.Raise) and node.exc is not None:
         evaluate(node.exc, frame)
-    elif isinstance(node, ast.Break | ast.Continue):
+    elif isinstance(node, ast.Break):
         frame.breaks.append(frame.state.copy())
+    elif isinstance(node, ast.Continue):
+        frame.continues.append(frame.state.copy())
     frame.state.dead = True
 
 
@@ -111,12 +130,38 @@ def _pass(test: Value, truth: bool, state: State) -> None:
 
 def _for(node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     iterable = evaluate(node.iter, frame)
+    turns = unrolled(iterable, frame)
+    if turns is not None and len(turns) * len(node.body) <= _UNROLLED:
+        _turns(turns, node, frame)
+        return
 
     def enter() -> None:
         bind(node.target, element_of(iterable, node.target, frame), frame)
 
     _loop(node.body, enter, frame)
     execute(node.orelse, frame)
+
+
+def _turns(turns: list[Value], node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    """Runs the body once for each of a known row of layers."""
+    saved = (frame.breaks, frame.continues)
+    frame.breaks, frame.continues = [], []
+    for turn in turns:
+        bind(node.target, turn, frame)
+        execute(node.body, frame)
+        _meet(frame.continues, frame)
+        if frame.state.dead:
+            break
+    execute(node.orelse, frame)
+    _meet(frame.breaks, frame)
+    frame.breaks, frame.continues = saved
+
+
+def _meet(states: list[State], frame: Frame) -> None:
+    """Merges the states that come together at this point; the list is emptied."""
+    for state in states:
+        frame.state = merge(frame.graph, frame.state, state, id(frame.function))
+    states.clear()
 
 
 def _while(node: ast.While, frame: Frame) -> None:
@@ -134,7 +179,8 @@ def _while(node: ast.While, frame: Frame) -> None:
 def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None:
     """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report."""
     before = frame.state.copy()
-    saved_breaks, frame.breaks = frame.breaks, []
+    saved = (frame.breaks, frame.continues)
+    frame.breaks, frame.continues = [], []
     frame.loop_depth += 1
     reporting = frame.reporting
     changed = _assigned_names(body)
@@ -146,10 +192,9 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None
         execute(body, frame)
         del frame.returns[returns:]
         frame.reporting = reporting
-        for state in frame.breaks:
-            frame.state = merge(frame.graph, frame.state, state, id(frame.function))
+        _meet(frame.breaks, frame)
+        _meet(frame.continues, frame)
         frame.state.dead = False
-        frame.breaks = []
         frame.state = _widened(before, frame.state, changed, frame)
     else:
         for name in changed:
@@ -157,13 +202,13 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None
     settled = frame.state.copy()
     enter()
     execute(body, frame)
-    for state in frame.breaks:
-        frame.state = merge(frame.graph, frame.state, state, id(frame.function))
+    _meet(frame.breaks, frame)
+    _meet(frame.continues, frame)
     frame.state.dead = False
     after = frame.state
     frame.state = merge(frame.graph, settled, after, id(frame.function))
     _forget_start(before, after, frame)
-    frame.breaks = saved_breaks
+    frame.breaks, frame.continues = saved
     frame.loop_depth -= 1
 
 
@@ -182,6 +227,8 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
         if old.key == new.key:
             continue
         joined = join(frame.graph, [old, new])
+        if old.kind is new.kind is Kind.LAYER:
+            joined = layers.summed(old, new, frame) or joined
         if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
             turns = {"before": old, "turn": new}
             zero = new.zero if _starts_at_zero(old) else joined.zero
@@ -193,7 +240,9 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
         head.facts.pop(old.key, None)
     for place, value in after.attributes.items():
         if place in before.attributes and before.attributes[place].key != value.key:
-            head.attributes[place] = join(frame.graph, [before.attributes[place], value])
+            old = before.attributes[place]
+            grown = layers.summed(old, value, frame) if old.kind is value.kind is Kind.LAYER else None
+            head.attributes[place] = grown or join(frame.graph, [old, value])
     return head
 
 

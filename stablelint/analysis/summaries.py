@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from stablelint.analysis.layers import Layer
+from stablelint.analysis.lists import CALLABLE
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value
 from stablelint.numerics.interval import TOP
@@ -66,6 +67,8 @@ def _shape(value: Value, order: dict[int, int], frame: Frame, depth: int) -> Pro
         return (kind, id(value.data[0]), made, alias) if made is not None else None
     if kind in (Kind.SEQUENCE, Kind.MAPPING, Kind.LAYER):
         return _parts(value, order, frame, depth, alias)
+    if value.op == "partial" or any(v.kind in CALLABLE for v in value.operands.values()):
+        return None
     fact = frame.state.effective(value)
     return (kind, value.op, fact, value.zero, value.ends, value.dtype, value.guard, value.name, alias)
 
@@ -74,6 +77,7 @@ def _parts(value: Value, order: dict[int, int], frame: Frame, depth: int, alias:
     data = value.data
     if isinstance(data, Layer):
         named: dict[Any, Value] = {**data.items, **data.arguments}
+        named.update({n: v for n, v in (("each", data.each), ("last", data.last)) if v is not None})
         if data.chain is not None:
             named = dict(enumerate(data.chain))
         head: Profile = (data.qualified, alias)
@@ -105,7 +109,9 @@ def says_nothing(value: Value, depth: int = _DEPTH) -> bool:
         return depth > 0 and all(says_nothing(v, depth - 1) for v in items)
     if value.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
         return False
-    if value.interval != TOP or value.dtype == "bool":
+    if value.interval != TOP or value.dtype == "bool" or value.op == "partial":
+        return False
+    if value.op in ("list_of", "phi") and any(v.kind in CALLABLE for v in value.operands.values()):
         return False
     if value.op in _MUTE or value.op.startswith(("call.", "method.")):
         return True
@@ -144,7 +150,7 @@ def renewed(value: Value, node: ast.AST | None, frame: Frame) -> Value:
 def _renewed_layer(layer: Layer, node: ast.AST | None, frame: Frame) -> Layer:
     chain = None if layer.chain is None else [renewed(link, node, frame) for link in layer.chain]
     items = {name: renewed(item, node, frame) for name, item in layer.items.items()}
-    return Layer(layer.qualified, layer.operation, layer.arguments, chain, items)
+    return replace(layer, chain=chain, items=items)
 
 
 def answered(value: Value, node: ast.AST | None, frame: Frame) -> Value:

@@ -6,12 +6,13 @@ import ast
 import math
 from collections.abc import Callable
 
+from stablelint.analysis import lists
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.elements import masked
 from stablelint.analysis.lookup import narrowed_value
 from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -121,9 +122,9 @@ def _joined(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     if tensors is None:
         return None
     if tensors.kind is not Kind.SEQUENCE or not tensors.data:
-        element = tensors.operands.get("element") if tensors.op == "list_of" else None
+        elements = lists.elements_of(tensors) if lists.is_list(tensors) else []
         key = frame.graph.key(op, tensors.key)
-        source = element or frame.graph.unknown()
+        source = join(frame.graph, elements) if elements else frame.graph.unknown()
         return Value(
             op,
             key,
