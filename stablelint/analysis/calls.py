@@ -214,7 +214,7 @@ def _instantiate(
         Kind.INSTANCE,
         node=node,
         module=frame.module,
-        data=(info, {}),
+        data=(info, classes.Attributes()),
         name=info.name,
     )
     function = classes.find_method(info, "__init__", frame)

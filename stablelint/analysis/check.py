@@ -99,7 +99,7 @@ class _Analysis:
         """Analyses the module body, then each function."""
         self._session = Session(observe=lambda value, frame: None, project=self._project, home=self._module)
         self._guarded(self._run_module, 1)
-        for root in roots_of(self._module):
+        for root in roots_of(self._module, self._index.needs, self._half_shown):
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         self._session.close()
         filename = self._module.source.filename
@@ -129,7 +129,7 @@ class _Analysis:
         execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), value)
-        self._end(collector)
+        self._end(collector, of_body=True)
 
     def _run_root(self, root: Root) -> None:
         function = root.function
@@ -172,9 +172,9 @@ class _Analysis:
         self._session.budget = _BUDGET
         return collector
 
-    def _end(self, collector: Collector) -> None:
+    def _end(self, collector: Collector, of_body: bool = False) -> None:
         self._session.observe = lambda value, frame: None
-        review = Review(self._module, collector, self._index)
+        review = Review(self._module, collector, self._index, of_body)
         found, proved = finish(review)
         self._diagnostics.extend(found)
         self._counts.update(site.judgement.by or "range" for site in proved)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.state import Frame, State
@@ -18,6 +19,19 @@ _REGISTERS = {
 }
 _PLACEHOLDERS = frozenset({"zeros", "zeros_like", "empty", "empty_like"})
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
+
+
+class Attributes(dict[str, Value]):
+    """What an instance's attributes hold; `fill` computes it when it is first asked for."""
+
+    fill: Callable[[], None] | None = None
+
+    def settled(self) -> Attributes:
+        """The attributes as `__init__` leaves them."""
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill()
+        return self
 
 
 def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
@@ -68,48 +82,64 @@ def self_of(info: ClassInfo, frame: Frame) -> Value:
             Kind.INSTANCE,
             node=info.node,
             module=info.module,
-            data=(info, {}),
+            data=(info, Attributes()),
             name="self",
         )
-        spent, frame.session.budget = frame.session.budget, _CONSTRUCTION_BUDGET
         construct(instance, info, None, frame)
         frame.session.made[instance.key] = "self"
-        frame.session.budget = spent
     return instance
 
 
 def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | None, frame: Frame) -> None:
-    """Runs `__init__` (or sets dataclass fields) and keeps the attributes on the instance."""
+    """Sets dataclass fields, and has `__init__` run once an attribute is asked for."""
     from stablelint.analysis import summaries
-    from stablelint.analysis.inline import run_function
 
-    attributes: dict[str, Value] = instance.data[1]
+    attributes: Attributes = instance.data[1]
     if is_dataclass(info):
         for name in info.fields:
             if arguments and name in arguments:
                 attributes[name] = arguments[name]
-    function = find_method(info, "__init__", frame)
+    function, passed = find_method(info, "__init__", frame), arguments
     if function is None and is_dataclass(info):
-        function, arguments = find_method(info, "__post_init__", frame), {}
+        function, passed = find_method(info, "__post_init__", frame), {}
     if function is None or frame.depth > _DEPTH or function.outline.dropped:
         return
     made = summaries.profile(arguments, None, frame) if arguments is not None else None
-    look = (id(info), made)
     if made is not None:
         frame.session.made[instance.key] = made
-        if look in frame.session.built:
-            known = frame.session.built[look]
-            attributes.update({n: summaries.renewed(v, instance.node, frame) for n, v in known.items()})
-            return
-    frame.session.building.add(instance.key)
+    here = Frame(frame.graph, frame.module, None, frame.state.without_names(), frame.session, frame.depth)
+    attributes.fill = partial(_initialise, function, instance, passed, made, here)
+
+
+def _initialise(
+    function: FunctionInfo,
+    instance: Value,
+    arguments: dict[str, Value] | None,
+    made: Hashable | None,
+    frame: Frame,
+) -> None:
+    """Runs `__init__` and keeps the attributes on the instance; an instance made alike answers for it."""
+    from stablelint.analysis import summaries
+    from stablelint.analysis.inline import run_function
+
+    info, attributes = instance.data
+    session = frame.session
+    look = (id(info), made)
+    if made is not None and look in session.built:
+        known = session.built[look]
+        attributes.update({n: summaries.renewed(v, instance.node, frame) for n, v in known.items()})
+        return
+    spent, session.budget = session.budget, _CONSTRUCTION_BUDGET
+    session.building.add(instance.key)
     try:
         inner = run_function(function, arguments, instance, frame)
+        if inner is not None:
+            attributes.update(set_on(instance, inner))
+            if made is not None and session.budget > 0:
+                session.built[look] = attributes
     finally:
-        frame.session.building.discard(instance.key)
-    if inner is not None:
-        attributes.update(set_on(instance, inner))
-        if made is not None and frame.session.budget > 0:
-            frame.session.built[look] = attributes
+        session.building.discard(instance.key)
+        session.budget = spent
 
 
 def set_on(instance: Value, frame: Frame) -> dict[str, Value]:
@@ -154,7 +184,7 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
     from stablelint.analysis import inline, lookup
 
-    info, attributes = instance.data
+    info, attributes = instance.data[0], instance.data[1].settled()
     method = find_method(info, attr, frame)
     if attr in attributes:
         value: Value = attributes[attr]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,19 +20,17 @@ from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.shadows import has_contract, without_shadowed
 from stablelint.analysis.sites import Collector, Index, Site
-from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Diagnostic, Status
-
-Matcher = Callable[["Review", Rule], Iterable[Site]]
 
 
 @dataclass
 class Review:
-    """What was seen in one function: the material of matchers."""
+    """What was seen in one function, or in the body of the file: the material of matchers."""
 
     module: ModuleInfo
     collector: Collector
     index: Index
+    of_body: bool = False
 
     @property
     def sites(self) -> list[Site]:
@@ -55,8 +51,8 @@ class Review:
 def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     """The findings and the discharged sites of one function."""
     sites = [_masked_without_gradient(site, review) for site in review.sites]
-    for rule in review.index.matchers:
-        sites.extend(_matcher(rule)(review, rule))
+    for rule, matcher in review.index.matchers:
+        sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
     sites = [settled(site) for site in sites]
     for site in sites:
@@ -78,13 +74,6 @@ def _masked_without_gradient(site: Site, review: Review) -> Site:
     if felt and not is_empty_group(site):
         return replace(site, judgement=replace(site.judgement, backward_only=True))
     return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.value.op))
-
-
-def _matcher(rule: Rule) -> Matcher:
-    assert rule.matcher is not None
-    module, _, function = rule.matcher.partition(":")
-    found: Matcher = getattr(importlib.import_module(module), function)
-    return found
 
 
 def diagnose(site: Site, review: Review) -> Diagnostic:

@@ -7,10 +7,12 @@ with what they pass.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from stablelint.analysis.interest import Interest, Need, interest_of
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
-from stablelint.syntax.sieve import aliases, imported_aliases, is_risky
+from stablelint.syntax.sieve import Glance, glance
 from stablelint.syntax.walk import descendants
 
 
@@ -19,88 +21,94 @@ class Root:
     """A function to analyse for its own sake."""
 
     function: FunctionInfo
+    seen: Glance
     local: bool = False  # all call sites are in this file
     references: int = 0
-    callees: set[str] = field(default_factory=set)
-    nested: list[ast.FunctionDef] = field(default_factory=list)  # functions defined within it
     risky: bool = False
 
+    @property
+    def nested(self) -> list[ast.FunctionDef]:
+        """The functions defined within it."""
+        return self.seen.nested
 
-def roots_of(module: ModuleInfo) -> list[Root]:
-    """The functions of a file that hold a risky operation, and those that pass values to one, callers first."""
-    found: list[Root] = []
-    _collect(module.source.tree.body, None, module, found)
-    nodes = descendants(module.source.tree)
-    uses = _references(nodes)
-    risky = aliases(nodes) | imported_aliases(module.imports)
+
+def roots_of(module: ModuleInfo, needs: Sequence[Need], half: bool) -> list[Root]:
+    """The functions of a file in which a rule can find something, and those that pass values to one, callers first.
+
+    `half` tells that the file shows half precision.
+    """
+    found = list(_collect(module.source.tree.body, None, module))
     names: dict[str, list[Root]] = {}
     for root in found:
         names.setdefault(root.function.name, []).append(root)
-        root.references = uses.get(root.function.name, 0)
-        root.local = _is_local(root.function, module) and not root.function.has_decorator(
-            "property", "register_kl"
-        )
-        _survey(root, risky)
+    _survey(found, names, module, needs, half)
     ordered = _callers_first(found, names)
     wanted: set[str] = set()  # names of local functions that are analysed: what their callers pass matters
     kept: list[Root] = []
     for root in reversed(ordered):
-        if root.risky or root.callees & wanted:
+        if root.risky or root.seen.callees & wanted:
             kept.append(root)
             if root.local:
                 wanted.add(root.function.name)
     return kept[::-1]
 
 
-def _survey(root: Root, risky: frozenset[str]) -> None:
-    nodes = descendants(root.function.node)
-    root.risky = is_risky(nodes, risky)
-    for node in nodes:
-        if type(node) is ast.Call:
-            function = node.func
-            root.callees.add(
-                function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            )
-        elif type(node) is ast.FunctionDef and node is not root.function.node:
-            root.nested.append(node)
+def _survey(
+    found: list[Root], names: dict[str, list[Root]], module: ModuleInfo, needs: Sequence[Need], half: bool
+) -> None:
+    """Decides what is risky, and what is called in this file alone."""
+    functions = {id(root.function.node) for root in found}
+    rest = glance(descendants(module.source.tree, functions), module.imports)
+    glances = [rest, *(root.seen for root in found)]
+    interest = interest_of(needs, set().union(*(seen.words for seen in glances)), half)
+    bound = _bound(glances, interest)
+    for root in found:
+        words = root.seen.words
+        words.update(word for name in root.seen.loads.keys() & bound.keys() for word in bound[name])
+        root.risky = interest.holds(words)
+    for name, roots in names.items():
+        loads = sum(seen.loads.get(name, 0) for seen in glances)
+        called = sum(seen.calls.get(name, 0) for seen in glances)
+        for root in roots:
+            root.references = loads
+            root.local = called >= loads and _is_local(root.function, module)
+
+
+def _bound(glances: list[Glance], interest: Interest) -> dict[str, set[str]]:
+    """Names to which the file assigns what matters: `self.criterion = nn.BCELoss()`."""
+    matters = interest.words
+    found: dict[str, set[str]] = {}
+    for seen in glances:
+        for name, word in seen.bound:
+            if word in matters:
+                found.setdefault(name, set()).add(word)
+    return found
 
 
 def _is_local(function: FunctionInfo, module: ModuleInfo) -> bool:
+    if function.has_decorator("property", "register_kl"):
+        return False
     private = function.name.startswith("_") and not function.name.startswith("__")
     return private or (module.is_script and function.owner is None)
 
 
-def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo, found: list[Root]) -> None:
+def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) -> Iterator[Root]:
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             known = owner.methods.get(statement.name) if owner else module.functions.get(statement.name)
             if known is None or known.node is not statement:
                 known = FunctionInfo(statement, module, owner)
-            found.append(Root(known))
+            yield Root(known, glance(descendants(statement)[1:], module.imports))
         elif isinstance(statement, ast.ClassDef):
             info = module.classes.get(statement.name) if owner is None else None
             if info is None or info.node is not statement:
                 info = class_of(statement, module)
-            _collect(statement.body, info, module, found)
+            yield from _collect(statement.body, info, module)
         elif isinstance(statement, ast.If | ast.Try | ast.With):
-            _collect(statement.body, owner, module, found)
+            yield from _collect(statement.body, owner, module)
             for handler in getattr(statement, "handlers", ()):
-                _collect(handler.body, owner, module, found)
-            _collect(getattr(statement, "orelse", []), owner, module, found)
-
-
-def _references(nodes: list[ast.AST]) -> dict[str, int]:
-    uses: dict[str, int] = {}
-    for node in nodes:
-        if type(node) is ast.Name:
-            name = node.id
-        elif type(node) is ast.Attribute:
-            name = node.attr
-        else:
-            continue
-        if type(node.ctx) is ast.Load:
-            uses[name] = uses.get(name, 0) + 1
-    return uses
+                yield from _collect(handler.body, owner, module)
+            yield from _collect(getattr(statement, "orelse", []), owner, module)
 
 
 def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root]:
@@ -118,6 +126,6 @@ def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root
                 continue
             seen.add(id(root))
             stack.append((root, True))
-            for name in sorted(n for n in root.callees & names.keys() if not n.startswith("__")):
+            for name in sorted(n for n in root.seen.callees & names.keys() if not n.startswith("__")):
                 stack.extend((callee, False) for callee in names[name] if id(callee) not in seen)
     return post[::-1]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from stablelint.analysis import predicates
+from stablelint.analysis.interest import Matcher, Need, matcher_named, needs_of, needs_of_matcher
 from stablelint.analysis.judge import Judgement, judge
 from stablelint.analysis.pattern import Match, Shape, compile_pattern, match
 from stablelint.analysis.predicates import Context
@@ -52,7 +53,8 @@ class Index:
 
     by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
     sequences: tuple[tuple[Rule, Shape], ...]
-    matchers: tuple[Rule, ...]
+    matchers: tuple[tuple[Rule, Matcher], ...]
+    needs: tuple[Need, ...]
 
 
 def index_of(catalog: Catalog) -> Index:
@@ -77,17 +79,22 @@ class _Held:
 def _index(digest: str, held: _Held) -> Index:
     by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
     sequences: list[tuple[Rule, Shape]] = []
+    matchers: list[tuple[Rule, Matcher]] = []
+    needs: list[Need] = []
     for rule in held.catalog.rules.values():
         if rule.matcher is not None:
+            matchers.append((rule, matcher_named(rule.matcher)))
+            needs.extend(needs_of_matcher(matchers[-1][1]))
             continue
         for text in rule.patterns:
             shape = compile_pattern(text)
+            needs.append(needs_of(shape, rule))
             if shape.is_sequence:
                 sequences.append((rule, shape))
             else:
                 by_operation.setdefault(shape.operation, []).append((rule, shape))
-    matchers = tuple(rule for rule in held.catalog.rules.values() if rule.matcher is not None)
-    return Index({op: tuple(v) for op, v in by_operation.items()}, tuple(sequences), matchers)
+    table = {op: tuple(v) for op, v in by_operation.items()}
+    return Index(table, tuple(sequences), tuple(matchers), tuple(needs))
 
 
 class Collector:

@@ -44,6 +44,10 @@ class State:
             self.dead,
         )
 
+    def without_names(self) -> State:
+        """What a function that is called here sees of it."""
+        return State({}, dict(self.attributes), dict(self.facts), self.nonempty, gradient=self.gradient)
+
     def effective(self, value: Value) -> Interval:
         """The value's interval, narrowed by what the path has tested."""
         fact = self.facts.get(value.key)

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from stablelint.analysis.classes import Attributes
 from stablelint.analysis.layers import Layer
 from stablelint.analysis.lists import CALLABLE
 from stablelint.analysis.state import Frame
@@ -102,8 +103,7 @@ def says_nothing(value: Value, depth: int = _DEPTH) -> bool:
             depth > 0 and len(value.data) <= _LENGTH and all(says_nothing(v, depth - 1) for v in value.data)
         )
     if value.kind is Kind.INSTANCE:
-        attributes: dict[str, Value] = value.data[1]
-        return depth > 0 and all(says_nothing(v, depth - 1) for v in attributes.values())
+        return depth > 0 and all(says_nothing(v, depth - 1) for v in value.data[1].settled().values())
     if value.kind is Kind.MAPPING:
         items = value.data.values() if isinstance(value.data, dict) else ()
         return depth > 0 and all(says_nothing(v, depth - 1) for v in items)
@@ -135,8 +135,8 @@ def renewed(value: Value, node: ast.AST | None, frame: Frame) -> Value:
         elements.name = value.name
         return elements
     if value.kind is Kind.INSTANCE:
-        info, attributes = value.data
-        data = (info, {name: renewed(v, node, frame) for name, v in attributes.items()})
+        info, attributes = value.data[0], value.data[1].settled()
+        data = (info, Attributes({name: renewed(v, node, frame) for name, v in attributes.items()}))
     elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
         data = {name: renewed(v, node, frame) for name, v in value.data.items()}
     elif isinstance(value.data, Layer):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.judge import Judgement
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, encloses
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _OPERATIONS = frozenset({"add", "sub", "mul", "div", "clamp", "maximum", "minimum"})
 
 
+@observes("1-eps add|sub|mul|div|clamp|maximum|minimum")
 def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
     for value, frame in review.collector.observed:

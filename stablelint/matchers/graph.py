@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.value import Kind, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
@@ -20,6 +21,7 @@ _SAVES_RESULT = frozenset(("exp", "sigmoid", "tanh", "softmax", "log_softmax", "
 _DEPTH = 8
 
 
+@observes("op= exp|sigmoid|tanh|softmax|log_softmax|sqrt|rsqrt")
 def in_place(review: Review, rule: Rule) -> Iterator[Site]:
     """`y += …` or `y.mul_(…)` where y is the result that the backward pass of its operation reads."""
     for pair in observed(review, "add", "sub", "mul", "div", "clamp", "masked_fill", "exp", "sqrt"):

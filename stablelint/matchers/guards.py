@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Value
 from stablelint.matchers.common import make_site, observed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 1e-3  # a larger constant is part of the formula
 
 
+@observes()
 def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """Open obligations beside a small constant that is added to the quotient, or multiplied by `sign(x)`."""
     sums = observed(review, "add")

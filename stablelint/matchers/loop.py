@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.value import Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
@@ -30,6 +31,7 @@ _TO_NUMBER = ("item", "detach", "data", "float", "reduce_value", "gather", "redu
 _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
 
 
+@observes("clip_grad_norm_|clip_grad_value_ backward")
 def clip_out_of_order(review: Review, rule: Rule) -> Iterator[Site]:
     """A clip after the step it should have limited, or before the backward that fills the gradients."""
     steps = steps_of(review)
@@ -70,6 +72,7 @@ def _disorder(order: list[str]) -> str | None:
     return None
 
 
+@observes("backward step")
 def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
     """A loop with backward and step in a function that never clears a gradient."""
     steps = steps_of(review)
@@ -98,6 +101,7 @@ def _is_wrapped(optimizer: Value) -> bool:
     return not optimizer.op.startswith("torch.optim.")
 
 
+@observes("backward add")
 def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
     """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
     steps = [s for s in steps_of(review) if s.kind in ("backward", "wrapped_backward")]
@@ -172,6 +176,7 @@ def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:
     return False
 
 
+@observes("backward")
 def second_backward(review: Review, rule: Rule) -> Iterator[Site]:
     """A second `backward` through a graph that the first has freed."""
     done: dict[int, Step] = {}
@@ -226,6 +231,7 @@ def _is_made_before_loop(loss: Value, step: Step) -> bool:
     return start(made[0]) < start(loop)
 
 
+@observes("backward step")
 def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
     """A training step in a file with a recurrent model and no clip."""
     tree = review.module.source.tree
@@ -238,6 +244,7 @@ def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
         yield make_site(review, rule, (step.value, step.frame), level=Level.LIKELY)
 
 
+@observes("set_detect_anomaly")
 def anomaly_detection(review: Review, rule: Rule) -> Iterator[Site]:
     """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches."""
     for value, frame in observed(review, "set_detect_anomaly"):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in, parents, start
 
@@ -34,6 +35,7 @@ _REDUCTIONS = frozenset(
 )
 
 
+@observes("empty|empty_like")
 def uninitialized(review: Review, rule: Rule) -> Iterator[Site]:
     """The first use of a name bound to `torch.empty(…)`, where that use computes with it."""
     for value, frame in observed(review, "empty", "empty_like"):

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.value import Kind, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
@@ -31,6 +32,7 @@ _DEPTH = 5
 _THROUGH = frozenset(("mean", "sum", "add", "mul", "div", "sub", "neg", "phi", "view"))
 
 
+@observes("eq|ne nan")
 def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
     """`x == nan` and `x != nan`."""
     for value, frame in observed(review, "eq", "ne"):
@@ -58,6 +60,7 @@ def _compared(value: Value, left: bool) -> str | None:
     return ast.unparse(node.left if left else node.comparators[0])
 
 
+@observes("where|masked_fill nan")
 def nan_literal(review: Review, rule: Rule) -> Iterator[Site]:
     """NaN as the value of `where` or `masked_fill`, whose result is reduced without care for it."""
     for value, frame in observed(review, "where", "masked_fill"):
@@ -84,6 +87,7 @@ def _minds_nan(value: Value) -> bool:
     return isinstance(node, ast.Call) and "nan" in ast.unparse(node.func).rpartition(".")[2]
 
 
+@observes("nan_to_num", "backward isnan|isinf|isfinite")
 def hidden_nan(review: Review, rule: Rule) -> Iterator[Site]:
     """`nan_to_num` on a loss or on a gradient; a step skipped because the loss is not finite."""
     for value, frame in observed(review, "nan_to_num"):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.value import Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 
+@observes("backward", "step")
 def protocol(review: Review, rule: Rule) -> Iterator[Site]:
     """Departures from scale, backward, step, update within one function."""
     steps = steps_of(review)
@@ -113,6 +115,7 @@ def _steps_same(scaler_step: Step, step: Step) -> bool:
     return isinstance(node, ast.Call) and bool(node.args) and ast.unparse(node.args[0]) == step.subject
 
 
+@observes("backward")
 def backward_under_autocast(review: Review, rule: Rule) -> Iterator[Site]:
     """`backward` within `with autocast(…)`."""
     for step in steps_of(review):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.judge import Judgement
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site
@@ -20,6 +21,7 @@ _DEPTH = 6
 _GATHERS = ("scatter", "segment", "index_add", "spmm", "copy_e_sum", "edge_sum")
 
 
+@observes("div exp")
 def grouped_softmax(review: Review, rule: Rule) -> Iterator[Site]:
     """`e / gather(sum_by_group(e))` where `e = exp(x)` and no maximum was taken out of x."""
     for value, frame in review.collector.observed:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.state import Frame, Session, State
 from stablelint.analysis.value import Graph, Value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
+@observes()
 def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
     """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
     for info, module in _classes(review):
@@ -77,6 +79,7 @@ def _is_registered(attr: str, info: ast.ClassDef) -> bool:
     return False
 
 
+@observes()
 def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
     """`.cuda()` or `.to("cuda")` where a data set makes its samples."""
     for info, module in _classes(review):
@@ -105,20 +108,17 @@ def _moves_to_cuda(call: ast.Call) -> bool:
     return call.func.attr == "to" and any(isinstance(t, str) and t.startswith("cuda") for t in texts)
 
 
+@observes()
 def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.load(f)` that says nothing of the device."""
-    if _is_module_body(review):
+    if review.of_body:
         for node in _definitions(review.module)[1]:
             yield _site(review, rule, node, None)
 
 
-def _is_module_body(review: Review) -> bool:
-    return all(frame.function is None for _, frame in review.collector.observed)
-
-
 def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
-    if _is_module_body(review):
+    if review.of_body:
         for node in _definitions(review.module)[0]:
             yield node, review.module
 

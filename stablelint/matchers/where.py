@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.interest import observes
 from stablelint.analysis.masking import Hider, feels_gradient, hider_of, is_doubled, takes_where_true
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, text_before
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "atanh": "u"}
 
 
+@observes()
 def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
     """Open obligations whose result is hidden by `where`, `masked_fill` or `nan_to_num`.
 

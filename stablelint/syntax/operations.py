@@ -8,6 +8,7 @@ canonical names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -450,6 +451,14 @@ def canonical(name: str) -> Operation | None:
 def module(qualified_name: str) -> ModuleOperation | None:
     """The operation that an instance of an `nn` class applies."""
     return _modules().get(qualified_name.replace("torch.nn.modules.", "torch.nn."))
+
+
+def spellings() -> Iterator[tuple[str, str]]:
+    """Every spelling in the tables (a qualified function or class, or a bare method), and its operation."""
+    functions, methods, _ = _operations()
+    for table in (functions, methods):
+        yield from ((spelling, operation.name) for spelling, operation in table.items())
+    yield from ((spelling, found.operation) for spelling, found in _modules().items())
 
 
 # Operations that rearrange, copy or cast and leave every element's value as it was.

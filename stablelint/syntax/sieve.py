@@ -1,33 +1,72 @@
-"""Decides cheaply what need not be looked at: files without torch, functions without a risky operation."""
+"""Decides cheaply what need not be looked at: files without torch, functions without a word that matters.
+
+A *word* stands for what a function does: the last component of a name that it uses, an operator (`/`, `**`, `+=`),
+`inf` and `nan`, `large` for a large literal, `[]` for a subscript. Words over-approximate: each operation that the
+analysis can see in a function has one of `words_of(operation)` among the function's words.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
-from stablelint.syntax.operations import VIEWS, canonical
+from stablelint.syntax import operations
 
-_RISKY_OPERATIONS = (
-    "log log2 log10 log1p xlogy xlog1py entr exp exp2 expm1 sqrt rsqrt reciprocal pow div true_divide divide asin acos "
-    "arcsin arccos atanh arctanh acosh erfinv logit sinh cosh norm std var std_mean var_mean softmax log_softmax logsumexp "
-    "logaddexp sigmoid logsigmoid cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
-    "masked_fill where nan_to_num inverse inv det logdet slogdet cholesky eigh eig svd symeig qr mean half bfloat16 float16 "
-    "clip_grad_norm_ clip_grad_value_ unscale_ scale backward step empty prod digamma lgamma std_mean square erf erfc "
-    "cosine_similarity lgamma isnan autocast GradScaler Normal Categorical Bernoulli Beta Gamma MultivariateNormal "
-    "set_detect_anomaly detect_anomaly new_empty empty_like addcdiv SGD Adam AdamW RMSprop normal_ uniform_ sign "
-    "criterion crit loss_fn loss_func loss_function "
-    "CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss KLDivLoss CTCLoss ctc_loss ModuleList nan NaN inf Inf".split()
+IN_PLACE = "op="
+ABSORBED = "1-eps"
+_LARGE = 1000.0
+_NUMBERS = {
+    "nan": "nan",
+    "NaN": "nan",
+    "NAN": "nan",
+    "inf": "inf",
+    "Inf": "inf",
+    "-inf": "inf",
+    "infinity": "inf",
+}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+}
+LOSS = "loss()"
+_LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function"})  # what losses are called
+_INIT = "torch.nn.init"
+# What is imported from here holds no operation of ours.
+_ELSEWHERE = sys.stdlib_module_names | frozenset(
+    "numpy scipy pandas tensorflow jax flax optax sklearn matplotlib PIL cv2 keras cupy".split()
 )
-
-_LITERALS = ("nan", "NaN", "inf", "-inf")  # as `float` reads them
-
-
-@cache
-def _risky_names() -> frozenset[str]:
-    names = set(_RISKY_OPERATIONS)
-    names |= {f"{name}_" for name in _RISKY_OPERATIONS if canonical(name) is not None and name not in VIEWS}
-    return frozenset(names)
+# Further words by which an operation can come about: operators, and operations that are rewritten to it.
+_OTHER_WORDS: Mapping[str, str] = {
+    "add": "+",
+    "sub": "- rsub",
+    "mul": "*",
+    "div": "/ ** reciprocal",
+    "pow": "** x*x square",
+    "sqrt": "** pow float_power",
+    "rsqrt": "** pow float_power",
+    "matmul": "@",
+    "norm": "vector_norm",
+    "std": "std_mean",
+    "var": "var_mean",
+    "clamp": "clamp_min clamp_max clip",
+    "amax": "max aminmax",
+    "amin": "min aminmax",
+    "maximum": "max",
+    "minimum": "min",
+    "masked_fill": "where []=",
+    "where": "masked_fill []=",
+    "index": "[] masked_select",
+    "eq": "==",
+    "ne": "!=",
+}
 
 
 def mentions_torch(data: bytes) -> bool:
@@ -35,71 +74,208 @@ def mentions_torch(data: bytes) -> bool:
     return b"torch" in data
 
 
-def aliases(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Names and attributes to which a file assigns a loss or a risky function: `self.criterion = nn.BCELoss()`."""
-    found: set[str] = set()
-    risky = _risky_names()
-    for node in nodes:
-        if type(node) is not ast.Assign:
-            continue
-        values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
-        if not any(_is_alias(value, risky) for value in values):
-            continue
-        for target in node.targets:
-            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
-                if isinstance(part, ast.Attribute):
-                    found.add(part.attr)
-                elif isinstance(part, ast.Name):
-                    found.add(part.id)
+@cache
+def words_of(operation: str) -> frozenset[str]:
+    """The words one of which stands in every function that applies an operation (a canonical or qualified name)."""
+    last = operation.rpartition(".")[2]
+    found = {last, *_OTHER_WORDS.get(operation, "").split()}
+    found |= _spellings().get(operation, set())
     return frozenset(found)
 
 
-def _is_alias(value: ast.expr, risky: frozenset[str]) -> bool:
-    if type(value) is ast.Call:
-        function = value.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        return name.endswith("Loss") or (
-            name == "partial" and any(isinstance(a, ast.Attribute) and a.attr in risky for a in value.args)
-        )
-    return isinstance(value, ast.Attribute) and value.attr in risky
+@cache
+def _spellings() -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for spelling, operation in operations.spellings():
+        words = found.setdefault(operation, set())
+        if spelling.startswith(f"{_INIT}."):
+            words.add("init" + spelling.removeprefix(_INIT))
+            continue
+        last = spelling.rpartition(".")[2]
+        if last.endswith("Loss"):
+            words.add(LOSS)
+        words.update((last, last if last.endswith("_") else f"{last}_"))
+    return found
 
 
-def imported_aliases(imports: Mapping[str, str]) -> frozenset[str]:
-    """Local names under which a file imports something risky: `from torch import log as ln`."""
-    risky = _risky_names()
-    return frozenset(name for name, qualified in imports.items() if qualified.rpartition(".")[2] in risky)
+@dataclass(slots=True)
+class Glance:
+    """What a look at a piece of syntax tells, without understanding it."""
+
+    words: set[str] = field(default_factory=set)
+    callees: set[str] = field(default_factory=set)  # last components of what is called
+    calls: dict[str, int] = field(default_factory=dict)  # how often each is called
+    loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
+    nested: list[ast.FunctionDef] = field(default_factory=list)  # functions defined within
+    bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
 
 
-def is_risky(nodes: Iterable[ast.AST], others: frozenset[str] = frozenset()) -> bool:
-    """Whether some node is an operation with a contract: a risky name (or one of `others`), a division, a power."""
-    names = _risky_names() | others
+def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
+    """Collects words from nodes; `imports` are the file's, by local name."""
+    seen = Glance()
+    words, loads = seen.words, seen.loads
     for node in nodes:
         kind = type(node)
-        if kind is ast.BinOp:
-            if _is_risky_operator(node):  # type: ignore[arg-type]
-                return True
+        if kind is ast.Name:
+            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                name: str = node.id  # type: ignore[attr-defined]
+                loads[name] = loads.get(name, 0) + 1
         elif kind is ast.Attribute:
-            if node.attr in names:  # type: ignore[attr-defined]
-                return True
-        elif kind is ast.Name:
-            if node.id in names:  # type: ignore[attr-defined]
-                return True
-        elif kind is ast.Call:
-            if len(node.args) > 1 and _calls_loss(node.func):  # type: ignore[attr-defined]
-                return True
-        elif kind is ast.Constant and node.value in _LITERALS:  # type: ignore[attr-defined]
-            return True
-        elif kind is ast.AugAssign and isinstance(node.op, ast.Div | ast.Pow | ast.Add):  # type: ignore[attr-defined]
-            return True
-    return False
+            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                attr: str = node.attr  # type: ignore[attr-defined]
+                loads[attr] = loads.get(attr, 0) + 1
+                if attr not in words and not _is_elsewhere(node.value, imports):  # type: ignore[attr-defined]
+                    words.add(attr)
+                if attr.endswith("_") and _is_init(node.value, imports):  # type: ignore[attr-defined]
+                    words.add(f"init.{attr}")
+        else:
+            look = _LOOKS.get(kind)
+            if look is not None:
+                look(node, seen, imports)
+    for name in loads.keys() & imports.keys():
+        words.add(_word(imports[name]))
+    words.update(_NUMBERS[name] for name in loads.keys() & _NUMBERS.keys())
+    return seen
 
 
-def _calls_loss(function: ast.expr) -> bool:
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return bool(name.endswith(("loss", "Loss")))
+def _word(qualified: str) -> str:
+    if qualified.startswith(f"{_INIT}."):
+        return "init" + qualified.removeprefix(_INIT)
+    return qualified.rpartition(".")[2]
 
 
-def _is_risky_operator(node: ast.BinOp) -> bool:
-    if isinstance(node.op, ast.Div):
-        return not isinstance(node.right, ast.Constant)
-    return isinstance(node.op, ast.Pow)
+def _origin(node: ast.expr, imports: Mapping[str, str]) -> str:
+    """What the name at the start of a dotted expression is imported as; "" where it is not."""
+    while type(node) is ast.Attribute:
+        node = node.value
+    return imports.get(node.id, "") if type(node) is ast.Name else ""
+
+
+def _is_elsewhere(node: ast.expr, imports: Mapping[str, str]) -> bool:
+    return _origin(node, imports).partition(".")[0] in _ELSEWHERE
+
+
+def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
+    if type(node) is ast.Attribute:
+        return node.attr == "init"
+    return type(node) is ast.Name and (node.id == "init" or imports.get(node.id) == _INIT)
+
+
+def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Mapping[str, str]) -> None:
+    word = _OPERATORS.get(type(node.op))
+    right = node.right if isinstance(node, ast.BinOp) else node.value
+    if word is not None and not (word == "/" and type(right) is ast.Constant):
+        seen.words.add(word)
+    if isinstance(node, ast.AugAssign):
+        seen.words.add(IN_PLACE)
+    elif type(node.left) is ast.Constant and type(right) is ast.Constant:
+        seen.words.add(ABSORBED)
+    elif word == "*" and _first_name(node.left) == _first_name(right):
+        seen.words.add("x*x")
+
+
+def _first_name(node: ast.expr) -> str:
+    """The name with which a chain of attributes, calls and subscripts begins."""
+    while True:
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        else:
+            return node.id if isinstance(node, ast.Name) else ""
+
+
+def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> None:
+    name = _last_name(node.func)
+    if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
+        seen.words.add(LOSS)
+    seen.callees.add(name)
+    seen.calls[name] = seen.calls.get(name, 0) + 1
+    if name.endswith("_"):
+        seen.words.add(IN_PLACE)
+
+
+def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, str]) -> None:
+    value: Any = node.value
+    kind = type(value)
+    if kind is str:
+        if value in _NUMBERS:  # as `float` reads it
+            seen.words.add(_NUMBERS[value])
+    elif kind is float or kind is int:
+        if value >= _LARGE:
+            seen.words.add("large" if value < float("inf") else "inf")
+        elif kind is float and value > 0.5 and 0 < abs(value - round(value)) < 1e-6:
+            seen.words.add(ABSORBED)
+
+
+def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
+    seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
+
+
+def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, str]) -> None:
+    for operator in node.ops:
+        if type(operator) is ast.Eq:
+            seen.words.add("==")
+        elif type(operator) is ast.NotEq:
+            seen.words.add("!=")
+
+
+def _look_at_definition(node: ast.FunctionDef, seen: Glance, imports: Mapping[str, str]) -> None:
+    seen.nested.append(node)
+
+
+def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, str]) -> None:
+    seen.words.update(_word(f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
+    """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
+    values = node.value.elts if type(node.value) is ast.Tuple else (node.value,)
+    words = list(filter(None, (_assigned_word(value, imports) for value in values)))
+    for target in node.targets if words else ():
+        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
+            if isinstance(part, ast.Name | ast.Attribute):
+                seen.bound.extend((_last_name(part), word) for word in words)
+
+
+def _assigned_word(value: ast.expr, imports: Mapping[str, str]) -> str:
+    if isinstance(value, ast.BoolOp):
+        return next(filter(None, (_assigned_word(v, imports) for v in value.values)), "")
+    if isinstance(value, ast.IfExp):
+        return _assigned_word(value.body, imports) or _assigned_word(value.orelse, imports)
+    if isinstance(value, ast.UnaryOp):
+        value = value.operand
+    if isinstance(value, ast.Constant):
+        number: Any = value.value
+        return "large" if type(number) in (int, float) and number >= _LARGE else ""
+    if isinstance(value, ast.Call):
+        name = _last_name(value.func)
+        if name == "float" and value.args and isinstance(value.args[0], ast.Constant):
+            return _NUMBERS.get(str(value.args[0].value), "")
+        if name == "partial" and value.args:
+            return _assigned_word(value.args[0], imports)
+        name = _word(imports.get(name, name))
+        return name if name[:1].isupper() else ""
+    if isinstance(value, ast.Attribute):
+        number = _NUMBERS.get(value.attr, "")
+        return number or (value.attr if _origin(value, imports).startswith("torch") else "")
+    if isinstance(value, ast.Name):
+        return _word(imports.get(value.id, ""))
+    return ""
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+_LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = {
+    ast.BinOp: _look_at_operator,
+    ast.AugAssign: _look_at_operator,
+    ast.Call: _look_at_call,
+    ast.Constant: _look_at_constant,
+    ast.Subscript: _look_at_subscript,
+    ast.Compare: _look_at_comparison,
+    ast.FunctionDef: _look_at_definition,
+    ast.ImportFrom: _look_at_import,
+    ast.Assign: _look_at_assignment,
+}

@@ -7,14 +7,20 @@ what is there.
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 from types import EllipsisType, NoneType
 
 
-def descendants(root: ast.AST) -> list[ast.AST]:
-    """The node and all nodes below it, each before what it holds; contexts and operators are left out."""
+def descendants(root: ast.AST, without: Container[int] = ()) -> list[ast.AST]:
+    """The node and all nodes below it, each before what it holds; contexts and operators are left out.
+
+    What stands below the nodes whose ids are in `without` is left out, too.
+    """
     found: list[ast.AST] = [root]
     append = found.append
     for node in found:  # grows while it is walked
+        if without and id(node) in without:
+            continue
         for value in node.__dict__.values():
             kind = type(value)
             if kind is list:

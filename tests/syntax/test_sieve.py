@@ -1,4 +1,4 @@
-"""What the sieve lets pass must not need a second look; what it keeps may."""
+"""What the sieve lets go must not need a second look; what it keeps may."""
 
 from __future__ import annotations
 
@@ -6,64 +6,122 @@ import ast
 
 import pytest
 
-from stablelint.syntax.sieve import aliases, imported_aliases, is_risky, mentions_torch
+from stablelint.syntax import operations
+from stablelint.syntax.sieve import glance, mentions_torch, words_of
 from stablelint.syntax.walk import descendants
 
+IMPORTS = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "math": "math"}
 
-def risky(text: str, others: frozenset[str] = frozenset()) -> bool:
-    return is_risky(descendants(ast.parse(text)), others)
+
+def words(text: str, imports: dict[str, str] = IMPORTS) -> set[str]:
+    return glance(descendants(ast.parse(text)), imports).words
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "operation"),
     [
-        "torch.log(x)",
-        "x.log()",
-        "x.log_()",
-        "log(x)",
-        "a / b",
-        "a / (b + 1)",
-        "a /= b",
-        "x ** 0.5",
-        "x ** -1",
-        "F.cross_entropy(a, b)",
-        "nn.BCELoss()",
-        "x.masked_fill(m, float('-inf'))",
-        "x.masked_fill_(m, c)",
-        "torch.where(m, a, b)",
-        "x.half()",
-        "loss.backward()",
-        "total += loss",
-        "float('nan')",
-        "[x.exp() for x in y]",
-        "f(g(lambda x: x.sqrt()))",
-        "def f(x, y=torch.exp(z)): pass",
+        ("x.log_()", "log"),
+        ("a / b", "div"),
+        ("a / (b + 1)", "div"),
+        ("a /= b", "div"),
+        ("x ** -1", "div"),
+        ("x ** 0.5", "sqrt"),
+        ("x ** -0.5", "rsqrt"),
+        ("x * x", "pow"),
+        ("f(x).y * f(x).y", "pow"),
+        ("x.square()", "pow"),
+        ("a @ b", "matmul"),
+        ("x.masked_fill_(m, c)", "masked_fill"),
+        ("x[m] = c", "where"),
+        ("x[m]", "index"),
+        ("a == b", "eq"),
+        ("x.max()", "amax"),
+        ("[x.exp() for x in y]", "exp"),
+        ("f(g(lambda x: x.sqrt()))", "sqrt"),
+        ("def f(x, y=torch.exp(z)): pass", "exp"),
+        ("from torch import erf", "erf"),
+        ("torch.distributions.Normal(m, s)", "torch.distributions.Normal"),
     ],
 )
-def test_an_operation_with_a_contract_is_kept(text: str) -> None:
-    assert risky(text)
+def test_what_applies_an_operation_holds_one_of_its_words(text: str, operation: str) -> None:
+    assert words(text) & words_of(operation)
+
+
+def test_every_spelling_of_an_operation_is_one_of_its_words() -> None:
+    for spelling, operation in operations.spellings():
+        text = spelling if "." in spelling else f"x.{spelling}"
+        assert words(f"{text}(y)") & words_of(operation), (spelling, operation)
+
+
+@pytest.mark.parametrize("text", ["math.log(x)", "np.sqrt(x)", "np.linalg.norm(x)"])
+def test_what_leads_out_of_torch_has_no_word(text: str) -> None:
+    assert not words(text) & (words_of("log") | words_of("sqrt") | words_of("norm"))
+
+
+@pytest.mark.parametrize("text", ["a / 2", "a // b", "a % b", "print('log')", "x /= 3", "std = f(y)"])
+def test_what_no_rule_speaks_of_has_no_word(text: str) -> None:
+    assert not words(text) & (words_of("div") | words_of("log") | words_of("std"))
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a + b", "a / 2", "x.view(-1)", "self.net(x)", "print('log')", "a * b", "x = y[0]", "a // b", "a % b"],
+    ("text", "word"),
+    [
+        ("float('-inf')", "inf"),
+        ("np.inf", "inf"),
+        ("1e999", "inf"),
+        ("math.nan", "nan"),
+        ("float('nan')", "nan"),
+        ("x * -1e9", "large"),
+        ("1 - 1e-12", "1-eps"),
+        ("0.9999999999", "1-eps"),
+        ("x += y", "op="),
+        ("x.add_(y)", "op="),
+    ],
 )
-def test_an_operation_without_one_is_let_go(text: str) -> None:
-    assert not risky(text)
+def test_numbers_that_matter_are_words(text: str, word: str) -> None:
+    assert word in words(text)
 
 
-def test_an_attribute_that_holds_a_loss_is_remembered() -> None:
-    tree = ast.parse("self.criterion = nn.BCELoss()\nstep = torch.exp\nself.net = nn.Linear(3, 3)\n")
-    found = aliases(descendants(tree))
-    assert found == {"criterion", "step"}
-    assert risky("self.criterion(a, b)", found)
-    assert not risky("self.net(a)", found)
+def test_an_initialiser_is_told_from_the_method_of_that_name() -> None:
+    wanted = words_of("init_normal_")
+    assert words("nn.init.normal_(w)") & wanted
+    assert words("normal_(w)", {"normal_": "torch.nn.init.normal_"}) & wanted
+    assert not words("w.normal_()") & wanted
 
 
-def test_a_risky_import_under_another_name_is_remembered() -> None:
-    found = imported_aliases({"ln": "torch.log", "np": "numpy", "cat": "torch.cat"})
-    assert found == {"ln"}
-    assert risky("ln(x)", found)
+def test_a_name_bound_to_something_that_matters_is_remembered() -> None:
+    text = """
+self.criterion = nn.BCELoss()
+step = torch.exp
+LOW = -math.inf
+FAR = -1e9
+self.loss = given or nn.CrossEntropyLoss()
+self.net = build(3)
+x = y.exp
+half = partial(torch.exp, out=z)
+a, b = 1, math.inf
+"""
+    assert set(glance(descendants(ast.parse(text)), IMPORTS).bound) == {
+        ("criterion", "BCELoss"),
+        ("step", "exp"),
+        ("LOW", "inf"),
+        ("FAR", "large"),
+        ("half", "exp"),
+        ("a", "inf"),
+        ("b", "inf"),
+        ("loss", "CrossEntropyLoss"),
+    }
+
+
+def test_an_import_under_another_name_is_understood() -> None:
+    assert "log" in words("ln(x)", {"ln": "torch.log"})
+    assert "log" not in words("ln(x)", {})
+
+
+def test_reads_and_calls_are_counted() -> None:
+    seen = glance(descendants(ast.parse("f(f, g.f(1))\nf = 2")), {})
+    assert seen.loads["f"] == 3
+    assert seen.calls == {"f": 2}
 
 
 @pytest.mark.parametrize(
@@ -86,3 +144,9 @@ def test_the_quick_walk_sees_what_the_slow_one_sees(text: str) -> None:
     tree = ast.parse(text)
     expected = {id(node) for node in ast.walk(tree) if not isinstance(node, bare)}
     assert {id(node) for node in descendants(tree)} == expected
+
+
+def test_the_walk_leaves_out_what_stands_below_given_nodes() -> None:
+    tree = ast.parse("def f():\n    return x\ny")
+    names = {n.id for n in descendants(tree, {id(tree.body[0])}) if isinstance(n, ast.Name)}
+    assert names == {"y"}
