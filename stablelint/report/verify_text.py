@@ -41,6 +41,8 @@ def meaning(report: SiteReport) -> str:
         return "the original fails; its fix cannot be replayed by itself"
     if verdict is Verdict.NOT_REPRODUCED and not report.cases and not report.known:
         return "it could not be evaluated outside its program"
+    if report.guilty:
+        return "the command is worse with this fix"
     if verdict not in _WHERE:
         return MEANING[verdict]
     if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
@@ -76,6 +78,8 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     head = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)}"
     yield f"{head} {style.dim('(' + meaning(report) + ')')}"
     yield f"  {style.gutter('-->')} {context.path(site.filename)}:{start.row}:{start.column}"
+    if report.verdict is Verdict.NOT_REACHED:
+        return  # nothing was seen of it
     room = context.width - 6
     yield f"   {style.gutter('|')} {style.removed(crop('- ' + _line(site.original), 0, room))}"
     if site.fixed is not None:

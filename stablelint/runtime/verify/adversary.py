@@ -102,7 +102,8 @@ def _bound(replayer: Replayer, metavariable: str, fmt: FloatFormat) -> _Bound | 
     about = [part for part in parsed if metavariable in part.variables]
     if not about:
         return None
-    values = sorted({value for part in about for value in part.boundaries(metavariable, fmt)})
+    # the sign of a zero decides between two infinities, and not whether there is one
+    values = sorted({value + 0.0 for part in about for value in part.boundaries(metavariable, fmt)})
     edges = [comparison.value(fmt) for comparison in about[0].about(metavariable)]
     near, beyond, inside = [], [], []
     for value in values:

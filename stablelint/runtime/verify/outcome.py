@@ -123,6 +123,7 @@ class SiteReport:
     curve: Curve | None = None
     fingerprint: str = ""
     known: bool = False  # the verdict is an earlier one, of the same text
+    guilty: bool = False  # the command fails, or goes non-finite, with this fix alone
 
     def to_json(self) -> dict[str, object]:
         """As in the output of `verify`."""

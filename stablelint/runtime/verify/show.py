@@ -12,7 +12,7 @@ from stablelint.runtime.verify.examine import Examination
 from stablelint.runtime.verify.measure import Counts
 from stablelint.runtime.verify.outcome import OperandShown, Side, Tally, WitnessShown
 from stablelint.runtime.verify.replay import Outcome
-from stablelint.runtime.verify.values import Value, dtype_name
+from stablelint.runtime.verify.values import Opaque, Value, dtype_name
 
 _SHOWN = 6
 
@@ -61,6 +61,8 @@ def operand_shown(name: str, value: Value) -> OperandShown:
         shape = tuple(value.shape)
         size = "×".join(map(str, shape)) or "scalar"
         return OperandShown(name, shape, dtype, _telling(value), f"{dtype} {size}")
+    if isinstance(value, Opaque):
+        return OperandShown(name, None, None, (), f"a {value.type_name}")
     values = (float(value),) if isinstance(value, int | float) and not isinstance(value, bool) else ()
     return OperandShown(name, None, None, values, repr(value))
 

@@ -23,6 +23,7 @@ from stablelint.runtime.verify.sequence import FAULTS, faults
 from stablelint.runtime.verify.show import sides, witness_shown
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 
+_TELL_SECONDS = 5.0  # between two words on the progress of the replays
 Progress = Callable[[str], None]
 
 
@@ -72,8 +73,13 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     reports: list[SiteReport] = []
     ran = before is not None
     interrupted = before is not None and before.ending.interrupted
+    told = time.perf_counter()
+    if request.sites:
+        progress(f"replaying {len(request.sites)} sites")
     for number, site in enumerate(request.sites, 1):
-        progress(f"replaying site {number} of {len(request.sites)}")
+        if time.perf_counter() - told > _TELL_SECONDS:
+            told = time.perf_counter()
+            progress(f"replaying site {number} of {len(request.sites)}")
         captured = records.sites.get(site.id, Captured())
         try:
             examination, shown = _examined(site, request, captured, ran, prepared[site.id])
@@ -249,8 +255,8 @@ def _informed(
     """The report of a site in the light of the rerun."""
     site = report.site
     if site.id in guilty:
-        note = "the command is worse with this fix alone"
-        return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note))
+        note = f"{report.verdict} by its replay; the command is worse with this fix alone"
+        return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note), guilty=True)
     replayed = report.fixed is not None
     if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report
