@@ -66,12 +66,8 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     replay = Replay(target, attempt.until, watch.buffers)
-    watch.replaying = replay
-    try:
-        with _steps_skipped(watch, replay), _scalers_reset(watch):
-            return replay.run(attempt.run, attempt.random)
-    finally:
-        watch.replaying = None
+    with watch.standing_aside(replay), _steps_skipped(watch, replay), _scalers_reset(watch):
+        return replay.run(attempt.run, attempt.random)
 
 
 def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, bool]:
@@ -87,7 +83,7 @@ def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, b
             values.update({name: bound[name] for name in region.rebound if name in bound})
         complete = region.rebound <= set(values)
     boundary = _start_of(watch, frame, region)
-    carried = boundary.carried.get((region.code, region.row)) if boundary is not None else None
+    carried = boundary.carried_in(region) if boundary is not None else None
     if carried is not None:
         values.update(carried.values)
         renewals = tuple(_renewals(carried.region))
@@ -115,7 +111,7 @@ def _start_of(watch: Watch, frame: FrameType, region: Region) -> Boundary | None
     """Where the pass under way began: the last boundary not behind the present place in the same pass."""
     here = place_of(frame.f_code, frame.f_lasti)
     for boundary in reversed(watch.state.boundaries):
-        place = boundary.places.get(region.code)
+        place = boundary.place_in(region.code)
         if place is None or place >= here or region.loop is None:
             return boundary
     return None

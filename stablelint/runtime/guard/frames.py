@@ -54,6 +54,11 @@ def user_frames(frame: FrameType | None, limit: int = 64) -> Iterator[FrameType]
         frame = frame.f_back
 
 
+def user_frame() -> FrameType | None:
+    """The innermost frame of user code."""
+    return next(user_frames(sys._getframe(1), 1), None)
+
+
 def step_frames(frame: FrameType | None, limit: int) -> Iterator[FrameType]:
     """The user frames that can hold a training step: up to the script, not the program that runs it."""
     for user in user_frames(frame, limit):

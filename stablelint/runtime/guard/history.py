@@ -6,8 +6,8 @@ import math
 import statistics
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from stablelint.runtime.guard.event import Growth, LayerGrowth, StepRecord
 
@@ -15,8 +15,7 @@ _GROWTH_FACTOR = 10.0  # over the remembered steps, for a run to count as explod
 _GROWTH_STEPS = 3
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     step: int
     loss: float | None
     norm: float | None
@@ -32,6 +31,10 @@ class History:
     def add(self, step: int, loss: float | None, norm: float | None, layers: tuple[float, ...] = ()) -> None:
         """Remember a step."""
         self._entries.append(_Entry(step, loss, norm, layers))
+
+    def last(self) -> tuple[float | None, float | None]:
+        """Loss and gradient norm of the last remembered step."""
+        return (self._entries[-1].loss, self._entries[-1].norm) if self._entries else (None, None)
 
     def records(self) -> tuple[StepRecord, ...]:
         """The remembered steps, oldest first."""

@@ -32,7 +32,7 @@ class Observer(Protocol):
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer stepped."""
 
-    def on_fetch(self, batch: object) -> None:
+    def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch."""
 
     def on_scale(self, scaler: object, outputs: object) -> None:
@@ -60,7 +60,7 @@ class IdleObserver:
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer stepped."""
 
-    def on_fetch(self, batch: object) -> None:
+    def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch."""
 
     def on_scale(self, scaler: object, outputs: object) -> None:
@@ -70,24 +70,25 @@ class IdleObserver:
         """Gradients were clipped."""
 
 
-_observers: list[Observer] = []
+_observers: tuple[Observer, ...] = ()  # replaced, never changed: a step under way keeps what it began with
 _undo: list[Callable[[], None]] = []
 _lock = threading.Lock()
 
 
 def attach(observer: Observer) -> None:
     """Let `observer` see every step of this process."""
+    global _observers
     with _lock:
-        _observers.append(observer)
+        _observers = (*_observers, observer)
         if len(_observers) == 1:
             _install()
 
 
 def detach(observer: Observer) -> None:
     """Stop `observer`; with the last one torch is as it was."""
+    global _observers
     with _lock:
-        if observer in _observers:
-            _observers.remove(observer)
+        _observers = tuple(one for one in _observers if one is not observer)
         if not _observers:
             while _undo:
                 _undo.pop()()
@@ -121,7 +122,7 @@ def _before_step(
     optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     changed = None
-    for observer in tuple(_observers):
+    for observer in _observers:
         answer = observer.before_step(optimizer, args, kwargs)
         if answer is not None:
             changed = args, kwargs = answer
@@ -129,7 +130,7 @@ def _before_step(
 
 
 def _after_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    for observer in tuple(_observers):
+    for observer in _observers:
         observer.after_step(optimizer)
 
 
@@ -137,12 +138,16 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or torch._C._current_autograd_node() is not None:
             return original(tensors, *args, **kwargs)
-        losses = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
-        losses = tuple(loss for loss in losses if isinstance(loss, torch.Tensor))
-        for observer in tuple(_observers):
+        if isinstance(tensors, torch.Tensor):
+            losses: tuple[torch.Tensor, ...] = (tensors,)
+        else:
+            tensors = tuple(tensors)
+            losses = tuple(loss for loss in tensors if isinstance(loss, torch.Tensor))
+        observers = _observers
+        for observer in observers:
             observer.before_backward(losses)
         result = original(tensors, *args, **kwargs)
-        for observer in tuple(_observers):
+        for observer in observers:
             observer.after_backward(losses)
         return result
 
@@ -152,8 +157,8 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
 def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:  # noqa: N807
         batch = original(self)
-        for observer in tuple(_observers):
-            observer.on_fetch(batch)
+        for observer in _observers:
+            observer.on_fetch(self, batch)
         return batch
 
     return __next__
@@ -161,7 +166,7 @@ def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _watching_scale(original: Callable[..., Any]) -> Callable[..., Any]:
     def scale(self: Any, outputs: Any) -> Any:
-        for observer in tuple(_observers):
+        for observer in _observers:
             observer.on_scale(self, outputs)
         return original(self, outputs)
 
@@ -174,7 +179,7 @@ def _watching_clip(original: Callable[..., Any]) -> Callable[..., Any]:
             parameters = [parameters]
         parameters = list(parameters)
         norm = original(parameters, *args, **kwargs)
-        for observer in tuple(_observers):
+        for observer in _observers:
             observer.on_clip(norm, len(parameters))
         return norm
 

@@ -14,11 +14,13 @@ import torch
 from stablelint.runtime.guard import origin as naming
 from stablelint.runtime.guard.attempts import Attempt, attempts, run_attempt
 from stablelint.runtime.guard.event import Event, Kind, Mechanism, Origin, Phase
-from stablelint.runtime.guard.frames import resolve, site_of
+from stablelint.runtime.guard.frames import resolve, site_of, step_frames
 from stablelint.runtime.guard.measure import badness_of, statistics_of
 from stablelint.runtime.guard.replay import Outcome, Target
-from stablelint.runtime.guard.step_state import Alarm, buffers_in_sight
+from stablelint.runtime.guard.step_state import Alarm, buffers_in
 from stablelint.runtime.guard.watch import Watch
+
+_FRAMES_SEARCHED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
         backward_only=not alarm.in_loss,
         optimizer=alarm.optimizer,
         parameters=parameters,
-        buffers=buffers_in_sight(alarm.frame),
+        buffers=buffers_in(step_frames(alarm.frame, _FRAMES_SEARCHED)),
         known=frozenset(watch.optimizers),
         stop_after_backward=alarm.after_backward,
     )

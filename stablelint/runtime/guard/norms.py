@@ -1,11 +1,64 @@
-"""One fused look at all gradients: a norm for each tensor, read with one synchronisation."""
+"""One fused look at all gradients: their norm, and by layer only where that says something new."""
 
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
 
 import torch
+from torch._utils import _flatten_dense_tensors
+
+from stablelint.runtime.guard.names import gradients_of
+
+# Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
+_SMALL = 1 << 14
+_EARLY = 16  # steps at the start whose layers are all taken
+_LAYERS_EVERY = 16
+_RISE = 2.0  # a norm that grew by this factor has its layers taken at once
+
+
+class Meter:
+    """The gradient norm of every step of one optimizer, and norms by layer at the start, at times, and on a rise.
+
+    On an accelerator the layers cost no more than their sum, and are taken at every step.
+    """
+
+    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured")
+
+    def __init__(self) -> None:
+        self.measured: list[weakref.ref[torch.Tensor]] = []  # the parameters behind the norms by layer
+        self._small = False
+        self._count = -1
+        self._reference = 0.0
+        self._taken = 0
+        self._wait = 0
+
+    def read(self, parameters: list[torch.Tensor]) -> tuple[float, tuple[float, ...]]:
+        """The 2-norm over all gradients, and that of each or nothing."""
+        gradients = gradients_of(parameters)
+        if self._wait and self._small and len(gradients) == self._count:
+            self._wait -= 1
+            norm = _flat_norm(gradients)
+            if norm <= self._reference:
+                return norm, ()
+        layers = fused_norms(gradients)
+        norm = total_norm(layers)
+        if len(gradients) != self._count:
+            self._count = len(gradients)
+            self._small = _are_small(gradients)
+            self.measured = [weakref.ref(one) for one in parameters if one.grad is not None]
+        self._taken += 1
+        self._reference = _RISE * norm
+        self._wait = _LAYERS_EVERY - 1 if self._taken > _EARLY else 0
+        return norm, layers
+
+    def accept(self, norm: float) -> bool:
+        """Whether a norm measured elsewhere will do for this step, without the layers."""
+        if not self._wait or not norm <= self._reference:
+            return False
+        self._wait -= 1
+        return True
 
 
 def fused_norms(tensors: list[torch.Tensor]) -> tuple[float, ...]:
@@ -26,6 +79,19 @@ def total_norm(norms: Sequence[float]) -> float:
 def all_finite(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether every element of every tensor is finite."""
     return all(bool(torch.isfinite(_dense(tensor)).all()) for tensor in tensors)
+
+
+def _are_small(tensors: list[torch.Tensor]) -> bool:
+    """Whether the tensors are many small ones, alike, in plain memory of the host."""
+    if not tensors or len({(tensor.device, tensor.dtype, tensor.layout) for tensor in tensors}) > 1:
+        return False
+    first = tensors[0]
+    plain = first.device.type == "cpu" and first.layout is torch.strided and not first.is_complex()
+    return plain and sum(tensor.numel() for tensor in tensors) < _SMALL * len(tensors)
+
+
+def _flat_norm(tensors: list[torch.Tensor]) -> float:
+    return float(torch.linalg.vector_norm(_flatten_dense_tensors(tensors)).item())
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:

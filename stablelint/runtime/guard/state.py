@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +13,11 @@ import torch
 
 _QUIET_AFTER = 8  # takes without a change, after which a foreign generator is looked at less often
 _LONGEST_PAUSE = 64
+_default_generator = torch.default_generator
+_uses_cuda: Callable[[], bool] = torch.cuda.is_initialized
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is made at every step, and frozen ones are slow to make
 class RandomState:
     """The state of every generator a step may draw from."""
 
@@ -26,7 +28,7 @@ class RandomState:
 
     def restore(self) -> None:
         """Put the generators back."""
-        torch.default_generator.set_state(self.default)
+        _default_generator.set_state(self.default)
         if self.devices:
             torch.cuda.set_rng_state_all(list(self.devices))
         if self.python is not None:
@@ -51,10 +53,8 @@ class RandomRecorder:
             self._skip -= 1
         else:
             self._look_at_foreign_generators()
-        devices: tuple[torch.Tensor, ...] = ()
-        if torch.cuda.is_initialized():
-            devices = tuple(torch.cuda.get_rng_state_all())
-        return RandomState(torch.default_generator.get_state(), devices, self._python, self._numpy)
+        devices = tuple(torch.cuda.get_rng_state_all()) if _uses_cuda() else ()
+        return RandomState(_default_generator.get_state(), devices, self._python, self._numpy)
 
     def _look_at_foreign_generators(self) -> None:
         python = random.getstate()
@@ -75,26 +75,36 @@ def current_state() -> RandomState:
 class BufferRecorder:
     """Copies of buffers, renewed only where a buffer was written since the last copy."""
 
-    def __init__(self) -> None:
-        self._held: dict[int, tuple[torch.Tensor, int, torch.Tensor]] = {}
+    def __init__(self, buffers: Iterable[torch.Tensor] = ()) -> None:
+        self._held: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self._versions: list[int] = []
+        self.watch(buffers)
 
-    def take(self, buffers: Iterable[torch.Tensor]) -> None:
-        """Remember the values of `buffers` as they are now."""
-        for buffer in buffers:
-            held = self._held.get(id(buffer))
-            if held is None or held[0] is not buffer:
-                self._held[id(buffer)] = (buffer, buffer._version, buffer.detach().clone())
-            elif held[1] != buffer._version:
-                held[2].copy_(buffer.detach())
-                self._held[id(buffer)] = (buffer, buffer._version, held[2])
+    def watch(self, buffers: Iterable[torch.Tensor]) -> None:
+        """From now on remember these, and no others, with their present values."""
+        self._held = [(buffer, buffer.detach().clone()) for buffer in buffers]
+        self._versions = [buffer._version for buffer, _ in self._held]
+
+    def take(self) -> None:
+        """Remember the values as they are now."""
+        if not self._held:
+            return
+        versions = [buffer._version for buffer, _ in self._held]
+        if versions == self._versions:
+            return
+        with torch.no_grad():
+            for (buffer, copy), new, old in zip(self._held, versions, self._versions, strict=True):
+                if new != old:
+                    copy.copy_(buffer)
+        self._versions = versions
 
     def restore(self) -> None:
         """Put the remembered values back into the buffers that changed since."""
-        for key, (buffer, version, copy) in list(self._held.items()):
-            if buffer._version != version:
-                with torch.no_grad():
+        with torch.no_grad():
+            for (buffer, copy), version in zip(self._held, self._versions, strict=True):
+                if buffer._version != version:
                     buffer.copy_(copy)
-                self._held[key] = (buffer, buffer._version, copy)
+        self._versions = [buffer._version for buffer, _ in self._held]
 
 
 @contextmanager
@@ -102,8 +112,7 @@ def set_aside(parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor
     """Take gradients away during a replay; afterwards gradients, buffers and generators are as before."""
     parameters = list(parameters)
     gradients = [parameter.grad for parameter in parameters]
-    before = BufferRecorder()
-    before.take(buffers)
+    before = BufferRecorder(buffers)
     random_state = current_state()
     for parameter in parameters:
         parameter.grad = None

@@ -6,22 +6,23 @@ import contextlib
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.frames import Site, is_library, step_frames, user_frames
+from stablelint.runtime.guard.frames import Site, is_library
 from stablelint.runtime.guard.history import History
+from stablelint.runtime.guard.norms import Meter
 from stablelint.runtime.guard.region import Region, place_of, region_at
+from stablelint.runtime.guard.replay import Replay
 from stablelint.runtime.guard.state import RandomState
 
 _FRAMES_KEPT = 8
 _BOUNDARIES = 16
 _LOOKUPS_KEPT = 4096
-_FRAMES_SEARCHED = 12
 _LARGEST_BUFFER = 1 << 26  # larger ones are tables, not state
 
 
@@ -47,6 +48,16 @@ class Carried:
     values: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known of an instruction that a step boundary passes; `place` is None for a library's."""
+
+    site: Site
+    place: tuple[int, int] | None
+    region: Region | None  # where names are carried on
+    outermost: bool
+
+
 @dataclass(slots=True)
 class Boundary:
     """A moment at which a pass through a loop may have begun, and what it began with.
@@ -56,8 +67,19 @@ class Boundary:
     """
 
     random: RandomState
-    places: dict[CodeType, tuple[int, int]] = field(default_factory=dict)
-    carried: dict[tuple[CodeType, int], Carried] = field(default_factory=dict)
+    places: list[Place] = field(default_factory=list)
+    carried: list[Carried] = field(default_factory=list)
+
+    def place_in(self, code: CodeType) -> tuple[int, int] | None:
+        """Where the innermost frame of `code` stood."""
+        return next((place.place for place in self.places if place.site.code is code), None)
+
+    def carried_in(self, region: Region) -> Carried | None:
+        """What the innermost frame of the same loop carried on."""
+        same = (
+            one for one in self.carried if one.region.code is region.code and one.region.row == region.row
+        )
+        return next(same, None)
 
 
 @dataclass(slots=True)
@@ -65,10 +87,17 @@ class StepState:
     """What is known of the step under way."""
 
     history: History
-    optimizers: weakref.WeakSet[torch.optim.Optimizer] = field(default_factory=weakref.WeakSet)
+    optimizers: weakref.WeakKeyDictionary[torch.optim.Optimizer, Meter] = field(
+        default_factory=weakref.WeakKeyDictionary
+    )
+    meter: Meter = field(default_factory=Meter)  # of the steps that no optimizer takes
+    replay: Replay | None = None  # the replay under way
     step: int = 0
+    sees_new: bool = True  # an optimizer was met for the first time
+    written: bool = False  # a step is known to have written the parameters
     boundaries: deque[Boundary] = field(default_factory=lambda: deque(maxlen=_BOUNDARIES))
     fetched: object = None
+    fetched_from: Callable[[], object] = lambda: None  # the loader's iterator, while it lives
     backward_calls: int = 0
     accumulates: bool = False
     loss: float | None = None
@@ -82,66 +111,72 @@ class StepState:
     closure_start: Boundary | None = None
     dropped: bool = False  # the step went wrong and is passed over
 
+    def begin(self) -> None:
+        """Forget what belongs to the step before."""
+        self.accumulates = self.accumulates and self.backward_calls > 1
+        self.backward_calls = 0
+        self.scaled = self.dropped = False
+        self.clip_norm = self.loss = self.loss_object = None
+        if self.pending:
+            self.pending = []
+
 
 def mark_boundary(state: StepState, random: RandomState) -> None:
     """Remember this moment, the places of the frames around it, and the values that loops carry on."""
     boundary = Boundary(random)
     state.boundaries.append(boundary)
+    places = boundary.places
     frame: FrameType | None = sys._getframe(1)
-    kept = 0
-    while frame is not None and kept < _FRAMES_KEPT:
+    while frame is not None and len(places) < _FRAMES_KEPT:
         code, offset = frame.f_code, frame.f_lasti
-        found = _LOOKED_UP.get((code, offset), _UNKNOWN)
-        if found is _UNKNOWN:
+        found = _LOOKED_UP.get((id(code), offset))
+        if found is None:
             found = _look_up(code, offset)
-        if found is not None:
-            place, region = found
-            if kept == 0:
-                state.step_site = Site(code, offset)
-            kept += 1
-            boundary.places.setdefault(code, place)
-            if region is not None:
+        if found.place is not None:
+            if not places:
+                state.step_site = found.site
+            places.append(found)
+            if found.region is not None:
                 names = frame.f_locals
-                values = {name: names[name] for name in region.carried if name in names}
-                boundary.carried[code, region.row] = Carried(region, values)
-            if code.co_name == "<module>":
+                values = {name: names[name] for name in found.region.carried if name in names}
+                boundary.carried.append(Carried(found.region, values))
+            if found.outermost:
                 return
         frame = frame.f_back
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame of user code."""
-    return next(user_frames(sys._getframe(1), 1), None)
-
-
-def buffers_in_sight(frame: FrameType | None) -> tuple[torch.Tensor, ...]:
-    """Buffers of every module that a name or an attribute of `self` in the user's frames holds."""
+def buffers_in(frames: Iterable[FrameType]) -> tuple[torch.Tensor, ...]:
+    """Buffers of every module that a name or an attribute of `self` in user frames holds."""
     found: dict[int, torch.Tensor] = {}
-    for user in step_frames(frame, _FRAMES_SEARCHED):
-        values = [*user.f_locals.values(), *user.f_globals.values()]
-        values.extend(getattr(user.f_locals.get("self"), "__dict__", {}).values())
-        for value in values:
-            if isinstance(value, torch.nn.Module):
-                with contextlib.suppress(RuntimeError, AttributeError):  # lazy or half-built modules
-                    found.update((id(buffer), buffer) for buffer in value.buffers())
+    for module in modules_in(frames):
+        with contextlib.suppress(RuntimeError, AttributeError):  # lazy or half-built modules
+            found.update((id(buffer), buffer) for buffer in module.buffers())
     return tuple(buffer for buffer in found.values() if buffer.nbytes <= _LARGEST_BUFFER)
 
 
-_Place = tuple[tuple[int, int], Region | None]
-_UNKNOWN: _Place = ((0, 0), None)
-_LOOKED_UP: dict[tuple[CodeType, int], _Place | None] = {}
+def modules_in(frames: Iterable[FrameType]) -> Iterator[torch.nn.Module]:
+    """Every module that a name or an attribute of `self` in user frames holds; some more than once."""
+    for frame in frames:
+        values = [*frame.f_locals.values(), *frame.f_globals.values()]
+        values.extend(getattr(frame.f_locals.get("self"), "__dict__", {}).values())
+        yield from (value for value in values if isinstance(value, torch.nn.Module))
 
 
-def _look_up(code: CodeType, offset: int) -> _Place | None:
-    """Place and, where names are carried on, region of an instruction; None for a library's. Remembered."""
-    found: _Place | None = None
+_LOOKED_UP: dict[tuple[int, int], Place] = {}  # by identity: hashing a code object is slow
+
+
+def _look_up(code: CodeType, offset: int) -> Place:
+    """Place and region of an instruction, remembered."""
+    found = Place(Site(code, offset), None, None, False)
     if not is_library(code.co_filename):
         try:
             region = region_at(code, offset)
         except Exception:  # training goes on, whatever the source looks like
             region = None
-        found = place_of(code, offset), region if region is not None and region.carried else None
+        carries = region is not None and region.carried
+        outermost = code.co_name == "<module>"
+        found = Place(found.site, place_of(code, offset), region if carries else None, outermost)
     if len(_LOOKED_UP) > _LOOKUPS_KEPT:
         _LOOKED_UP.clear()
-    _LOOKED_UP[code, offset] = found
+    _LOOKED_UP[id(code), offset] = found  # the site keeps the code alive, and so the key valid
     return found

@@ -6,7 +6,6 @@ the state of the random generators, and the buffers that were written. Everythin
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import weakref
@@ -16,29 +15,26 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.frames import Site
+from stablelint.runtime.guard import ranks
+from stablelint.runtime.guard.checks import Checks
+from stablelint.runtime.guard.frames import step_frames
 from stablelint.runtime.guard.history import History
-from stablelint.runtime.guard.norms import all_finite, fused_norms, total_norm
+from stablelint.runtime.guard.names import Names, parameters_of
+from stablelint.runtime.guard.norms import Meter
 from stablelint.runtime.guard.replay import Replay, sum_of
 from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder
-from stablelint.runtime.guard.step_state import (
-    Alarm,
-    Boundary,
-    StepState,
-    buffers_in_sight,
-    mark_boundary,
-    user_frame,
-)
+from stablelint.runtime.guard.step_state import Alarm, Boundary, StepState, buffers_in, mark_boundary
 from stablelint.runtime.guard.trace import tensors_in
 
-_LAYERS_EVERY = 8  # with a clip norm at hand, norms by layer are only taken every so many steps
 _LOOK_FOR_RANKS_EVERY = 64
+_FRAMES_SEARCHED = 12
 
 
 class Watch:
     """Follows the steps of this process and calls `on_alarm` at the first that goes wrong.
 
-    With `optimizer` or `model` given it watches these; otherwise whatever steps. `on_alarm` may raise.
+    With `optimizer` or `model` given it watches these; otherwise whatever steps. `on_alarm` may raise;
+    `on_step` is told every step's number, loss and gradient norm.
     """
 
     def __init__(
@@ -48,34 +44,35 @@ class Watch:
         optimizer: torch.optim.Optimizer | None = None,
         history: int = 64,
         parameters_every: int = 50,
+        on_step: Callable[[int, float | None, float | None], None] | None = None,
     ) -> None:
-        self._history_length = history
         self.buffers = BufferRecorder()
         self.random = RandomRecorder()
         self.steps = 0  # in all threads
-        self.stepped = False  # an optimizer has written the parameters at least once
         self.scalers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._on_alarm = on_alarm
-        self._model = model
+        self.model = model
+        self._history_length = history
+        self._checks = Checks(lambda alarm: on_alarm(self, alarm))
+        self._on_step = on_step
         self._only = optimizer
         self._parameters_every = parameters_every
         self._local = threading.local()
-        self._known: dict[int, list[torch.Tensor]] = {}
-        self._names: dict[int, str] = {}
-        self._buffers: tuple[torch.Tensor, ...] = tuple(model.buffers()) if model is not None else ()
+        self._names = Names()
         if model is not None:
-            self._learn_names(model)
-        self._begin()
+            self._names.learn(dict(model.named_parameters()))
+            self.buffers.watch(tuple(model.buffers()))
+        self._distributed = ranks.are_several()
         self.state.boundaries.append(Boundary(self.random.take()))
 
     @property
     def state(self) -> StepState:
         """The step under way in the calling thread."""
-        state: StepState | None = getattr(self._local, "state", None)
-        if state is None:
+        try:
+            state: StepState = self._local.state
+        except AttributeError:
             state = self._local.state = StepState(history=History(self._history_length))
             if self._only is not None:
-                state.optimizers.add(self._only)
+                state.optimizers[self._only] = Meter()
         return state
 
     @property
@@ -84,127 +81,118 @@ class Watch:
         return self.state.history
 
     @property
-    def optimizers(self) -> weakref.WeakSet[torch.optim.Optimizer]:
+    def optimizers(self) -> list[torch.optim.Optimizer]:
         """The optimizers that the calling thread steps."""
-        return self.state.optimizers
+        return list(self.state.optimizers)
+
+    @property
+    def stepped(self) -> bool:
+        """Whether an optimizer has written the parameters at least once."""
+        return self.steps > 0 or self.state.written
 
     @property
     def step(self) -> int:
         """Steps taken by the calling thread."""
         return self.state.step
 
-    @property
-    def replaying(self) -> Replay | None:
-        """The replay under way in the calling thread."""
-        replay: Replay | None = getattr(self._local, "replay", None)
-        return replay
-
-    @replaying.setter
-    def replaying(self, replay: Replay | None) -> None:
-        self._local.replay = replay
+    @contextmanager
+    def standing_aside(self, replay: Replay) -> Iterator[None]:
+        """Until the end of the context the calling thread's steps are those of a replay."""
+        state = self.state
+        state.replay = replay
+        try:
+            yield
+        finally:
+            state.replay = None
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the loss where that is free; on an accelerator keep it until the gradients are read."""
-        if self.replaying is not None:
-            self.replaying.before_backward(losses)
-            return
         state = self.state
+        if state.replay is not None:
+            state.replay.before_backward(losses)
+            return
         state.backward_calls += 1
         if state.backward_calls > 1:
             state.accumulates = True
         if not losses or state.scaled:
             return
-        if all(loss.device.type == "cpu" for loss in losses) and not self._distributed:
-            self._check_loss(state, losses[0], sum_of(losses))
+        loss = losses[0]
+        if not self._distributed and loss.is_cpu:
+            self._checks.loss(state, loss, sum_of(losses))
         else:
             state.pending.extend(loss.detach() for loss in losses)
 
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Where gradients accumulate over several calls, look after each, so that the guilty one is known."""
-        if self.replaying is not None:
-            self.replaying.after_backward()
-            return
         state = self.state
-        if state.accumulates and not state.scaled and not self._distributed:
-            for optimizer in list(self.optimizers):
-                self._check_gradients(optimizer, state, after_backward=True)
+        if state.replay is not None:
+            state.replay.after_backward()
+        elif state.accumulates and not state.scaled and not self._distributed:
+            for optimizer, meter in list(state.optimizers.items()):
+                self._checks.gradients(state, parameters_of(optimizer), optimizer, meter, after_backward=True)
             mark_boundary(state, self.random.take())
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The check of the step: losses still unread, then all gradients at once."""
-        if self.replaying is not None:
-            self.replaying.before_step(optimizer)
+        state = self.state
+        if state.replay is not None:
+            state.replay.before_step(optimizer)
             return None
         if self._only is not None and optimizer is not self._only:
             return None
-        self.optimizers.add(optimizer)
-        state = self.state
+        meter = state.optimizers.get(optimizer)
+        if meter is None:
+            meter = state.optimizers[optimizer] = Meter()
+            state.sees_new = True
         if state.dropped:
-            self._drop()
+            self._drop(state)
             return None
         # The positional arguments begin with the optimizer itself.
         closure = kwargs.get("closure") or (args[1] if len(args) > 1 and callable(args[1]) else None)
         if closure is not None:
-            watched = self._watched_closure(closure, optimizer)
+            watched = self._watched_closure(closure, optimizer, meter)
             if kwargs.get("closure") is not None:
                 return args, {**kwargs, "closure": watched}
             return (args[0], watched, *args[2:]), kwargs
         if state.pending:
-            self._check_loss(state, state.pending[-1], sum_of(state.pending))
-            state.pending.clear()
+            losses = state.pending
+            state.pending = []
+            self._checks.loss(state, losses[-1], sum_of(losses))
+        # A fused optimizer under a scaler skips the step itself.
         if getattr(optimizer, "found_inf", None) is None:
-            self._check_gradients(optimizer, state)
+            self._checks.gradients(state, parameters_of(optimizer), optimizer, meter)
         return None
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """The step is over: what the next one starts from is remembered."""
-        if self.replaying is not None or (self._only is not None and optimizer is not self._only):
+        state = self.state
+        if state.replay is not None or (self._only is not None and optimizer is not self._only):
             return
-        if self.step % self._parameters_every == 0:
-            self._check_parameters(optimizer)
-        self._end_step()
+        if state.step % self._parameters_every == 0:
+            self._checks.parameters(state, optimizer)
+        self._end_step(state)
 
     def step_by_hand(self, loss: torch.Tensor | None) -> None:
         """The check of a step that no optimizer takes; its gradients are those of the model."""
-        if self.replaying is not None:
-            if loss is not None:
-                self.replaying.before_backward((loss,))
-            self.replaying.before_step(None)
-            return
         state = self.state
-        if loss is not None and state.loss is None:
-            self._check_loss(state, loss, sum_of((loss,)))
-        if self._model is not None:
-            self._check_tensors(list(self._model.parameters()), None, state)
-        self._end_step()
-
-    def _end_step(self) -> None:
-        self.state.step += 1
-        self.steps += 1
-        self.stepped = True
-        if self._model is None and self.step & (self.step - 1) == 0:
-            # Which modules train is learned from the frames, ever more seldom.
-            self._buffers = buffers_in_sight(sys._getframe(1))
-        self._begin()
-        mark_boundary(self.state, self.random.take())
-
-    def _check_parameters(self, optimizer: torch.optim.Optimizer) -> None:
-        tensors = [tensor.detach() for tensor in self._of(optimizer)]
-        if math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors):
+        if state.replay is not None:
+            if loss is not None:
+                state.replay.before_backward((loss,))
+            state.replay.before_step(None)
             return
-        frame = user_frame()
-        if frame is not None:
-            self.stepped = True
-            self.state.step_site = Site(frame.f_code, frame.f_lasti)
-            self._on_alarm(self, Alarm(self.step + 1, self.state.loss, None, False, optimizer, frame))
+        if loss is not None and state.loss is None:
+            self._checks.loss(state, loss, sum_of((loss,)))
+        if self.model is not None:
+            self._checks.gradients(state, list(self.model.parameters()), None, state.meter)
+        self._end_step(state)
 
-    def on_fetch(self, batch: object) -> None:
+    def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch: the loop body starts here."""
-        if self.replaying is None:
-            state = self.state
-            state.fetched = batch
+        state = self.state
+        if state.replay is None:
+            state.fetched, state.fetched_from = batch, weakref.ref(iterator)
             state.boundaries.append(Boundary(self.random.take()))
 
     @contextmanager
@@ -223,138 +211,78 @@ class Watch:
         """A scaled loss: the factor may overflow gradients on purpose, the loss itself may not."""
         self.scalers.add(scaler)
         losses = tuple(tensors_in(outputs))
-        if self.replaying is not None:
-            self.replaying.before_backward(losses)
-            return
         state = self.state
-        if getattr(scaler, "is_enabled", lambda: True)():
-            self._check_loss(state, losses[0], sum_of(losses))
+        if state.replay is not None:
+            state.replay.before_backward(losses)
+        elif losses and getattr(scaler, "is_enabled", lambda: True)():
+            self._checks.loss(state, losses[0], sum_of(losses))
             state.scaled = True
 
     def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
         """Clipping measured the gradients already."""
-        if self.replaying is None:
-            self.state.clip_norm, self.state.clip_count = total_norm, count
+        state = self.state
+        if state.replay is None:
+            state.clip_norm, state.clip_count = total_norm, count
 
     def skip_step(self) -> None:
         """Drop the gradients of the step under way: an optimizer passes over parameters without one."""
-        self.state.dropped = True
-        self._drop()
-
-    def _drop(self) -> None:
-        for optimizer in list(self.optimizers):
-            for parameter in self._of(optimizer):
-                parameter.grad = None
+        state = self.state
+        state.dropped = True
+        self._drop(state)
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Every watched parameter by name (the model's names, or the place in the optimizer)."""
-        named: dict[str, torch.Tensor] = {}
-        if self._model is not None:
-            named.update(self._model.named_parameters())
-        seen = {id(parameter) for parameter in named.values()}
-        for optimizer in self.optimizers:
-            for index, parameter in enumerate(self._of(optimizer)):
-                if id(parameter) not in seen:
-                    seen.add(id(parameter))
-                    named[self._names.get(id(parameter), f"parameter {index}")] = parameter
-        return named
+        mine = list(self.model.parameters()) if self.model is not None else []
+        return self._names.told_apart(
+            [*mine, *(one for each in self.optimizers for one in parameters_of(each))]
+        )
 
     def learn(self, tensors: Mapping[str, torch.Tensor]) -> None:
         """Take names of parameters from modules that were found while the program ran."""
-        for name, tensor in tensors.items():
-            self._names.setdefault(id(tensor), name)
+        self._names.learn(tensors)
 
     def parameter_names(self, optimizer: torch.optim.Optimizer | None) -> list[str]:
         """Names in the order of the norms by layer."""
-        if optimizer is None:
-            return []
-        tensors = [tensor for tensor in self._of(optimizer) if tensor.requires_grad]
-        return [self._names.get(id(tensor), f"parameter {index}") for index, tensor in enumerate(tensors)]
-
-    def _begin(self) -> None:
-        if self.step % _LOOK_FOR_RANKS_EVERY == 0:
-            self._distributed = _distributed()
         state = self.state
-        accumulates = state.accumulates and state.backward_calls > 1
-        state.backward_calls = 0
-        state.accumulates = accumulates
-        state.scaled = False
-        state.dropped = False
-        state.clip_norm = None
-        state.loss_object = None
-        state.loss = None
-        state.pending.clear()
-        if self._buffers:
-            self.buffers.take(self._buffers)
+        meter = state.optimizers.get(optimizer, state.meter) if optimizer is not None else state.meter
+        tensors = [reference() for reference in meter.measured]
+        return [
+            (self._names.get(tensor) if tensor is not None else None) or f"parameter {index}"
+            for index, tensor in enumerate(tensors)
+        ]
 
-    def _check_loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
-        state.loss = value
-        if math.isfinite(value):
-            return
-        found = user_frame()
-        if found is not None:
-            state.loss_object = loss
-            self.history.add(self.step, value, None)
-            self._on_alarm(self, Alarm(self.step, value, loss, True, None, found, closure=state.closure))
+    def _drop(self, state: StepState) -> None:
+        for optimizer in list(state.optimizers):
+            for parameter in parameters_of(optimizer):
+                parameter.grad = None
 
-    def _check_gradients(
-        self,
-        optimizer: torch.optim.Optimizer,
-        state: StepState,
-        after_backward: bool = False,
-    ) -> None:
-        self._check_tensors(self._of(optimizer), optimizer, state, after_backward)
-
-    def _check_tensors(
-        self,
-        tensors: list[torch.Tensor],
-        optimizer: torch.optim.Optimizer | None,
-        state: StepState,
-        after_backward: bool = False,
-    ) -> None:
-        layers: tuple[float, ...] = ()
-        clipped = state.clip_norm is not None and state.clip_count == len(tensors)
-        if clipped and self.step % _LAYERS_EVERY and not after_backward:
-            norm = float(state.clip_norm)  # type: ignore[arg-type]
-        else:
-            layers = fused_norms([grad for tensor in tensors if (grad := tensor.grad) is not None])
-            norm = total_norm(layers)
-        if not after_backward:
-            self.history.add(self.step, state.loss, norm, layers)
-        if math.isfinite(norm) or all_finite([tensor.grad for tensor in tensors if tensor.grad is not None]):
-            return
-        frame = user_frame()
-        if frame is not None:
-            alarm = Alarm(self.step, state.loss, None, False, optimizer, frame, after_backward, state.closure)
-            self._on_alarm(self, alarm)
+    def _end_step(self, state: StepState) -> None:
+        if self._on_step is not None and not state.dropped:
+            self._on_step(state.step, *state.history.last())
+        state.step = step = state.step + 1
+        self.steps += 1
+        if self.model is None and (state.sees_new or step & (step - 1) == 0):
+            # Which modules train is learned from the frames, ever more seldom.
+            state.sees_new = False
+            self.buffers.watch(buffers_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED)))
+        if step % _LOOK_FOR_RANKS_EVERY == 0:
+            self._distributed = ranks.are_several()
+        state.begin()
+        self.buffers.take()
+        mark_boundary(state, self.random.take())
 
     def _watched_closure(
-        self, closure: Callable[[], object], optimizer: torch.optim.Optimizer
+        self, closure: Callable[[], object], optimizer: torch.optim.Optimizer, meter: Meter
     ) -> Callable[[], object]:
         def evaluate() -> object:
             state = self.state
-            if self.replaying is not None:
+            if state.replay is not None:
                 return closure()
             with self.repeating(closure):
                 result = closure()
                 if not state.scaled:
-                    self._check_gradients(optimizer, state, after_backward=True)
+                    parameters = parameters_of(optimizer)
+                    self._checks.gradients(state, parameters, optimizer, meter, after_backward=True)
             return result
 
         return evaluate
-
-    def _of(self, optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
-        known = self._known.get(id(optimizer))
-        groups = optimizer.param_groups
-        if known is None or len(known) != sum(len(group["params"]) for group in groups):
-            known = [parameter for group in groups for parameter in group["params"]]
-            self._known[id(optimizer)] = known
-        return known
-
-    def _learn_names(self, module: torch.nn.Module) -> None:
-        for name, parameter in module.named_parameters():
-            self._names.setdefault(id(parameter), name)
-
-
-def _distributed() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
