@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.interest import Interest, Need, interest_of
-from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
+from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
 from stablelint.syntax.sieve import Glance, glance
 from stablelint.syntax.walk import descendants
 
@@ -27,7 +27,7 @@ class Root:
     risky: bool = False
 
     @property
-    def nested(self) -> list[ast.FunctionDef]:
+    def nested(self) -> list[FunctionNode]:
         """The functions defined within it."""
         return self.seen.nested
 
@@ -109,6 +109,10 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
             for handler in getattr(statement, "handlers", ()):
                 yield from _collect(handler.body, owner, module)
             yield from _collect(getattr(statement, "orelse", []), owner, module)
+        elif "lambda" in module.source.text:
+            lambdas = glance(descendants(statement), module.imports).nested
+            for node in lambdas:
+                yield Root(FunctionInfo(node, module), glance(descendants(node)[1:], module.imports))
 
 
 def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root]:

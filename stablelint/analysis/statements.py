@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
-from stablelint.analysis import layers, lists
+from stablelint.analysis import lists
 from stablelint.analysis.conditions import assume
 from stablelint.analysis.expressions import binary, evaluate
-from stablelint.analysis.iteration import element_of, unrolled
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
+from stablelint.analysis.loops import run_for, run_while
 from stablelint.analysis.modules import class_of
 from stablelint.analysis.paths import outcome
 from stablelint.analysis.state import Frame, State, merge
-from stablelint.analysis.value import Kind, Value, join
+from stablelint.analysis.value import Kind, Value
 from stablelint.syntax.names import imported_names
-from stablelint.syntax.walk import descendants
 
 _MAX_NESTED_LOOPS = 2
 _FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
@@ -129,135 +127,11 @@ def _pass(test: Value, truth: bool, state: State) -> None:
 
 
 def _for(node: ast.For | ast.AsyncFor, frame: Frame) -> None:
-    iterable = evaluate(node.iter, frame)
-    turns = unrolled(iterable, frame)
-    if turns is not None and len(turns) * len(node.body) <= _UNROLLED:
-        _turns(turns, node, frame)
-        return
-
-    def enter() -> None:
-        bind(node.target, element_of(iterable, node.target, frame), frame)
-
-    _loop(node.body, enter, frame)
-    execute(node.orelse, frame)
-
-
-def _turns(turns: list[Value], node: ast.For | ast.AsyncFor, frame: Frame) -> None:
-    """Runs the body once for each of a known row of layers."""
-    saved = (frame.breaks, frame.continues)
-    frame.breaks, frame.continues = [], []
-    for turn in turns:
-        bind(node.target, turn, frame)
-        execute(node.body, frame)
-        _meet(frame.continues, frame)
-        if frame.state.dead:
-            break
-    execute(node.orelse, frame)
-    _meet(frame.breaks, frame)
-    frame.breaks, frame.continues = saved
-
-
-def _meet(states: list[State], frame: Frame) -> None:
-    """Merges the states that come together at this point; the list is emptied."""
-    for state in states:
-        frame.state = merge(frame.graph, frame.state, state, id(frame.function))
-    states.clear()
+    run_for(node, frame, execute)
 
 
 def _while(node: ast.While, frame: Frame) -> None:
-    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
-
-    def enter() -> None:
-        assume(evaluate(node.test, frame), True, frame.state)
-
-    _loop(node.body, enter, frame)
-    if not endless:
-        assume(evaluate(node.test, frame), False, frame.state)
-    execute(node.orelse, frame)
-
-
-def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame) -> None:
-    """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report."""
-    before = frame.state.copy()
-    saved = (frame.breaks, frame.continues)
-    frame.breaks, frame.continues = [], []
-    frame.loop_depth += 1
-    reporting = frame.reporting
-    changed = _assigned_names(body)
-    if frame.loop_depth <= _MAX_NESTED_LOOPS:
-        frame.reporting = False
-        returns = len(frame.returns)
-        frame.session.budget += 200 if reporting else 0
-        enter()
-        execute(body, frame)
-        del frame.returns[returns:]
-        frame.reporting = reporting
-        _meet(frame.breaks, frame)
-        _meet(frame.continues, frame)
-        frame.state.dead = False
-        frame.state = _widened(before, frame.state, changed, frame)
-    else:
-        for name in changed:
-            frame.state.names[name] = frame.graph.unknown(name)
-    settled = frame.state.copy()
-    enter()
-    execute(body, frame)
-    _meet(frame.breaks, frame)
-    _meet(frame.continues, frame)
-    frame.state.dead = False
-    after = frame.state
-    frame.state = merge(frame.graph, settled, after, id(frame.function))
-    _forget_start(before, after, frame)
-    frame.breaks, frame.continues = saved
-    frame.loop_depth -= 1
-
-
-def _assigned_names(body: list[ast.stmt]) -> set[str]:
-    nodes = (n for s in body for n in descendants(s))
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _widened(before: State, after: State, changed: set[str], frame: Frame) -> State:
-    """The state at the head of a loop: what a turn changes is widened."""
-    head = before.copy()
-    for name in changed:
-        old, new = before.names.get(name), after.names.get(name)
-        if old is None or new is None:
-            continue
-        if old.key == new.key:
-            continue
-        joined = join(frame.graph, [old, new])
-        if old.kind is new.kind is Kind.LAYER:
-            joined = layers.summed(old, new, frame) or joined
-        if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
-            turns = {"before": old, "turn": new}
-            zero = new.zero if _starts_at_zero(old) else joined.zero
-            joined = Value(
-                "phi", frame.graph.fresh(), joined.kind, turns, old.interval.widen(joined.interval), zero,
-                joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
-            )  # fmt: skip
-        head.names[name] = joined
-        head.facts.pop(old.key, None)
-    for place, value in after.attributes.items():
-        if place in before.attributes and before.attributes[place].key != value.key:
-            old = before.attributes[place]
-            grown = layers.summed(old, value, frame) if old.kind is value.kind is Kind.LAYER else None
-            head.attributes[place] = grown or join(frame.graph, [old, value])
-    return head
-
-
-def _forget_start(before: State, after: State, frame: Frame) -> None:
-    """After a loop an accumulator is 0 only where its terms are: a loop without a turn is not held against it."""
-    for name, value in frame.state.names.items():
-        start, end = before.names.get(name), after.names.get(name)
-        if start is not None and end is not None and start.key != end.key and _starts_at_zero(start):
-            if value.op == "phi" and value.zero > end.zero:
-                frame.state.names[name] = replace(value, zero=end.zero)
-
-
-def _starts_at_zero(value: Value) -> bool:
-    """The start of an accumulator: it is 0 only where the loop has no turn."""
-    return value.is_constant or value.op in ("zeros", "zeros_like", "tensor")
+    run_while(node, frame, execute)
 
 
 def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
@@ -325,15 +199,31 @@ def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
+    if frame.reporting:
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            if isinstance(default, ast.Call | ast.BinOp):
+                evaluate(default, frame)  # once, where the function is defined
     if frame.function is None and node.name in frame.module.functions:
         return  # a module-level function: found by its name, wherever it stands
     frame.state.names[node.name] = function_value(node, frame)
 
 
 def _class(node: ast.ClassDef, frame: Frame) -> None:
+    if frame.reporting:
+        _class_body(node, frame)
     if frame.function is None and node.name in frame.module.classes:
         return
     frame.state.names[node.name] = class_value(class_of(node, frame.module), frame)
+
+
+def _class_body(node: ast.ClassDef, frame: Frame) -> None:
+    """What the body of a class computes; its names are its own."""
+    outside = frame.state
+    frame.state = outside.copy()
+    for statement in node.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef):
+            execute([statement], frame)
+    frame.state = outside
 
 
 def _match(node: ast.Match, frame: Frame) -> None:
