@@ -113,7 +113,8 @@ class Proposal:
     """A fix as the rule states it: a template over the site's bindings, not yet text.
 
     `span` is the expression (or statement) that the template replaces. In `bindings`, "..." holds the further
-    arguments for a template's ``...``; a keyword argument whose metavariable is missing is left out.
+    arguments for a template's ``...``; a keyword argument whose metavariable is missing is left out. An `inline`
+    proposal is withheld where an operand would have to be bound to a name first.
     """
 
     template: str
@@ -124,6 +125,7 @@ class Proposal:
     kind: str = "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords"
     anchor: Span | None = None  # the statement relative to which an insertion is made
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
+    inline: bool = False
 
 
 @dataclass(frozen=True, slots=True)

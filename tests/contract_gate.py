@@ -56,6 +56,9 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
     template = parse_template(parse_template(fix.replace).bound(present | parts(tree)))
     new = ast.parse(encode(template.text)[0].strip(), mode="eval").body
     if fix.target is None:
+        for part in ast.walk(tree):
+            if isinstance(part, ast.NamedExpr) and (name := metavariable(part.target)):
+                new = _substitute(new, name, part.value)
         return new
 
     class Replace(ast.NodeTransformer):

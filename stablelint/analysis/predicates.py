@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.judge import differentiable
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
+from stablelint.analysis.suited import is_floating
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.catalog.predicates import Predicate
@@ -166,6 +167,10 @@ def _integral(predicate: Predicate, context: Context) -> bool:
     return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
 
 
+def _floating(predicate: Predicate, context: Context) -> bool:
+    return is_floating(_value(predicate, context))
+
+
 def _boolean(predicate: Predicate, context: Context) -> bool:
     return stripped(_value(predicate, context)).dtype == "bool" or _value(predicate, context).dtype == "bool"
 
@@ -232,6 +237,7 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "tensor": _tensor,
     "python": _python,
     "integral": _integral,
+    "floating": _floating,
     "boolean": _boolean,
     "shifted": _shifted,
     "masked_rows": _masked_rows,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis import predicates
+from stablelint.analysis.construction import construction
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.sites import Site, encloses
+from stablelint.analysis.suited import unsuited
 from stablelint.analysis.value import Value
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
@@ -28,6 +30,10 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
         if not all(predicates.holds(parse_predicate(text), site.context) for text in fix.when):
             continue
         if not _suits_dtype(fix, site):
+            continue
+        ill = unsuited(template.text, site)
+        if ill is not None:
+            withheld = withheld or ill
             continue
         proposal = _proposal(fix, site, module)
         if isinstance(proposal, Proposal):
@@ -68,6 +74,11 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     if site.match.branches and fix.target is None:
         return "only one of the paths that meet here goes through all of the operations"
     target = _target(fix, site, module)
+    if fix.kind == "set-keywords" and fix.target is None:
+        made = construction(site, module)
+        if made is None:
+            return "the call is one of an object that is made elsewhere"
+        target = made, module.source.span(made)
     if target is None:
         return "the expression to change stands in another function"
     node, span = target
@@ -80,7 +91,9 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
         bindings[name] = binding
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
-    return Proposal(text, fix.applicability, span, bindings, fix.message, fix.kind, anchor)
+    return Proposal(
+        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, inline=fix.inline
+    )  # fmt: skip
 
 
 def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, Span] | None:

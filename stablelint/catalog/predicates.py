@@ -59,6 +59,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
     "python": Signature(1, meaning="known to be a Python number"),
     "integral": Signature(1, meaning="holds integers, whatever its type: a count, a size, an index"),
+    "floating": Signature(1, meaning="shown to hold floating-point numbers"),
     "boolean": Signature(1, meaning="holds truth values"),
     "shifted": Signature(1, meaning="its maximum over the reduced dimension has been subtracted"),
     "masked_rows": Signature(

@@ -17,7 +17,8 @@ class FixTemplate:
 
     `target` names the metavariable whose expression is replaced (None: the whole match); `dtypes` the
     element types for which its constants are right. `redefines` tells that it changes healthy values too, on
-    purpose. Among those open to a match the first is the best.
+    purpose. `inline` closes it to operands that would need a name of their own, because it uses them twice.
+    Among those open to a match the first is the best.
     """
 
     replace: str
@@ -28,6 +29,7 @@ class FixTemplate:
     target: str | None = None
     dtypes: tuple[str, ...] = DTYPES
     redefines: bool = False
+    inline: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ KEYS = (
     *("code", "severity", "enabled", "level", "replaces", "message", "dtypes", "expect"),
     *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
 )
-FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes", "redefines")
+FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes", "redefines", "inline")
 REQUIRES_KEYS = ("forward", "backward")
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
 FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords")
@@ -129,6 +129,7 @@ def _fix(table: Mapping[str, object]) -> FixTemplate:
         target=_string(table, "target").removeprefix("$") or None,
         dtypes=_dtypes(table),
         redefines=_boolean(table, "redefines", False),
+        inline=_boolean(table, "inline", False),
     )
 
 

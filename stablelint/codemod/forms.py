@@ -77,7 +77,7 @@ def without_unbound(expression: cst.BaseExpression, bound: Mapping[str, Operand]
             for arg in node.args
             if not (arg.keyword and is_placeholder(arg.value) and identifier(arg.value) not in bound)
         ]
-        return None if len(kept) == len(node.args) else node.with_changes(args=_joined(kept))
+        return None if len(kept) == len(node.args) else node.with_changes(args=joined(kept))
 
     return transform(expression, rewrite)
 
@@ -106,7 +106,7 @@ def with_rest(expression: cst.BaseExpression, rest: list[cst.Arg]) -> cst.BaseEx
             else:
                 args.append(arg)
         args.sort(key=lambda item: item.keyword is not None or item.star == "**")
-        return node.with_changes(args=_joined(args))
+        return node.with_changes(args=joined(args))
 
     return transform(expression, rewrite)
 
@@ -152,7 +152,7 @@ def as_method(expression: cst.BaseExpression, operands: Mapping[str, Operand]) -
     if not _is_rooted(receiver):
         return expression
     method = cst.Attribute(receiver, cst.Name(operation))
-    return expression.with_changes(func=method, args=_joined(list(expression.args[1:])))
+    return expression.with_changes(func=method, args=joined(list(expression.args[1:])))
 
 
 def _is_rooted(node: cst.BaseExpression) -> bool:
@@ -213,7 +213,7 @@ def with_out(expression: cst.BaseExpression, original: str, out: str) -> cst.Bas
     name = dotted(expression.func) if isinstance(expression, cst.Call) else None
     if not isinstance(expression, cst.Call) or name is None or name.rpartition(".")[2] != original:
         raise Withheld("the result is written into `out=`")
-    return expression.with_changes(args=_joined([*expression.args, argument(out, "out")]))
+    return expression.with_changes(args=joined([*expression.args, argument(out, "out")]))
 
 
 def with_names(expression: cst.CSTNode, spell: Callable[[str], str]) -> cst.CSTNode:
@@ -250,7 +250,8 @@ def argument(value: str, keyword: str | None = None, star: str = "") -> cst.Arg:
     return call.args[0]
 
 
-def _joined(args: list[cst.Arg]) -> list[cst.Arg]:
+def joined(args: list[cst.Arg]) -> list[cst.Arg]:
+    """Arguments with a comma between each two."""
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     last = len(args) - 1
     return [

@@ -19,6 +19,7 @@ class Hoisted:
     name: str
     value: Operand
     offset: int
+    indent: str
 
     @property
     def operand(self) -> Operand:
@@ -28,7 +29,7 @@ class Hoisted:
 
     def line(self, wrapping: str) -> str:
         """The assignment's text; `wrapping` is "{}", or "({})" where the value needs parentheses."""
-        return f"{self.name} = {wrapping.format(self.value.text)}"
+        return f"{self.name} = {wrapping.format(_reindented(self.value.text, self.indent))}"
 
     @property
     def statement(self) -> ast.Assign:
@@ -56,7 +57,17 @@ def hoist(tree: Tree, scope: Scope, operand: Operand, site: ast.expr, region: Re
     ):
         raise Withheld(refusal)
     name = scope.fresh(_name_for(operand.tree), site)
-    return Hoisted(name, operand, tree.start(statement))
+    return Hoisted(name, operand, tree.start(statement), region.indent)
+
+
+def _reindented(text: str, indent: str) -> str:
+    """A text of several lines moved so that its last line, a closing bracket as a rule, starts at `indent`."""
+    first, *others = text.splitlines(keepends=True)
+    if not others or others[-1].lstrip()[:1] not in (")", "]", "}") or "'''" in text or '"""' in text:
+        return text
+    shift = len(others[-1]) - len(others[-1].lstrip()) - len(indent)
+    moved = [line[min(shift, len(line) - len(line.lstrip())) :] if shift > 0 else line for line in others]
+    return first + "".join(moved)
 
 
 def _effect(scope: Scope, node: ast.AST, site: ast.AST) -> Effect:
@@ -81,6 +92,15 @@ _RESULTS = {
     "min": "smallest",
     "item": "number",
     "float": "number",
+    "neg": "negated",
+    "masked_select": "selected",
+    "index_select": "selected",
+    "gather": "selected",
+    "rand": "noise",
+    "randn": "noise",
+    "tensor": "values",
+    "to": "converted",
+    "type": "converted",
 }
 _WORDS: dict[type[ast.AST], str] = {
     ast.Add: "total",
@@ -103,20 +123,31 @@ def _name_for(tree: ast.expr) -> str:
         return _name_for(inner)
     if isinstance(tree, ast.Subscript):
         base = _last_name(tree.value)
-        return f"{base}_item" if base else "value"
+        if isinstance(tree.slice, ast.Name | ast.Compare | ast.UnaryOp | ast.Call) and base:
+            return "selected"
+        return f"{base}_item" if base else _name_for(tree.value)
     if isinstance(tree, ast.Attribute):
         return tree.attr.strip("_") or "value"
     if isinstance(tree, ast.Call):
         function = _last_name(tree.func)
         owner = tree.func.value if isinstance(tree.func, ast.Attribute) else None
         subject = _last_name(owner) if isinstance(owner, ast.Name) else ""
-        if subject in ("", "self", "torch", "F", "nn", "cls") and tree.args:
-            subject = _last_name(tree.args[0])
+        is_function = owner is None or _last_name(_root(owner)) in ("self", "torch", "F", "nn", "cls")
+        if is_function and function not in _RESULTS:
+            subject = _last_name(tree.args[0]) if tree.args else ""
+        elif function in ("masked_select", "index_select", "gather"):
+            subject = ""
         words = [word for word in (subject, function) if word and word not in ("self", "cls")]
         if not subject:
             return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
         return "_".join(words).lower() or "value"
     return "value"
+
+
+def _root(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
 
 
 def _last_name(node: ast.AST | None) -> str:

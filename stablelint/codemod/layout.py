@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 from stablelint.codemod.draft import Change
 from stablelint.codemod.source import SourceText
 
 _USUAL = 88
 _LONGEST = 120
+_TOLERATED = 104  # rather than opening brackets within brackets
+_Break = tuple[int, str]  # a column of the new line, and what goes in before it
+
+
+@dataclass(frozen=True, slots=True)
+class _Bracket:
+    """The content of a pair of brackets, by columns, and the columns behind the commas between its parts."""
+
+    start: int
+    end: int
+    depth: int
+    commas: tuple[int, ...]
 
 
 def limit(source: SourceText) -> int:
@@ -19,9 +35,10 @@ def limit(source: SourceText) -> int:
 
 
 def broken(source: SourceText, change: Change) -> list[Change] | None:
-    """The change with its line broken at a pair of brackets; None where it needs no break or has no place.
+    """The change with its line broken at brackets; None where it needs no break or has no place for one.
 
-    As formatters do, the content of the last outermost brackets that the change touches gets its own line.
+    As formatters do, the content of the last outermost brackets that the change touches gets its own line;
+    where that is too long still, its parts get one each, or the brackets within are opened.
     """
     start, end, text = change
     row = source.position(start).row
@@ -30,24 +47,49 @@ def broken(source: SourceText, change: Change) -> list[Change] | None:
     first = source.line_start(row)
     before, after = source.text[first:start], source.text[end : source.line_end(row)]
     line = before + text + after
-    pair = _brackets(line, len(before), len(before) + len(text))
-    if pair is None:
+    scanned = _scan(line)
+    if scanned is None:
         return None
-    opening, closing, code_end = pair
-    if code_end <= limit(source) or code_end <= source.line_end(row) - first:
+    brackets, code_end = scanned
+    longest = limit(source)
+    if code_end <= longest or code_end <= source.line_end(row) - first:
         return None
+    touched = [one for one in brackets if one.start < len(before) + len(text) and len(before) < one.end]
     indent = line[: len(line) - len(line.lstrip())]
-    newline = source.newline + indent
-    step = "\t" if "\t" in indent else "    "
-    if len(indent) + len(step) + closing - opening > _LONGEST:
-        return None
-    return _inserted(change, first, [(opening, newline + step), (closing, newline)])
+    breaks = list(_breaks(line, touched, source.newline, indent, longest))
+    return _inserted(change, first, sorted(breaks)) if breaks else None
 
 
-def _brackets(line: str, start: int, end: int) -> tuple[int, int, int] | None:
-    """Start and end of the content of the last outermost brackets that touch `start:end`; the code's end."""
-    opened: list[int] = []
-    found: tuple[int, int] | None = None
+def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longest: int) -> Iterator[_Break]:
+    """Breaks at the last outermost of the touched brackets, and within it as far as needed."""
+    outermost = min((one.depth for one in touched), default=0)
+    chosen = max((one for one in touched if one.depth == outermost), key=lambda one: one.start, default=None)
+    if chosen is None:
+        return
+    inner = indent + ("\t" if "\t" in indent else "    ")
+    yield chosen.start, newline + inner
+    yield chosen.end, newline + indent
+    if len(inner) + chosen.end - chosen.start <= max(longest, _TOLERATED):
+        return
+    within = [one for one in touched if one.depth > chosen.depth and chosen.start <= one.start < chosen.end]
+    if not chosen.commas:
+        yield from _breaks(line, within, newline, inner, longest)
+        return
+    edges = [chosen.start, *chosen.commas, chosen.end]
+    for left, right in pairwise(edges):
+        if left != chosen.start:
+            # The space behind the comma becomes the last of the indentation.
+            spaced = line[left : left + 1] == " " and line[left + 1 : left + 2] != " " and inner.endswith(" ")
+            yield left, newline + (inner[:-1] if spaced else inner)
+        if len(inner) + right - left > longest:
+            part = [one for one in within if left <= one.start < right]
+            yield from _breaks(line, part, newline, inner, longest)
+
+
+def _scan(line: str) -> tuple[list[_Bracket], int] | None:
+    """The brackets of a line that are closed in it and hold something, and where its code ends."""
+    opened: list[tuple[int, list[int]]] = []
+    found: list[_Bracket] = []
     code_end = 0
     lead = len(line) - len(line.lstrip())
     try:
@@ -58,18 +100,20 @@ def _brackets(line: str, start: int, end: int) -> tuple[int, int, int] | None:
             if token.type != tokenize.OP:
                 continue
             if token.string in "([{":
-                opened.append(code_end)
+                opened.append((code_end, []))
+            elif token.string == "," and opened:
+                opened[-1][1].append(code_end)
             elif token.string in ")]}":
-                content = opened.pop(), lead + token.start[1]
-                touches = content[0] < end and start < content[1]
-                if not opened and touches and content[1] - content[0] > 1:
-                    found = content
+                start, commas = opened.pop()
+                end = lead + token.start[1]
+                if end - start > 1:
+                    found.append(_Bracket(start, end, len(opened), tuple(c for c in commas if c < end)))
     except (tokenize.TokenError, SyntaxError, IndexError):
         return None
-    return None if found is None else (*found, code_end)
+    return found, code_end
 
 
-def _inserted(change: Change, first: int, breaks: list[tuple[int, str]]) -> list[Change]:
+def _inserted(change: Change, first: int, breaks: list[_Break]) -> list[Change]:
     """The change with texts inserted at columns of the new line that starts at offset `first`."""
     start, end, text = change
     pieces: list[Change] = []
@@ -83,3 +127,17 @@ def _inserted(change: Change, first: int, breaks: list[tuple[int, str]]) -> list
             offset = end + inside - len(change[2])
             pieces.append((offset, offset, content))
     return sorted([*pieces, (start, end, text)])
+
+
+_NEXT_LINK = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\.)")
+
+
+def chained(source: SourceText, change: Change) -> Change:
+    """The change with a method that it appends to a chain on a line of its own, where the chain goes on so."""
+    start, end, text = change
+    original = source.text[start:end]
+    following = _NEXT_LINK.match(source.text, end)
+    appended = text.removeprefix(original)
+    if following is None or not text.startswith(original) or not appended.startswith("."):
+        return change
+    return start, end, original + following.group() + appended

@@ -11,13 +11,13 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
-from stablelint.codemod import constants, dead, draft, forms
+from stablelint.codemod import clamps, constants, dead, draft, forms
 from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
 from stablelint.codemod.instantiate import instantiate, uses
 from stablelint.codemod.law import replaced, same
-from stablelint.codemod.layout import broken
+from stablelint.codemod.layout import broken, chained
 from stablelint.codemod.locate import Region, Tree
 from stablelint.codemod.operand import (
     Operand,
@@ -29,6 +29,7 @@ from stablelint.codemod.operand import (
     placeholder,
 )
 from stablelint.codemod.scope import Scope
+from stablelint.codemod.sign import without_signs
 from stablelint.codemod.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
@@ -87,11 +88,13 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
         expression = forms.without_double_negation(expression, operands)
     if "finfo" in template or "dtype" in template:
         expression = constants.with_constants(expression, operands, file.imported_at(node))
+    expression = clamps.merged(file.tree, node, expression, operands)
     expression = _in_form(file, node, expression, operands)
     writer = written_into(file.tree, node)
     if writer is not None:
         expression = forms.as_written_into(expression, _receiver(file, node, operands), writer)
-    return _finish(file, node, node, expression, operands)
+    whole, expression = without_signs(file.tree, node, expression, operands)
+    return _finish(file, node, whole, expression, operands, proposal.inline)
 
 
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
@@ -231,6 +234,7 @@ def _finish(
     node: ast.expr,
     expression: cst.BaseExpression,
     operands: dict[str, Operand],
+    inline: bool = False,
 ) -> list[Edit]:
     spelled, imports = spell_names(file, expression, node)
     code = forms.code(spelled)
@@ -244,6 +248,8 @@ def _finish(
         for name, count in counts.items()
         if count > 1 and name in operands and not is_cheap(operands[name].tree)
     ]
+    if hoisted and inline:
+        raise Withheld(f"`{hoisted[0].value.shown}` would be evaluated twice")
     if len(hoisted) > 1:
         raise Withheld("two operands would be evaluated twice")
     text, tree = instantiate(code, {**operands, **{item.value.placeholder: item.operand for item in hoisted}})
@@ -264,7 +270,7 @@ def _placed(
     expected += replaced(tree, region, node, value)
     newline = tree.source.newline + region.indent
     start, end = tree.start(node), tree.end(node)
-    variants: list[draft.Change] = [(start, end, form) for form in (text, f"({text})")]
+    variants = [chained(tree.source, (start, end, form)) for form in (text, f"({text})")]
     source = tree.source.text
     closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
     if closed and source[start - 1 : start] == "(" and source[end : end + 1] == ")":

@@ -90,7 +90,7 @@ class Scope:
         words = self._words
         for link in self._tree.ancestors(site):
             if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
-                words = frozenset(re.findall(r"\w+", self._tree.text(link.parent)))
+                words = _names_in(link.parent)
         name, number = wish, 2
         while name in words or keyword.iskeyword(name):
             name, number = f"{wish}_{number}", number + 1
@@ -120,6 +120,23 @@ class Scope:
         if found is None:
             found = self._functions[owner] = _bindings_within(owner)
         return found
+
+
+def _names_in(function: ast.AST) -> frozenset[str]:
+    """Every identifier that a function reads, binds or declares, in nested functions too."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            found.update(node.names)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, _NAMED) and node.name:
+            found.add(node.name)
+    return frozenset(found)
 
 
 def _bindings_within(owner: ast.AST) -> _Bindings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import contract_gate as gate
@@ -53,15 +54,40 @@ def _open(fix: FixTemplate, pattern: Pattern) -> bool:
     return used - pattern.optional <= pattern.metavariables
 
 
-def _meant_for(fix: FixTemplate, operands: gate.Operands, dtype: str) -> bool:
-    """Whether the operands are such as the fix's conditions speak of."""
-    for predicate in map(parse_predicate, fix.when):
-        value = operands.get(str(predicate.args[0]))
-        if predicate.name == "nonnegative" and isinstance(value, torch.Tensor) and bool((value < 0).any()):
-            return False
+def _as_meant(fix: FixTemplate, operands: gate.Operands, dtype: str) -> dict[str, object] | None:
+    """The operands as the fix's conditions speak of them, whole or as Python numbers; None for others."""
+    meant = dict(operands)
+    asked = [predicate for predicate in map(parse_predicate, fix.when) if not predicate.negated]
+    for predicate in sorted(asked, key=lambda predicate: predicate.name):  # whole before Python's own
+        name = str(predicate.args[0])
+        value = meant.get(name)
         if predicate.name == "dtype" and (predicate.value == dtype) != (predicate.op == "=="):
-            return False
-    return True
+            return None
+        if not isinstance(value, torch.Tensor):
+            continue
+        if predicate.name == "nonnegative" and bool((value < 0).any()):
+            return None
+        if predicate.name == "integral":
+            if float(value.abs().max()) > 2**62:
+                return None
+            meant[name] = value.round().to(torch.int64)
+        if predicate.name == "python":
+            meant[name] = value.flatten()[0].item()
+    return meant
+
+
+def _narrows(fix: FixTemplate) -> bool:
+    """Whether the fix is for operands of another sort, which not each of its rule's patterns takes."""
+    return any(text.startswith(("python", "integral")) for text in fix.when)
+
+
+def _refused(tree: ast.expr, operands: gate.Operands, dtype: str) -> bool:
+    """Whether the pattern itself does not take such operands."""
+    try:
+        gate.evaluate(tree, operands, DTYPES[dtype])
+    except (RuntimeError, TypeError, ZeroDivisionError):
+        return True
+    return False
 
 
 @pytest.mark.parametrize(("rule", "pattern", "dtype"), list(_cases()))
@@ -99,13 +125,15 @@ def test_the_fix_cures_bad_operands(rule: Rule, pattern: Pattern, fix: FixTempla
     tried = 0
     boundary = (operands for operands, _ in gate.boundary_operands(rule, pattern, dtype))
     for operands in (*gate.bad_operands(rule, pattern, dtype), *boundary):
-        if not _meant_for(fix, operands, dtype):
+        meant = _as_meant(fix, operands, dtype)
+        original = gate.expression(pattern, frozenset(operands))
+        if meant is None or _refused(original, meant, dtype):
             continue
-        tree = gate.rewritten(gate.expression(pattern, frozenset(operands)), fix, frozenset(operands))
-        outcome = gate.evaluate(tree, operands, DTYPES[dtype], fixed)
-        assert outcome.finite, (pattern.text, fix.replace, operands, outcome)
+        tree = gate.rewritten(original, fix, frozenset(operands))
+        outcome = gate.evaluate(tree, meant, DTYPES[dtype], fixed)
+        assert outcome.finite, (pattern.text, fix.replace, meant, outcome)
         tried += 1
-    assert tried or not _meant_for(fix, {}, dtype)
+    assert tried or _narrows(fix) or _as_meant(fix, {}, dtype) is None
 
 
 @pytest.mark.parametrize(("rule", "pattern", "fix", "dtype"), list(_fixes()))
@@ -119,9 +147,10 @@ def test_the_fix_is_no_less_accurate_on_healthy_operands(
     operands = gate.healthy_operands(rule, present)
     missing = present - pattern.optional - set(operands) - gate.parts(before)
     assert not missing, f"[sample] lacks {missing}"
-    if not _meant_for(fix, operands, dtype):
+    meant = _as_meant(fix, operands, dtype)
+    if meant is None or _refused(before, meant, dtype):
         return
-    rounded = _rounded(operands, DTYPES[dtype])
+    rounded = _rounded(meant, DTYPES[dtype])
     reference = gate.evaluate(after if fix.redefines else before, rounded, torch.float64, fixed)
     old, new = (gate.evaluate(tree, rounded, DTYPES[dtype], fixed) for tree in (before, after))
     assert new.finite

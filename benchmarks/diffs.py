@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Draws proposed fixes at random over real packages for people to read as diffs, and scores what they judged.
+
+    python benchmarks/diffs.py                 draw 100, update diffs_judged.csv, write the page for the judges
+    python benchmarks/diffs.py --score         the share that would be merged unchanged, from diffs_judged.csv
+
+Every fix is shown alone, on the file as it was released. `diffs_judged.csv` holds one row a drawn diff:
+package, place, code, level, applicability, the lines taken away and put in, verdict, reason. The verdict is
+`merge` or `change`: whether the package's maintainer would merge the diff unchanged, granted that he wants the
+finding gone. A verdict is remembered by package, code and the changed lines, so that a fix which is now
+written otherwise is open again. Each fix's place in the draw is a hash of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure import ROOT, run
+from releases import CACHE, fetch, releases
+
+sys.path.insert(0, str(ROOT))
+
+from stablelint.codemod.diff import unified_diff
+from stablelint.codemod.edits import apply_edits
+from stablelint.diagnostic import Edit, Position, Span
+
+JUDGED = Path(__file__).with_name("diffs_judged.csv")
+COLUMNS = ["package", "place", "code", "level", "applicability", "before", "after", "verdict", "reason"]
+VERDICTS = ("merge", "change")
+PACKAGES = """
+captum e3nn flair geoopt gpytorch kornia nflows normflows pyro-ppl pytorch-forecasting pytorch-metric-learning
+sentence-transformers speechbrain stable-baselines3 tianshou torch-geometric torchmetrics vector-quantize-pytorch
+x-transformers
+""".split()
+
+Row = dict[str, str]
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """One fix on its own: `before` and `after` are the changed lines, `diff` shows them in their place."""
+
+    package: str
+    place: str
+    code: str
+    level: str
+    applicability: str
+    message: str
+    promise: str
+    before: str
+    after: str
+    diff: str
+
+    @property
+    def key(self) -> Key:
+        """What a verdict is remembered by."""
+        return (self.package, self.code, self.before, self.after)
+
+    def rank(self, seed: int) -> bytes:
+        """A random number of the site's own: what is put in does not change it."""
+        name = "\0".join([str(seed), self.package, self.place.rpartition(":")[0], self.code, self.before])
+        return hashlib.blake2b(name.encode(), digest_size=8).digest()
+
+
+def proposed(package: str, tree: Path) -> Iterator[Proposed]:
+    """Every fix that `check` offers in a release at both levels, display-only ones aside."""
+    cache = CACHE / "cache" / package
+    options = ["--output-format", "json", "--cache-dir", str(cache)]
+    command = [sys.executable, "-m", "stablelint", "check", *options]
+    likely = {_identity(item) for item in json.loads(run([*command, "."], tree).stdout)}
+    for item in json.loads(run([*command, "--level", "possible", "."], tree).stdout):
+        fix = item.get("fix")
+        if not fix or fix["applicability"] == "display":
+            continue
+        path = tree / item["filename"]
+        source = path.read_bytes()
+        after = apply_edits(source, [_edit(edit) for edit in fix["edits"]])
+        name = path.resolve().relative_to(tree.resolve()).as_posix()
+        diff = unified_diff(source, after, name, 8)
+        yield Proposed(
+            package=package,
+            place=f"{name}:{item['location']['row']}",
+            code=item["code"],
+            level="likely" if _identity(item) in likely else "possible",
+            applicability=fix["applicability"],
+            message=item["message"],
+            promise=fix["message"],
+            before=_lines(diff, "-"),
+            after=_lines(diff, "+"),
+            diff=diff,
+        )
+
+
+def _identity(item: dict[str, object]) -> str:
+    return json.dumps([item["filename"], item["code"], item["location"], item["end_location"]])
+
+
+def _edit(item: dict[str, dict[str, int] | str]) -> Edit:
+    places = []
+    for key in ("location", "end_location"):
+        place = item[key]
+        assert isinstance(place, dict)
+        places.append(Position(place["row"], place["column"]))
+    return Edit(Span(*places), str(item["content"]))
+
+
+def _lines(diff: str, sign: str) -> str:
+    chosen = [line[1:] for line in diff.splitlines() if line.startswith(sign) and line[:3] != sign * 3]
+    return " ".join(" ".join(chosen).split())
+
+
+def draw(fixes: list[Proposed], count: int, seed: int, cap: int) -> list[Proposed]:
+    """`count` fixes at random, at most `cap` of one rule and none twice."""
+    taken: Counter[str] = Counter()
+    sample: dict[Key, Proposed] = {}
+    for item in sorted(fixes, key=lambda item: (item.rank(seed), item.place)):
+        if taken[item.code] < cap and len(sample) < count and item.key not in sample:
+            taken[item.code] += 1
+            sample[item.key] = item
+    return sorted(sample.values(), key=lambda item: (item.code, item.package, item.place))
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows judged so far; raises SystemExit on a verdict that is none."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row["verdict"] not in ("", *VERDICTS):
+            raise SystemExit(f"{path.name}: {row['place']}: verdict {row['verdict']!r}; use {VERDICTS}")
+    return rows
+
+
+def merge(sample: list[Proposed], known: list[Row]) -> list[Row]:
+    """The sample as rows, verdicts filled in where the same diff was judged before."""
+    verdicts = {(r["package"], r["code"], r["before"], r["after"]): r for r in known if r["verdict"]}
+    rows = []
+    for item in sample:
+        old = verdicts.get(item.key, {"verdict": "", "reason": ""})
+        values = [item.package, item.place, item.code, item.level, item.applicability]
+        values += [item.before, item.after, old["verdict"], old["reason"]]
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Writes the table; one line a diff."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def judge_page(sample: list[Proposed], rows: list[Row]) -> str:
+    """Markdown for the judges: every diff with its finding and what the fix promises."""
+    parts = ["# Diffs to judge\n"]
+    for number, (item, row) in enumerate(zip(sample, rows, strict=True), 1):
+        verdict = f"{row['verdict']} – {row['reason']}" if row["verdict"] else "open"
+        parts.append(f"## {number}. {item.code} {item.package} {item.place} [{item.level}] ({verdict})\n")
+        parts.append(f"{item.message}\n\n{item.applicability} fix: {item.promise}\n")
+        parts.append(f"```diff\n{item.diff}```\n")
+    return "\n".join(parts)
+
+
+def score(rows: list[Row]) -> str:
+    """Share of `merge` over all and per rule."""
+    judged = [row for row in rows if row["verdict"]]
+    if not judged:
+        return "nothing is judged yet"
+    total = Counter(row["code"] for row in judged)
+    good = Counter(row["code"] for row in judged if row["verdict"] == "merge")
+    lines = [f"{code}  {good[code]:3} of {total[code]:3}" for code in sorted(total)]
+    merged, packages = sum(good.values()), len({row["package"] for row in judged})
+    lines.append(f"all    {merged:3} of {len(judged):3}  {merged / len(judged):.0%} over {packages} packages")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Draws and writes, or scores."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=4)
+    parser.add_argument("--cap", type=int, default=15, help="at most this many of one rule")
+    parser.add_argument("--only", nargs="+", metavar="PACKAGE", default=PACKAGES)
+    parser.add_argument("--table", type=Path, default=JUDGED)
+    parser.add_argument(
+        "--page", type=Path, default=CACHE / "diffs-to-judge.md", help="where the judges read"
+    )
+    parser.add_argument("--score", action="store_true", help="score the table and draw nothing")
+    options = parser.parse_args()
+    known = read_rows(options.table)
+    if options.score:
+        print(score(known))
+        return 0
+    fixes: list[Proposed] = []
+    for name, version in releases(options.only).items():
+        fixes += proposed(name, fetch(name, version))
+    sample = draw(fixes, options.count, options.seed, options.cap)
+    rows = merge(sample, known)
+    write_rows(options.table, rows)
+    options.page.write_text(judge_page(sample, rows), encoding="utf-8")
+    still_open = sum(not row["verdict"] for row in rows)
+    packages = len({item.package for item in sample})
+    print(f"drew {len(sample)} of {len(fixes)} fixes over {packages} packages; {still_open} not judged")
+    print(f"read {options.page}, fill in {options.table}")
+    print(score(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

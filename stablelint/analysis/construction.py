@@ -1,0 +1,53 @@
+"""Where the options of a call are set: in the call, or where the object that is called was made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.sites import Site, encloses
+from stablelint.syntax import operations
+
+
+def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
+    """The call that takes the options of the operation at the site.
+
+    For ``F.ctc_loss(...)`` that is the call itself; for ``self.loss(...)`` it is ``nn.CTCLoss(...)``, the one
+    assignment to that attribute in the class. None where it is not in the file, or not the only one.
+    """
+    call = site.node
+    if not isinstance(call, ast.Call):
+        return None
+    function = call.func
+    if isinstance(function, ast.Call):
+        return function  # nn.CTCLoss()(...)
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if operations.canonical(name) is not None or operations.method(name) is not None:
+        return call
+    if not isinstance(function, ast.Name | ast.Attribute):
+        return None
+    made = [value for scope in _scopes(function, site, module) for value in _assigned(function, scope)]
+    return made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else None
+
+
+def _scopes(function: ast.Name | ast.Attribute, site: Site, module: ModuleInfo) -> Iterator[ast.AST]:
+    if isinstance(function, ast.Attribute):
+        for node in ast.walk(module.source.tree):
+            if isinstance(node, ast.ClassDef) and encloses(node, site.node):
+                yield node
+        return
+    own = site.frame.function
+    local = own is not None and any(True for _ in _assigned(function, own.node))
+    yield own.node if own is not None and local else module.source.tree
+
+
+def _assigned(target: ast.Name | ast.Attribute, scope: ast.AST) -> Iterator[ast.expr]:
+    """The values that are assigned to the name or attribute within a scope."""
+    text = ast.unparse(target)
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign):
+            if any(ast.unparse(one) == text for one in node.targets):
+                yield node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None and ast.unparse(node.target) == text:
+            yield node.value

@@ -1,0 +1,146 @@
+"""Whether an operand is such as a template takes it for: a tensor, and one of floating-point numbers.
+
+A value of unknown kind in ``a / b`` may be a Python number, which has no ``clamp_min``; a tensor of integers has
+no ``torch.finfo``. A rewrite that would raise for them is worse than none.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Kind, Value
+from stablelint.syntax import operations
+
+if TYPE_CHECKING:
+    from stablelint.analysis.sites import Site
+
+_DEPTH = 12
+_ARITHMETIC = frozenset("add sub rsub mul div neg pow abs square".split())
+# Results are floating-point whatever goes in.
+_MAKES_FLOATS = frozenset(
+    """
+    log log2 log10 log1p exp exp2 expm1 sqrt rsqrt reciprocal div sin cos tan asin acos atan atan2 sinh cosh tanh
+    asinh acosh atanh erf erfc erfinv sigmoid logsigmoid softplus softmax log_softmax logsumexp mean std var norm
+    vector_norm rand randn rand_like randn_like uniform normal linspace lgamma digamma log_prob entropy cdist
+    relu elu gelu silu leaky_relu normalize linear conv1d conv2d conv3d embedding dropout layer_norm float double
+    half cross_entropy mse_loss l1_loss xlogy logit cosine_similarity softmin det logdet cholesky
+    """.split()
+)
+# Results hold numbers of the sort that the first operand holds.
+_KEEPS = frozenset(
+    """
+    add sub rsub mul neg abs square pow clamp clamp_min clamp_max sum prod cumsum max min amax amin maximum minimum
+    where masked_fill index part view reshape transpose permute expand squeeze unsqueeze flatten contiguous detach
+    clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
+    """.split()
+)
+_TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
+_ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
+# Tensor methods that other objects have as well, under the same name.
+_SHARED_METHODS = frozenset("index copy pop append get item round".split())
+_OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
+
+
+def unsuited(template: str, site: Site) -> str | None:
+    """Why the template cannot take the site's operands, or None."""
+    for name, attribute in sorted(set(_OF_OPERAND.findall(template))):
+        value = site.match.bindings.get(name)
+        if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
+            continue
+        text = site.texts.get(name) or "the operand"
+        if value.kind is Kind.NUMBER:
+            return f"`{_short(text)}` is a Python number, and the rewrite is one for tensors"
+        if not is_tensor(value, site):
+            return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
+        if attribute == "dtype" and f"finfo(${name}.dtype)" in template and is_integral(value):
+            return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
+    return None
+
+
+def is_tensor(value: Value, site: Site) -> bool:
+    """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
+    if value.kind is not Kind.UNKNOWN:
+        return value.kind is Kind.TENSOR
+    root = site.value
+    if (
+        isinstance(root.node, ast.Call)
+        and root.kind in (Kind.TENSOR, Kind.UNKNOWN)
+        and _is_operand(value, root)
+    ):
+        return True  # `torch.log(x)` and `x.log()` take tensors only
+    function = site.frame.function
+    used = _used_as_tensors(function.node) if function is not None else frozenset()
+    return _arises_from_tensor(value, used, _DEPTH) or site.texts.get(site.judgement.operand) in used
+
+
+def _is_operand(value: Value, root: Value) -> bool:
+    return any(stripped(operand).key == stripped(value).key for operand in root.operands.values())
+
+
+def _arises_from_tensor(value: Value, used: frozenset[str], depth: int) -> bool:
+    if value.kind is not Kind.UNKNOWN:
+        return value.kind is Kind.TENSOR
+    if value.name in used or (value.node is not None and _name_of(value.node) in used):
+        return True
+    if depth == 0 or value.op not in _ARITHMETIC | _KEEPS:
+        return False
+    return any(_arises_from_tensor(operand, used, depth - 1) for operand in value.operands.values())
+
+
+def _name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return ""
+
+
+@lru_cache(maxsize=256)
+def _used_as_tensors(function: ast.AST) -> frozenset[str]:
+    """Names (and attributes of names) on which the function calls what only tensors have."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
+            found.add(_name_of(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if operations.method(method) is not None and method not in _SHARED_METHODS:
+                found.add(_name_of(node.func.value))
+            if _name_of(node.func.value) in ("torch", "F") and node.args:
+                found.add(_name_of(node.args[0]))
+    # A function of the torch namespace called on a module is no method of it.
+    return frozenset(found - {"", "torch", "F", "np", "math", "self"})
+
+
+def is_integral(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold integers or truth values, by its type or by where it comes from."""
+    if value.dtype is not None:
+        return value.dtype.startswith(("int", "uint", "bool"))
+    if value.kind is Kind.NUMBER:
+        return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
+    first = value.first
+    if depth == 0 or value.op not in _KEEPS or first is None:
+        return False
+    if value.op in _ARITHMETIC:
+        return all(is_integral(operand, depth - 1) for operand in value.operands.values())
+    return is_integral(first, depth - 1)
+
+
+def is_floating(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold floating-point numbers, by its type or by where it comes from."""
+    if value.dtype is not None:
+        return value.dtype.startswith(("float", "bfloat"))
+    if value.op in _MAKES_FLOATS or isinstance(value.constant(), float):
+        return True
+    if depth == 0 or value.op not in _KEEPS:
+        return False
+    return any(is_floating(operand, depth - 1) for operand in value.operands.values())
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else f"{text[:37]}..."
