@@ -132,7 +132,7 @@ def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:
     kind = element.kind if element.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
     interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True)
     zero = max(element.zero, first.zero) if counted else Ground.COINCIDENCE
-    if Ground.EXACT in (first.zero, element.zero):
+    if Ground.EXACT in (first.zero, element.zero) or _defaults_to_zero(element):
         zero = Ground.EXACT
     value = Value(
         "python.sum",
@@ -147,6 +147,11 @@ def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:
     )
     value.interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
     return value
+
+
+def _defaults_to_zero(element: Value) -> bool:
+    """Whether an element is 0 where nothing was recorded: `log.get("n", 0)`."""
+    return element.op == "phi" and any(v.constant() == 0 for v in element.operands.values())
 
 
 def _super(positional: list[Value], node: ast.Call, frame: Frame) -> Value:

@@ -18,7 +18,7 @@ from stablelint.analysis.project import Project
 from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.roots import Root, roots_of
 from stablelint.analysis.sites import Collector, Index, index_of
-from stablelint.analysis.state import Frame, Session, State
+from stablelint.analysis.state import Frame, Session, State, hand_over
 from stablelint.analysis.statements import execute
 from stablelint.analysis.value import Graph, Value, join
 from stablelint.catalog.catalog import Catalog
@@ -138,7 +138,11 @@ class _Analysis:
         receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
         frame = inline.enter(function, self._arguments(root), receiver, quiet)
         frame.depth, frame.reporting = 0, True
-        frame.state.gradient = not inline.no_grad(function)
+        callers = self._session.callers.get(id(function.node), [])
+        felt = not callers or any(caller.gradient for caller in callers)
+        frame.state.gradient = felt and not inline.no_grad(function)
+        if self._is_seen_whole(root):
+            hand_over(callers, frame.state)
         collector = self._begin(frame)
         self._session.running = [id(function.node)]
         inline.execute_function(function, frame)
@@ -161,10 +165,16 @@ class _Analysis:
 
     def _arguments(self, root: Root) -> dict[str, Value]:
         """What is passed, where every call site was seen; nothing otherwise."""
+        return (
+            _joined(self._graph, self._session.calls[id(root.function.node)])
+            if self._is_seen_whole(root)
+            else {}
+        )
+
+    def _is_seen_whole(self, root: Root) -> bool:
+        """Whether every call of a function was seen before its body."""
         seen = self._session.calls.get(id(root.function.node), [])
-        if not root.local or not seen or len(seen) < root.references:
-            return {}
-        return _joined(self._graph, seen)
+        return root.local and bool(seen) and len(seen) >= root.references
 
     def _begin(self, frame: Frame) -> Collector:
         collector = Collector(self._index, self._half_shown, self._half_used)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.state import Frame, State
-from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.numerics.interval import TOP
 
 _DEPTH = 8
 _REGISTERS = {
@@ -188,6 +190,10 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     method = find_method(info, attr, frame)
     if attr in attributes:
         value: Value = attributes[attr]
+        if value.op in ("zeros", "zeros_like") and value.kind is Kind.TENSOR:
+            return replace(
+                value, op="attribute", interval=TOP, zero=Ground.COINCIDENCE, ends=Ground.NONE
+            )  # to be filled
         settled = value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION)
         if settled or not any(attr in c.reassigned for c in ancestors(info, frame)):
             return value

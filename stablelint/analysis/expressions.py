@@ -203,6 +203,10 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant in base.data:
         found: Value = base.data[constant]
         return found
+    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant is None and base.data:
+        values = list(base.data.values())
+        if all(v.is_constant and v.kind is Kind.NUMBER for v in values):
+            return join(frame.graph, values)
     if base.op == "shape":
         return size_of(base.operands["input"], node, frame)
     if base.kind in (Kind.STRING, Kind.FOREIGN):
@@ -275,8 +279,7 @@ def _dict(node: ast.Dict, frame: Frame) -> Value:
     for key, item in zip(node.keys, node.values, strict=True):
         value = evaluate(item, frame)
         name = evaluate(key, frame).constant() if key is not None else None
-        if isinstance(name, str | int):
-            data[name] = value
+        data[name if isinstance(name, str | int) else ("key", len(data))] = value
     return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)
 
 

@@ -19,11 +19,12 @@ _SATURATES = frozenset(
 _EXACT_ZERO = frozenset(
     (
         "relu relu6 hardtanh norm vector_norm std var eq ne gt ge lt le logical_not logical_and logical_or "
-        "isnan isinf isfinite isclose any all count_nonzero bincount histc one_hot zeros zeros_like rand "
+        "isclose any all count_nonzero bincount histc one_hot zeros zeros_like rand "
         "rand_like bernoulli randint argmax argmin tril triu nonzero mse_loss l1_loss huber_loss "
         "smooth_l1_loss cdist arange eye multinomial randperm svdvals diag_embed contains"
     ).split()
 )
+_UNUSUAL = frozenset("isnan isinf isfinite".split())
 _BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
 _REDUCTIONS = frozenset("sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split())
 _ARITHMETIC = frozenset("add sub mul div".split())
@@ -43,6 +44,8 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return Ground.NONE, first.ends
     if op in _SATURATES:
         return Ground.SATURATION, Ground.SATURATION
+    if op in _UNUSUAL or (op == "logical_not" and stripped(first).op in _UNUSUAL):
+        return Ground.COINCIDENCE, Ground.EXACT  # that every element is NaN, or none, is no ordinary case
     if op in _EXACT_ZERO:
         return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
     if op in _BOUNDED:
@@ -138,6 +141,8 @@ def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
 def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, Ground]:
     ends = min(a.ends, b.ends)
     if op == "mul":
+        if ends >= Ground.SATURATION and not (a.is_constant or b.is_constant) and _are_related(a, b):
+            ends = Ground.COINCIDENCE  # p * log(p): one factor is small where the other is large
         return max(a.zero, b.zero), ends
     if op == "div":
         # A quotient of related values seldom comes to the ends that interval division gives it.
@@ -157,6 +162,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
         return Ground.NONE, ends
     if op == "add" and a.interval.lo >= 0 and b.interval.lo >= 0:
         return min(a.zero, b.zero), ends
+    if op == "sub" and b.is_constant and a.interval.lo == b.interval.lo:
+        return min(a.ends, Ground.COINCIDENCE), ends  # n - 1 of a count that is at least 1
     if op == "sub" and math.isfinite(a.interval.hi) and a.is_constant:
         return b.ends, ends
     if op == "sub" and difference(op, {"input": a, "other": b}, {}) is not None:
@@ -164,6 +171,10 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
     if interval.lo == 0.0 or interval.hi == 0.0:
         return ends, ends
     return min(Ground.COINCIDENCE, ends), ends
+
+
+def _are_related(a: Value, b: Value) -> bool:
+    return a.key != b.key and (a.key in _spoken_of(b) or b.key in _spoken_of(a))
 
 
 def _one_sided(value: Value) -> bool:
@@ -191,7 +202,32 @@ def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
     )  # a bound that is not known is a bound
 
 
+_TEST_DEPTH = 6
+
+
+def _spoken_of(test: Value) -> frozenset[int]:
+    """Keys of the values that a test is made of."""
+    keys: set[int] = set()
+    level = [test]
+    for _ in range(_TEST_DEPTH):
+        below: list[Value] = []
+        for value in level:
+            if value.key not in keys and not value.is_constant:
+                keys.add(value.key)
+                below.extend(value.operands.values())
+        level = below
+    return frozenset(keys)
+
+
+def _is_tested(value: Value, spoken: frozenset[int]) -> bool:
+    """Whether a selection's own test speaks of the value: it is there to keep out what is bad."""
+    return not value.is_constant and (value.key in spoken or stripped(value).key in spoken)
+
+
 def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:
     branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
-    zero = max((v.zero for v in branches), default=Ground.NONE)
+    test = operands.get("condition") or operands.get("mask")
+    spoken = _spoken_of(test) if test is not None else frozenset()
+    grounds = [min(v.zero, Ground.COINCIDENCE) if _is_tested(v, spoken) else v.zero for v in branches]
+    zero = max(grounds, default=Ground.NONE)
     return zero, min((v.ends for v in branches), default=Ground.NONE)

@@ -10,7 +10,7 @@ import ast
 
 from stablelint.analysis import summaries
 from stablelint.analysis.modules import FunctionInfo
-from stablelint.analysis.state import Frame, State
+from stablelint.analysis.state import Caller, Frame, State
 from stablelint.analysis.value import Kind, Value, join
 
 MAX_DEPTH = 6
@@ -34,6 +34,7 @@ def call_function(
         return frame.graph.unknown(node=node)
     if frame.reporting:
         frame.session.calls.setdefault(id(function.node), []).append(bound)
+        frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
     memo = (id(function.node), receiver.key if receiver else 0, *_signature(bound))
@@ -179,7 +180,9 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
 
     key = frame.graph.key("argument", id(inner.function.node) if inner.function else 0, parameter.arg)
     kind = annotated_kind(parameter.annotation)
-    value = Value("argument", key, kind, node=parameter, module=inner.module, name=parameter.arg)
+    value = Value(
+        "argument", key, kind, node=parameter, module=inner.module, data=inner.function, name=parameter.arg
+    )
     if default is None:
         return hinted(value, inner)
     known = evaluate(default, quiet_frame(inner.module, inner))

@@ -150,17 +150,25 @@ def is_polluted(interval: Interval) -> bool:
     )
 
 
+def _beside_nan(ground: Ground, interval: Interval) -> Ground:
+    """A range that holds NaN is lost behind another singularity, which is the one to report; underflow stays."""
+    return Ground.COINCIDENCE if interval.nan and ground is Ground.EXACT else ground
+
+
 def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:
     """How well founded it is that the operand breaks the comparison."""
     bound = comparison.value(fmt)
     if comparison.op == "!=" or comparison.absolute:
-        return value.zero if interval.contains(0.0) else Ground.NONE
+        if not interval.contains(0.0):
+            return Ground.NONE
+        return _beside_nan(value.zero, interval)
     if comparison.op in (">", ">="):
         ground = Ground.NONE
-        if 0.0 <= bound < 1e-2 and interval.contains(0.0):
+        breaks = bound > 0.0 or comparison.op == ">"
+        if breaks and 0.0 <= bound < 1e-2 and interval.contains(0.0):
             ground = value.zero
         if is_polluted(interval):
-            return ground  # the range is lost behind another singularity, which is the one to report
+            return _beside_nan(ground, interval)
         if interval.lo < min(bound, 0.0) or (interval.lo <= bound and not interval.lo_open and bound != 0.0):
             ground = max(ground, value.ends)
         return ground

@@ -6,14 +6,24 @@ as the data that lead to it; each principle here can be said in one sentence, it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.provenance import is_measured, is_own_attribute, is_trained, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
 from stablelint.analysis.sites import Site
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Value
 from stablelint.diagnostic import Level, Status
+
+_POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
+_SIGMOIDS = frozenset({"sigmoid", "softmax", "softplus", "hardsigmoid"})
+_MEANT = re.compile(
+    r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|harmless|undefined|clamp"
+    r"|which no",
+    re.I,
+)
+_ANNOUNCED = re.compile(r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by)\b", re.I)
 
 
 def settled(site: Site) -> Site:
@@ -22,7 +32,11 @@ def settled(site: Site) -> Site:
     if judgement.level is not Level.LIKELY or judgement.status is Status.DISCHARGED:
         return site
     operand = site.match.bindings.get(judgement.operand)
-    if operand is None or not any(doubt(site, operand) for doubt in _DOUBTS):
+    if operand is None:
+        doubted = _is_announced(site, site.value)
+    else:
+        doubted = any(doubt(site, operand) for doubt in _DOUBTS)
+    if not doubted:
         return site
     status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
     return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
@@ -42,12 +56,38 @@ def _is_scheduled(site: Site, operand: Value) -> bool:
     """A logarithm known by its name alone may be large where a network yields it, not where an object keeps it."""
     if not _is_upper_bound(site) or operand.ends < Ground.EXACT or operand.interval.is_bounded:
         return False
-    return is_own_attribute(stripped(operand)) or not _is_trained(site, operand)
+    return stripped(operand).op == "attribute" or not _is_trained(site, operand)
 
 
 def _is_a_figure(site: Site, operand: Value) -> bool:
     """What a metric divides by is 0 where there is nothing to measure, and its NaN says so."""
     return operand.zero is Ground.EXACT and is_measured(site.frame.function, site.frame.module)
+
+
+def _is_announced(site: Site, operand: Value) -> bool:
+    """A comment that says NaN or zero is meant, never there or dealt with: its author has thought of it."""
+    lines = site.frame.module.source.lines
+    node = site.node
+    last = getattr(node, "end_lineno", None) or node.lineno  # type: ignore[attr-defined]
+    rows = [lines[row - 1] for row in range(node.lineno, last + 1) if row <= len(lines)]  # type: ignore[attr-defined]
+    above = node.lineno - 2  # type: ignore[attr-defined]
+    while 0 <= above < len(lines) and lines[above].lstrip().startswith("#"):
+        rows.append(lines[above])
+        above -= 1
+    comment = " ".join(row.partition("#")[2] for row in rows)
+    return bool(_ANNOUNCED.search(comment) and _MEANT.search(comment))
+
+
+def _is_far_saturation(site: Site, operand: Value) -> bool:
+    """A sigmoid is 0 only for inputs below -88, and but for its logarithm no other form would be better there."""
+    if site.judgement.ground is not Ground.SATURATION or site.value.op not in _POLES:
+        return False
+    value = stripped(operand)
+    while value.op == "mul":
+        value = stripped(next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), operand))
+        if value is operand:
+            return False
+    return value.op in _SIGMOIDS
 
 
 def _is_upper_bound(site: Site) -> bool:
@@ -58,4 +98,11 @@ def _is_trained(site: Site, operand: Value) -> bool:
     return is_trained(operand, site.frame)
 
 
-_DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (_is_unfelt, _is_chance, _is_scheduled, _is_a_figure)
+_DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
+    _is_unfelt,
+    _is_chance,
+    _is_scheduled,
+    _is_a_figure,
+    _is_announced,
+    _is_far_saturation,
+)

@@ -14,7 +14,7 @@ from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
-_GROUPED = frozenset({"scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
+_GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg"})
 _DEPTH = 8
 
@@ -73,12 +73,45 @@ def feels_gradient(site: Site, hider: Hider) -> bool:
 def is_empty_group(site: Site) -> bool:
     """Whether the operand is bad only for a group without an element, whose gradient reaches none."""
     operand = site.match.bindings.get(site.judgement.operand)
-    while operand is not None and operand.op in _ELEMENTWISE and operand.first is not None:
-        operand = operand.first
-    if operand is None or operand.op not in _GROUPED:
+    return operand is not None and _groups(operand, 4) is not None
+
+
+def _groups(value: Value, depth: int) -> list[Value] | None:
+    """The grouped sums that a value is, on any path, if only a group without an element makes it 0."""
+    while value.op in _ELEMENTWISE and value.first is not None:
+        value = value.first
+    if value.op == "phi" and depth:
+        parts = [v for v in value.operands.values() if v.zero >= Ground.SATURATION]
+        found = [_groups(part, depth - 1) for part in parts]
+        return None if not found or None in found else [g for groups in found for g in groups or ()]
+    source = value.operands.get("src") or value.operands.get("source")
+    if value.op not in _GROUPED or source is None or source.zero >= Ground.SATURATION:
+        return None
+    return [value]
+
+
+def is_gathered(site: Site, observed: Iterable[tuple[Value, object]]) -> bool:
+    """Whether a grouped sum's empty groups are never read: what is made of it is only indexed by the groups."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    groups = _groups(operand, 4) if operand is not None else None
+    if groups is None:
         return False
-    source = operand.operands.get("src") or operand.operands.get("source")
-    return source is not None and source.zero < Ground.SATURATION
+    indices = {stripped(g.operands["index"]).key for g in groups if "index" in g.operands}
+    made = {site.value.key}
+    read = False
+    for value, _ in observed:
+        uses = [v for v in value.operands.values() if v.key in made]
+        if not uses or value.key in made:
+            continue
+        if value.op in ("index", "gather", "index_select"):
+            if stripped(value.operands["index"]).key not in indices:
+                return False
+            read = True
+        elif value.op in VIEWS or value.op in _ELEMENTWISE or value.op in ("mul", "div", "neg"):
+            made.add(value.key)
+        else:
+            return False
+    return read
 
 
 def takes_where_true(site: Site, hider: Hider) -> bool:

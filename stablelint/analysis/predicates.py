@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.judge import differentiable
-from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement, vanishes_with_data
 from stablelint.analysis.suited import is_floating
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
@@ -120,7 +120,7 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     interval = context.ranges[str(predicate.args[0])]
     if not interval.contains(point):
         return False
-    if point == 0 and needs_agreement(value):
+    if point == 0 and (needs_agreement(value) or _in_metric(context)):
         context.weak = True
     return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
 
@@ -203,6 +203,17 @@ def _single(predicate: Predicate, context: Context) -> bool:
     return True
 
 
+def _in_metric(context: Context) -> bool:
+    return context.frame is not None and is_measured(context.frame.function, context.frame.module)
+
+
+def _can_vanish(predicate: Predicate, context: Context) -> bool:
+    """All elements can be 0 at once; of what a network yields, or of weights, that is no more than possible."""
+    if not vanishes_with_data(_value(predicate, context)):
+        context.weak = True
+    return True
+
+
 def _differentiable(predicate: Predicate, context: Context) -> bool:
     """A gradient can flow through it; that one does must be seen, or the match is weak."""
     value, frame = _value(predicate, context), context.frame
@@ -213,7 +224,7 @@ def _differentiable(predicate: Predicate, context: Context) -> bool:
 
 def _emptiable(predicate: Predicate, context: Context) -> bool:
     """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
-    if context.frame is not None and is_measured(context.frame.function, context.frame.module):
+    if _in_metric(context):
         context.weak = True
     return stripped(_value(predicate, context)).key not in context.nonempty
 
@@ -243,6 +254,7 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "masked_rows": _masked_rows,
     "single": _single,
     "differentiable": _differentiable,
+    "can_vanish": _can_vanish,
     "emptiable": _emptiable,
     "keyword": _keyword,
 }

@@ -27,6 +27,9 @@ _VANISHING = frozenset(
 _SPREADS = frozenset("norm vector_norm std var amax max".split())
 _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
+_POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
+_COMPARED = frozenset("gt ge lt le".split())
+_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$")
 _LENGTH = 8  # operations looked through
 _SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
@@ -102,15 +105,24 @@ def vanishes_with_data(value: Value) -> bool:
     """Whether ordinary data makes all elements 0 at once: raw input does, the output of a network or a draw does not."""
     found = False
     for part in _behind(value, _vanishes_at_once):
+        if part.op in _COMPARED and _is_drawn(part):
+            return False
         if part.op in _VANISHING or _AGREEING.search(part.name):
             found = True
         elif part.op == "parameter" and part.first is not None and part.first.op == "argument":
             found = True  # data that a caller hands over to be refined
-        elif part.op in _LEARNED or part.op in _DRAWN or part.op.startswith(("call.", "method.")):
+        elif (
+            part.op in _POSITIVE
+            or part.op in _LEARNED
+            or part.op in _DRAWN
+            or part.op.startswith(("call.", "method."))
+        ):
             return False
         elif part.op == "unknown":
             return False
         elif part.op in ("argument", "attribute"):
+            if _LEARNABLE.search(part.name):
+                return False
             found = True
     return found
 
@@ -133,8 +145,10 @@ def _spread_behind(value: Value) -> Value | None:
             return None  # underflow reaches it, whatever its elements are
         if value.op in _SPREADS:
             return value
-        if value.op == "sum" and value.first is not None and stripped(value.first).op in _SIZES:
-            return value
+        if value.op in ("sum", "mean") and value.first is not None:
+            summed = stripped(value.first)
+            if summed.op in _SIZES or (summed.op in _COMPARED and _is_drawn(summed)):
+                return value
         following = value.first
         if value.op in ("mul", "div"):
             following = next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), None)
@@ -144,6 +158,11 @@ def _spread_behind(value: Value) -> Value | None:
             return None
         value = following
     return None
+
+
+def _is_drawn(test: Value) -> bool:
+    """Whether a test compares random numbers: that it fails for all of them is chance."""
+    return any(stripped(v).op in _DRAWN for v in test.operands.values())
 
 
 def base_names(info: ClassInfo) -> list[str]:

@@ -14,6 +14,7 @@ from stablelint.analysis.masking import (
     hiders_among,
     is_doubled,
     is_empty_group,
+    is_gathered,
 )
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.proposals import place_to_change, proposals
@@ -67,6 +68,8 @@ def _masked_without_gradient(site: Site, review: Review) -> Site:
     """Discharges a site whose bad result is replaced later, save for its gradient where one can flow."""
     if site.judgement.status is Status.DISCHARGED or not has_contract(site):
         return site
+    if is_gathered(site, review.collector.observed):
+        return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by="index"))
     hider = hider_of(site, review.hiders)
     if hider is None:
         return site

@@ -136,6 +136,36 @@ class Frame:
     statement: ast.stmt | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What held at a call of a function."""
+
+    gradient: bool
+    facts: dict[int, Interval]
+    nonempty: frozenset[int]
+    plural: frozenset[int]
+
+    @classmethod
+    def at(cls, state: State) -> Caller:
+        """What holds now."""
+        return cls(state.gradient, dict(state.facts), state.nonempty, state.plural)
+
+
+def hand_over(callers: list[Caller], state: State) -> None:
+    """Lets a function's body know what held at each of its calls."""
+    first = callers[0]
+    shared = set(first.facts)
+    for caller in callers[1:]:
+        shared &= caller.facts.keys()
+    for key in shared:
+        fact = first.facts[key]
+        for caller in callers[1:]:
+            fact = fact.join(caller.facts[key])
+        state.facts[key] = fact
+    state.nonempty |= frozenset.intersection(*(c.nonempty for c in callers))
+    state.plural |= frozenset.intersection(*(c.plural for c in callers))
+
+
 @dataclass(slots=True)
 class Session:
     """What one run over one file shares among its frames."""
@@ -146,6 +176,7 @@ class Session:
     calls: dict[int, list[dict[str, Value]]] = field(
         default_factory=dict
     )  # arguments seen, by function node id
+    callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
     mute: dict[Hashable, Value] = field(
         default_factory=dict
@@ -167,6 +198,7 @@ class Session:
         self.observe = _ignore
         for table in (
             self.calls,
+            self.callers,
             self.memo,
             self.mute,
             self.built,

@@ -48,7 +48,11 @@ def result_interval(
     if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):
         return _scattered(op, ranges)
     special = (
-        difference(op, operands, ranges) or _peaked(op, operands, ranges) or _squared(op, operands, ranges)
+        difference(op, operands, ranges)
+        or _peaked(op, operands, ranges)
+        or _squared(op, operands, ranges)
+        or _lifted(op, operands, ranges)
+        or _straight_through(op, operands)
     )
     if special is not None:
         return special
@@ -191,6 +195,37 @@ def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interv
     return None
 
 
+def _straight_through(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """`x + (y - x).detach()` has the values of y and the gradient of x."""
+    if op != "add" or "other" not in operands:
+        return None
+    for held, kept in (("other", "input"), ("input", "other")):
+        inner = operands[held]
+        while inner.op != "detach" and inner.op in _COPIES and inner.first is not None:
+            inner = inner.first
+        change = inner.first if inner.op == "detach" else None
+        if change is not None and change.op == "sub" and change.operands["other"].key == operands[kept].key:
+            return change.operands["input"].interval
+    return None
+
+
+def _lifted(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """`x + (x == 0) * c` with a positive c is above 0 where x is at least 0."""
+    if op != "add" or "other" not in operands:
+        return None
+    for name, other in (("input", "other"), ("other", "input")):
+        term = recast(operands[other])
+        factors = list(term.operands.values()) if term.op == "mul" else [term]
+        tests = [v for v in map(recast, factors) if v.op == "eq" and len(v.operands) == 2]
+        positive = all(v.interval.lo > 0 for v in factors if recast(v).op != "eq")
+        for test in tests:
+            subject, bound = test.operands.values()
+            same = recast(subject).key == recast(operands[name]).key
+            if same and bound.constant() == 0 and positive and ranges[name].lo == 0:
+                return Interval(0.0, math.inf, True, True)
+    return None
+
+
 def unit_length(value: Value) -> bool:
     """Whether a vector is one of an orthonormal set, or normalised."""
     while value.first is not None and (
@@ -237,14 +272,22 @@ def peaks(op: str, operands: Mapping[str, Value]) -> bool:
         left, right = stripped(operands["input"]), stripped(operands["other"])
         top = _extreme_of(right, "amax") or _group_maximum(right)
         return top is not None and top.key == left.key
+    if op == "mul" and "other" in operands and operands["other"].peak and first is not None:
+        return first.interval.lo > 0 or _is_scale(first)
     if first is None or not first.peak:
         return False
     if op in ("exp", "exp2", "sigmoid", "softplus") or op in VIEWS:
         return True
     if op in ("mul", "div"):
         other = operands.get("other")
-        return other is not None and other.interval.lo > 0
+        return other is not None and (other.interval.lo > 0 or _is_scale(other))
     return False
+
+
+def _is_scale(value: Value) -> bool:
+    """A number or a parameter that multiplies a shifted exponent: a temperature, taken to be positive."""
+    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "attribute")
+    return scalar and value.interval.hi > 0
 
 
 def recast(value: Value) -> Value:

@@ -67,6 +67,7 @@ SIGNATURES: Mapping[str, Signature] = {
     ),
     "single": Signature(1, meaning="something shows that the reduction over it can run over one element"),
     "differentiable": Signature(1, meaning="a gradient can flow back to it"),
+    "can_vanish": Signature(1, meaning="all its elements can be 0 at once, as those of raw data can"),
     "emptiable": Signature(1, meaning="a mask that the path has not shown to hold a true element"),
     "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }

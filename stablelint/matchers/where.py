@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.interest import observes
 from stablelint.analysis.masking import Hider, feels_gradient, hider_of, is_doubled, takes_where_true
 from stablelint.analysis.pattern import Match
+from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site, text_before
-from stablelint.analysis.value import Ground
+from stablelint.analysis.transfer import stripped
+from stablelint.analysis.value import Ground, Value
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
+_PRODUCTS = frozenset({"mul", "div"})
+_COMPARISONS = frozenset("eq ne gt ge lt le".split())
 # The page's name for the operand of each operation whose gradient is hidden.
 _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "atanh": "u"}
 
@@ -25,7 +29,7 @@ _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "at
 def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
     """Open obligations whose result is hidden by `where`, `masked_fill` or `nan_to_num`.
 
-    The test shows that the author expects the bad operand, so the finding does not depend on knowing its range.
+    The test shows that the author expects the bad operand; whether it arises is for the analysis to know.
     """
     if not review.hiders:
         return
@@ -47,7 +51,9 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         letter = "c" if takes_where_true(site, hider) else "d"
         bindings[letter] = test
         texts[letter] = text_before(test, site.value, site.frame)
-    level = Level.LIKELY if _is_trained(site) else Level.POSSIBLE
+    known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
+    expected = test is not None and _compares(test, bindings[name]) and is_trained(bindings[name], site.frame)
+    level = Level.LIKELY if known or expected else Level.POSSIBLE
     judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)
     ranges = {name: site.ranges[operand]}
     return replace(
@@ -62,12 +68,20 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     )
 
 
-def _is_trained(site: Site) -> bool:
-    """Whether there is a sign that gradients are taken here: a known operand, a module's method, a script."""
-    function = site.frame.function
-    if site.judgement.ground > Ground.NONE or site.frame.module.is_script:
-        return True
-    return function is not None and function.owner is not None and "forward" in function.owner.methods
+def _compares(test: Value, operand: Value) -> bool:
+    """Whether a test compares the operand itself with a number: its author expects the values that fail."""
+    test = stripped(test)
+    while test.op == "logical_not" and test.first is not None:
+        test = stripped(test.first)
+    if test.op not in _COMPARISONS:
+        return False
+    keys = {stripped(v).key for v in test.operands.values()}
+    factors = (
+        {stripped(v).key for v in stripped(operand).operands.values()} if operand.op in _PRODUCTS else set()
+    )
+    return not keys.isdisjoint({stripped(operand).key, *factors}) and any(
+        v.is_constant for v in test.operands.values()
+    )
 
 
 def _message(hider: Hider, site: Site) -> str:
