@@ -157,6 +157,11 @@ def _common_folder(paths: Sequence[str]) -> Path:
         return Path(absolute[0])
 
 
+def reads_stdin(options: argparse.Namespace) -> bool:
+    """Whether the source comes from the standard input: a path of `-`, or a name for it and no path."""
+    return options.paths == ["-"] or (not options.paths and options.stdin_filename is not None)
+
+
 def print_problems(problems: Iterable[Problem]) -> None:
     """Writes problems to the standard error stream."""
     from stablelint.report.context import Context

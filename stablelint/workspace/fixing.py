@@ -11,10 +11,10 @@ from pathlib import Path
 from stablelint.diagnostic import Applicability, Diagnostic, Problem
 from stablelint.workspace import pool
 from stablelint.workspace.discover import Candidate
-from stablelint.workspace.examine import Examiner, Scope, setup
+from stablelint.workspace.examine import Examiner, Scope, setup, sieve
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
-from stablelint.workspace.suppress import UNUSED_CODE
+from stablelint.workspace.suppress import UNUSED_CODE, mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +74,31 @@ def _setup(scope: Scope, wanted: Wanted) -> pool.Task:
     return partial(_fix_file, setup(scope), scope, wanted)
 
 
+def fix_text(before: bytes, filename: str, request: Request, wanted: Wanted) -> FileFix | Problem:
+    """Works out the fixes of text that need not be on disk, as if it stood in the file `filename`."""
+    path = os.path.abspath(filename)
+    if not sieve(before) and not mentions(before):
+        return FileFix(path, before, before)
+    return _fixed(setup(request.scope), request.scope, wanted, path, before)
+
+
 def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, path: str) -> FileFix | Problem:
+    try:
+        before = Path(path).read_bytes()
+    except OSError as error:
+        return Problem(f"cannot read this file: {error.strerror}", path)
+    return _fixed(examiner, scope, wanted, path, before)
+
+
+def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:
     from stablelint.codemod.fixpoint import fix_source
     from stablelint.codemod.source import SourceError
 
     try:
-        before = Path(path).read_bytes()
         accept = _Acceptance(examiner, scope, wanted, before, path)
         first = fix_source(before, partial(_findings, examiner, wanted, path), accept)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
         second = fix_source(first.source, partial(_idle, examiner, wanted, path), accept)
-    except OSError as error:
-        return Problem(f"cannot read this file: {error.strerror}", path)
     except SourceError as error:
         return Problem(str(error), path)
     after = second.source

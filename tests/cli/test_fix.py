@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,46 @@ def test_files_with_problems_do_not_stop_the_others(run: Run, project: Path) -> 
     assert outcome.code == 2
     assert "broken.py:2:" in outcome.err
     assert "torch.log_softmax" in (project / "bad.py").read_text()
+
+
+class TestStandardInput:
+    def test_the_fixed_source_is_printed(self, spawn: Run, project: Path) -> None:
+        outcome = spawn("fix", "-", "--stdin-filename", "new.py", stdin=BAD)
+        assert outcome.code == 0
+        assert outcome.out == BAD.replace("    p = F.softmax(logits, dim=-1)\n", "").replace(
+            "torch.log(p)", "torch.log_softmax(logits, dim=-1)"
+        )
+        assert "Fixed 1 finding in 1 file (1 SL202)." in outcome.err
+        assert not (project / "new.py").exists()
+
+    def test_newlines_and_encoding_are_kept(self, project: Path) -> None:
+        source = BAD.replace("import torch\n", "# -*- coding: latin-1 -*-\n# caf\xe9\nimport torch\n", 1)
+        data = source.replace("\n", "\r\n").encode("latin-1")
+        done = subprocess.run(
+            [sys.executable, "-m", "stablelint", "fix", "-"], input=data, capture_output=True
+        )
+        assert done.stdout.startswith(b"# -*- coding: latin-1 -*-\r\n# caf\xe9\r\nimport torch\r\n")
+        assert done.stdout.endswith(b"    return torch.log_softmax(logits, dim=-1)\r\n")
+
+    def test_a_diff_is_printed_instead_where_it_is_asked_for(self, spawn: Run) -> None:
+        outcome = spawn("fix", "--diff", "--stdin-filename", "new.py", stdin=BAD)
+        assert outcome.out.startswith("--- a/new.py\n+++ b/new.py\n")
+
+    def test_source_without_findings_comes_back_as_it_was(self, spawn: Run) -> None:
+        outcome = spawn("fix", "-", "-q", stdin="x = 1\n")
+        assert (outcome.code, outcome.out, outcome.err) == (0, "x = 1\n", "")
+
+    def test_findings_that_stay_make_the_exit_code_1(self, spawn: Run) -> None:
+        outcome = spawn("fix", "-", "-q", stdin=UNSAFE)
+        assert (outcome.code, outcome.out) == (1, UNSAFE)
+
+    def test_source_that_does_not_parse_comes_back_with_a_message(self, spawn: Run) -> None:
+        source = "import torch\ny = torch.log(\n"
+        outcome = spawn("fix", "-", stdin=source)
+        assert (outcome.code, outcome.out) == (2, source)
+        assert outcome.err.startswith("error")
+
+    def test_there_is_no_file_to_apply_it_to(self, spawn: Run) -> None:
+        outcome = spawn("fix", "-", "--apply", stdin=BAD)
+        assert outcome.code == 2
+        assert "--apply" in outcome.err

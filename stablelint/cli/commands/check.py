@@ -16,6 +16,7 @@ from stablelint.cli.options import (
     add_selection,
     open_session,
     print_problems,
+    reads_stdin,
 )
 from stablelint.config import OUTPUT_FORMATS, ConfigError
 from stablelint.diagnostic import Problem
@@ -59,12 +60,8 @@ def run(options: argparse.Namespace) -> int:
     return FAILED
 
 
-def _reads_stdin(options: argparse.Namespace) -> bool:
-    return options.paths == ["-"] or (not options.paths and options.stdin_filename is not None)
-
-
 def _named_paths(options: argparse.Namespace) -> list[str]:
-    if _reads_stdin(options):
+    if reads_stdin(options):
         return [options.stdin_filename or "-"]
     return list(options.paths) or ["."]
 
@@ -81,7 +78,7 @@ def _check(options: argparse.Namespace, session: Session) -> CheckResult:
         jobs=options.jobs,
         progress=progress,
     )
-    if _reads_stdin(options):
+    if reads_stdin(options):
         if options.add_noqa:
             raise ConfigError([Problem("--add-noqa changes files: it cannot be used with `-`")])
         return check_text(sys.stdin.buffer.read(), options.stdin_filename or "-", request, session.catalog)

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
@@ -16,15 +16,16 @@ from stablelint.cli.options import (
     add_selection,
     open_session,
     print_problems,
+    reads_stdin,
 )
 from stablelint.cli.progress import ProgressLine
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
-from stablelint.workspace.pipeline import Request, check
+from stablelint.workspace.pipeline import Request, check, check_text
 
 if TYPE_CHECKING:
     from stablelint.report.context import Context
-    from stablelint.workspace.fixing import FileFix
+    from stablelint.workspace.fixing import FileFix, Wanted
 
 NAME = "fix"
 HELP = "show the rewrites that remove findings; --apply writes them"
@@ -46,15 +47,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     add_running(parser)
+    parser.add_argument(
+        "--stdin-filename", metavar="FILE", help="with `-`: the name of what is read and printed"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Shows or writes the fixes.
 
-    Returns 0 if there is nothing to do, 1 if there are changes to make or, with --apply, findings left, 2 if
-    the tool could not do its work.
+    Returns 0 if there is nothing to do, 1 if there are changes to make or, with --apply or `-`, findings left,
+    2 if the tool could not do its work.
     """
     try:
+        if reads_stdin(options):
+            return _fix_stdin(options, open_session(options, [options.stdin_filename or "-"]))
         session = open_session(options, list(options.paths) or ["."])
         return _fix(options, session)
     except ConfigError as error:
@@ -63,18 +69,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _fix(options: argparse.Namespace, session: Session) -> int:
-    from stablelint.workspace.fixing import Wanted, fix_files
+    from stablelint.workspace.fixing import fix_files
 
     progress = ProgressLine(options.quiet)
-    request = Request(
-        settings=session.settings,
-        selection=session.selection,
-        use_cache=not options.no_cache,
-        jobs=options.jobs,
-        progress=progress,
-    )
-    unsafe = session.settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes
-    wanted = Wanted(session.selection, unsafe=unsafe, verified=options.verified)
+    request = _request(options, session, progress)
+    wanted = _wanted(options, session)
     try:
         result = check(list(options.paths) or ["."], request, session.catalog)
         problems = [*session.problems, *result.problems]
@@ -91,7 +90,56 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
     print_problems(problems)
     if problems:
         return FAILED
-    return _code(options, written)
+    return _code(options, written, options.apply)
+
+
+def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
+    """Prints the fixed source (with --diff the change); what cannot be read is printed as it came."""
+    from stablelint.workspace.fixing import fix_text
+
+    if options.apply:
+        raise ConfigError([Problem("--apply writes files: `-` prints the fixed source by itself")])
+    data = sys.stdin.buffer.read()
+    name = options.stdin_filename or "-"
+    request = _request(options, session, None)
+    problems = [*session.problems, *check_text(data, name, request, session.catalog).problems]
+    fixed = None if problems else fix_text(data, name, request, _wanted(options, session))
+    if isinstance(fixed, Problem):
+        problems.append(fixed)
+    if fixed is None or isinstance(fixed, Problem):
+        if not options.diff:
+            _print_bytes(data)
+        print_problems(problems)
+        return FAILED
+    if options.diff:
+        _show(options, [fixed])
+    else:
+        _print_bytes(fixed.after)
+        _summarise(options, [fixed], written=True)
+    return _code(options, [fixed], written=True)
+
+
+def _print_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _request(options: argparse.Namespace, session: Session, progress: ProgressLine | None) -> Request:
+    return Request(
+        settings=session.settings,
+        selection=session.selection,
+        use_cache=not options.no_cache,
+        jobs=options.jobs,
+        progress=progress,
+    )
+
+
+def _wanted(options: argparse.Namespace, session: Session) -> Wanted:
+    from stablelint.workspace.fixing import Wanted
+
+    unsafe = session.settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes
+    return Wanted(session.selection, unsafe=unsafe, verified=options.verified)
 
 
 def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
@@ -110,16 +158,16 @@ def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
     return done
 
 
-def _code(options: argparse.Namespace, fixes: list[FileFix]) -> int:
+def _code(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> int:
     if options.exit_zero:
         return CLEAN
-    if options.apply:
+    if written:
         return FINDINGS if any(item.left for item in fixes) else CLEAN
     return FINDINGS if any(item.before != item.after for item in fixes) else CLEAN
 
 
 def _show(options: argparse.Namespace, fixes: list[FileFix]) -> None:
-    from stablelint.report.fixes import diff, explained, summary
+    from stablelint.report.fixes import diff, explained
 
     context = _context(options)
     changed = [item for item in fixes if item.before != item.after]
@@ -128,13 +176,17 @@ def _show(options: argparse.Namespace, fixes: list[FileFix]) -> None:
     elif not options.quiet or not options.apply:
         for item in changed:
             print("\n".join(explained(item, context)), end="\n\n")
-    if not options.quiet:
-        print("\n".join(summary(fixes, options.apply, context)), file=_summary_stream(options))
     sys.stdout.flush()
+    _summarise(options, fixes, options.apply)
 
 
-def _summary_stream(options: argparse.Namespace) -> TextIO:
-    return sys.stderr if options.diff else sys.stdout
+def _summarise(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> None:
+    from stablelint.report.fixes import summary
+
+    if not options.quiet:
+        stream = sys.stderr if options.diff or reads_stdin(options) else sys.stdout
+        print("\n".join(summary(fixes, written, _context(options))), file=stream)
+        stream.flush()
 
 
 def _context(options: argparse.Namespace) -> Context:
