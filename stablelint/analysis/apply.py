@@ -38,12 +38,15 @@ _RANDOM = frozenset(
     ).split()
 )
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
+_DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
 
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
     """The value of an operation."""
     op, operands = canonical(op, dict(operands), frame)
+    if frame.caught and op in _DIVISIONS:
+        _divided(operands, frame)
     folded = _folded(op, operands, node, frame)
     if folded is not None:
         return folded
@@ -53,6 +56,17 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     if frame.reporting and value.kind is not Kind.FOREIGN:
         frame.session.observe(value, frame)
     return value
+
+
+def _divided(operands: Mapping[str, Value], frame: Frame) -> None:
+    """A division of Python numbers whose failure is caught: where it succeeds, the divisor is not 0."""
+    divisor = operands.get("other")
+    if (
+        divisor is not None
+        and not divisor.is_constant
+        and all(v.kind is Kind.NUMBER for v in operands.values())
+    ):
+        frame.state.learn(divisor, Interval(-math.inf, math.inf, nonzero=True))
 
 
 def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:

@@ -10,6 +10,7 @@ from stablelint.analysis.value import Kind, Value
 from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_COUNTS = frozenset({"sum", "count_nonzero", "numel", "len", "size"})
 _NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
@@ -29,6 +30,8 @@ def assume(test: Value, truth: bool, state: State) -> None:
         _compare(op if truth else _NOT[op], operands[0], operands[1], state)
     elif op in ("all", "any", "python.all", "python.any", "item", "bool") and operands:
         _quantified(op.removeprefix("python."), operands[0], truth, state)
+        if op == "item" and truth:
+            _truthy(test, state)
     elif op in ("isfinite", "isnan", "isinf", "isclose"):
         return
     elif op in (
@@ -56,6 +59,8 @@ def _truthy(test: Value, state: State) -> None:
     elif test.kind is not Kind.SEQUENCE:
         state.learn(test, Interval(-math.inf, math.inf, True, True, nonzero=True))
     state.nonempty |= {test.key}
+    if test.interval.lo >= 0:
+        _counted(test, Interval(0.0, math.inf, lo_open=True), state)
 
 
 def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
@@ -90,16 +95,35 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         learned = Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
     state.learn(subject, learned)
     _through(op, subject, learned, state)
-    if (
-        subject.op in ("sum", "count_nonzero", "numel", "len")
-        and (_positive(learned) or (learned.nonzero and subject.interval.lo >= 0))
-        and subject.first is not None
-    ):
-        state.nonempty |= {stripped(subject.first).key}
-        if subject.first.op == "index":  # a selection with an element: its mask has a true one
-            state.nonempty |= {stripped(subject.first.operands["index"]).key}
-        if learned.lo > 1:
-            state.plural |= {stripped(subject.first).key}
+    if _positive(learned) or (learned.nonzero and subject.interval.lo >= 0):
+        _counted(subject, learned, state)
+
+
+def _counted(count: Value, learned: Interval, state: State) -> None:
+    """A count that is positive: there is something that was counted."""
+    while count.op == "item" and count.first is not None:
+        count = count.first
+    if count.op not in _COUNTS or count.first is None:
+        return
+    state.nonempty |= {stripped(count.first).key}
+    if count.first.op == "index":  # a selection with an element: its mask has a true one
+        state.nonempty |= {stripped(count.first.operands["index"]).key}
+    if selector(count.first) is not count.first:
+        state.nonempty |= {stripped(selector(count.first)).key}
+    if learned.lo > 1:
+        state.plural |= {stripped(count.first).key}
+
+
+def selector(index: Value) -> Value:
+    """The mask whose true elements an index lists: `nonzero(mask)`, `torch.where(mask)[0]`."""
+    inner = stripped(index)
+    if inner.op in ("part", "index") and inner.first is not None:
+        inner = stripped(inner.first)
+    if inner.op == "nonzero" and inner.first is not None:
+        return inner.first
+    if inner.op == "where" and len(inner.operands) == 1 and inner.first is not None:
+        return inner.first
+    return index
 
 
 def _positive(interval: Interval) -> bool:
@@ -128,5 +152,5 @@ def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
 def narrowed_by(mask: Value, truth: bool, value: Value, frame: Frame) -> Interval:
     """Where the elements of `value` lie at which `mask` is `truth`."""
     state = frame.state.copy()
-    assume(mask, truth, state)
+    assume(selector(mask), truth, state)
     return state.effective(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.apply import apply
-from stablelint.analysis.conditions import narrowed_by
+from stablelint.analysis.conditions import narrowed_by, selector
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 
@@ -66,9 +66,10 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
-    if index.dtype == "bool":
-        kept, fill = masked(base, index, value, frame)
-        updated = apply("where", {"condition": index, "input": fill, "other": kept}, target, frame)
+    mask = selector(index)
+    if mask.dtype == "bool":
+        kept, fill = masked(base, mask, value, frame)
+        updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
     else:
         updated = _overwritten(base, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):

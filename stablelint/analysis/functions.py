@@ -8,6 +8,7 @@ import math
 from stablelint.analysis import layers
 from stablelint.analysis.apply import apply
 from stablelint.analysis.builtins import call_builtin
+from stablelint.analysis.conditions import assume
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.interval import Interval
@@ -15,6 +16,9 @@ from stablelint.syntax import operations
 
 _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
          "floor", "ceil", "fabs", "sinh", "cosh", "erf"}  # fmt: skip
+
+
+_ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
 
 def name_operands(
@@ -44,6 +48,9 @@ def call_named(
         return _call_numpy(rest, positional, node, frame)
     if qualified == "functools.partial" and positional:
         return _partial(positional, keywords, node, frame)
+    if qualified in _ASSERTIONS and positional:
+        assume(positional[0], True, frame.state)
+        return frame.graph.constant(None, node)
     operation = operations.function(qualified)
     if operation is not None:
         if operation.name == "checkpoint" and positional:

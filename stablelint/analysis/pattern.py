@@ -151,6 +151,8 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
 def _match_path(shape: Value, join: Value, found: Match, optional: frozenset[str]) -> bool:
     """Whether the value of one of the paths that meet here is an instance of `shape`."""
     for position, path in enumerate(join.operands.values()):
+        if path.guard == "branch":
+            continue  # the path has tested this very value
         attempt = found.copy()
         if attempt.enter(join, position) and match(shape, path, attempt, optional):
             found.adopt(attempt)

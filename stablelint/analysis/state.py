@@ -132,6 +132,7 @@ class Frame:
     breaks: list[State] = field(default_factory=list)  # states at which the present loop is left
     continues: list[State] = field(default_factory=list)  # and those that go on to its next turn
     loop_depth: int = 0
+    caught: int = 0  # `try` statements around this point that catch a division by zero
     cost: int = 1  # of a statement, from the budget
     statement: ast.stmt | None = None
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from stablelint.analysis import lists
+from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import assume
 from stablelint.analysis.expressions import binary, evaluate
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
@@ -20,6 +22,9 @@ from stablelint.syntax.names import imported_names
 _MAX_NESTED_LOOPS = 2
 _FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
 _UNROLLED = 60  # statements into which a loop over layers may be unrolled
+
+
+_DIVISION_ERRORS = frozenset({"ZeroDivisionError", "ArithmeticError", "Exception", "BaseException"})
 
 
 def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
@@ -136,13 +141,23 @@ def _while(node: ast.While, frame: Frame) -> None:
 
 def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
     saved = (frame.state.gradient, frame.state.autocast)
+    suppressed = sum(_suppresses(item.context_expr) for item in node.items)
+    before = frame.state.copy() if suppressed else None
+    frame.caught += suppressed
     for item in node.items:
         context = evaluate(item.context_expr, frame)
         if item.optional_vars is not None:
             bind(item.optional_vars, context, frame)
         _enter_context(item.context_expr, context, frame)
     execute(node.body, frame)
+    frame.caught -= suppressed
+    if before is not None:
+        frame.state = merge(frame.graph, frame.state, before, id(frame.function))
     frame.state.gradient, frame.state.autocast = saved
+
+
+def _suppresses(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and _called_name(node) == "suppress" and any(map(_catches, node.args))
 
 
 def _enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
@@ -166,7 +181,10 @@ def _called_name(node: ast.expr) -> str:
 
 def _try(node: ast.Try, frame: Frame) -> None:
     before = frame.state.copy()
+    caught = any(_catches(handler.type) for handler in node.handlers)
+    frame.caught += caught
     execute(node.body, frame)
+    frame.caught -= caught
     execute(node.orelse, frame)
     after = frame.state
     for handler in node.handlers:
@@ -179,6 +197,13 @@ def _try(node: ast.Try, frame: Frame) -> None:
     dead, frame.state.dead = frame.state.dead, False
     execute(node.finalbody, frame)
     frame.state.dead = frame.state.dead or dead
+
+
+def _catches(types: ast.expr | None) -> bool:
+    """Whether an `except` clause takes a division by zero."""
+    if isinstance(types, ast.Tuple):
+        return any(_catches(t) for t in types.elts)
+    return types is None or _called_name(types) in _DIVISION_ERRORS
 
 
 def _assert(node: ast.Assert, frame: Frame) -> None:
@@ -227,14 +252,44 @@ def _class_body(node: ast.ClassDef, frame: Frame) -> None:
 
 
 def _match(node: ast.Match, frame: Frame) -> None:
-    evaluate(node.subject, frame)
-    before = frame.state.copy()
-    after: State | None = None
+    subject = evaluate(node.subject, frame)
+    rest, after = frame.state, None
     for case in node.cases:
-        frame.state = before.copy()
+        frame.state = rest.copy()
+        test = _case(case.pattern, subject, frame)
+        if test is not None:
+            _pass(test, True, frame.state)
+        if case.guard is not None:
+            _pass(evaluate(case.guard, frame), True, frame.state)
+        elif test is not None:
+            _pass(test, False, rest)
+        elif isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
+            rest.dead = True  # takes whatever is left
         execute(case.body, frame)
         after = frame.state if after is None else merge(frame.graph, after, frame.state, id(frame.function))
-    frame.state = merge(frame.graph, after, before, id(frame.function)) if after is not None else before
+    frame.state = merge(frame.graph, after, rest, id(frame.function)) if after is not None else rest
+
+
+def _case(pattern: ast.pattern, subject: Value, frame: Frame) -> Value | None:
+    """Binds what a case captures; the test that it makes, where that is a comparison with values."""
+    if isinstance(pattern, ast.MatchValue):
+        return apply("eq", {"input": subject, "other": evaluate(pattern.value, frame)}, None, frame)
+    if isinstance(pattern, ast.MatchOr):
+        tests = [_case(part, subject, frame) for part in pattern.patterns]
+        known = [test for test in tests if test is not None]
+        if len(known) < len(tests):
+            return None
+        return reduce(lambda a, b: apply("logical_or", {"input": a, "other": b}, None, frame), known)
+    if isinstance(pattern, ast.MatchAs):
+        test = _case(pattern.pattern, subject, frame) if pattern.pattern is not None else None
+        if pattern.name is not None:
+            frame.state.names[pattern.name] = subject
+        return test
+    for part in ast.walk(pattern):
+        name = getattr(part, "name", None) or getattr(part, "rest", None)
+        if isinstance(name, str):
+            frame.state.names[name] = frame.graph.unknown(name, part)
+    return None
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Any, Frame], None]] = {

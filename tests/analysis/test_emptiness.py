@@ -1,0 +1,188 @@
+"""Ways in which programs keep clear of a count of 0, or of an empty selection."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import likely, possible
+
+HEAD = "def f(x: torch.Tensor, mask: torch.Tensor):\n    mask = mask > 0\n"
+
+GUARDED = {
+    "a sum compared with 0": "    n = mask.sum()\n    if n == 0:\n        return x\n    return x.sum() / n\n",
+    "an empty count made 1": "    n = mask.sum()\n    n = n + (n == 0)\n    return x.sum() / n\n",
+    "an empty count made 1 in place": "    n = mask.sum()\n    n += n == 0\n    return x.sum() / n\n",
+    "an empty count overwritten": "    n = mask.sum()\n    n[n == 0] = 1\n    return x.sum() / n\n",
+    "a count below 1 replaced": "    n = mask.sum()\n    if n < 1:\n        n = 1\n    return x.sum() / n\n",
+    "a number or 1": "    n = mask.sum().item()\n    n = n or 1\n    return x.sum() / n\n",
+    "a conditional 1": "    n = mask.sum()\n    n = n if n != 0 else 1\n    return x.sum() / n\n",
+    "torch._assert": "    torch._assert(mask.sum() > 0, 'empty')\n    return x.sum() / mask.sum()\n",
+    "torch._check": "    n = mask.sum()\n    torch._check(n > 0)\n    return x.sum() / n\n",
+    "no numel": "    sel = x[mask]\n    if not sel.numel():\n        return x\n    return sel.mean()\n",
+    "nelement": "    sel = x[mask]\n    if sel.nelement() == 0:\n        return x\n    return sel.mean()\n",
+    "size(0)": "    sel = x[mask]\n    if sel.size(0) == 0:\n        return x\n    return sel.mean()\n",
+    "an item below 1": "    if mask.sum().item() < 1:\n        return x\n    return x[mask].mean()\n",
+    "torch.any": "    if torch.any(mask):\n        return x[mask].mean()\n    return x\n",
+    "any().item()": "    if not mask.any().item():\n        return x\n    return x[mask].mean()\n",
+    "a raise": "    if mask.sum() == 0:\n        raise ValueError\n    return x[mask].mean()\n",
+    "an empty index": (
+        "    idx = torch.nonzero(mask)\n    if idx.numel() == 0:\n"
+        "        return x\n    return x[mask].mean()\n"
+    ),
+    "an assert of all": "    s = x.relu()\n    assert (s > 0).all()\n    return torch.log(s)\n",
+    "torch.all": "    s = x.relu()\n    if torch.all(s > 0):\n        return torch.log(s)\n    return s\n",
+    "any with a raise": (
+        "    s = x.relu()\n    if (s <= 0).any():\n        raise ValueError('x')\n    return torch.log(s)\n"
+    ),
+    "a minimum": (
+        "    s = x.relu()\n    if s.min() <= 0:\n        raise ValueError('x')\n    return torch.log(s)\n"
+    ),
+    "a truthy int": "    n = int(mask.sum())\n    if n:\n        return x.sum() / n\n    return x\n",
+    "a conditional expression": "    n = mask.sum()\n    return x.sum() / n if n > 0 else x\n",
+    "a conditional expression turned round": "    n = mask.sum()\n    return x if n == 0 else x.sum() / n\n",
+    "and": "    n = mask.sum()\n    return n > 0 and x.sum() / n\n",
+    "or": "    n = mask.sum()\n    return n == 0 or x.sum() / n\n",
+    "not": "    n = mask.sum()\n    if not n:\n        return x\n    return x.sum() / n\n",
+    "an item compared with 0": "    n = mask.sum()\n    if n.item() == 0:\n        return x\n    return x.sum() / n\n",
+    "a named test": (
+        "    n = mask.sum()\n    empty = n == 0\n    if empty:\n        return x\n    return x.sum() / n\n"
+    ),
+    "a named test that holds": "    n = mask.sum()\n    ok = n > 0\n    if ok:\n        return x.sum() / n\n    return x\n",
+    "a caught division": (
+        "    total = sum(m.sum().item() for m in mask)\n    try:\n"
+        "        return 1.0 / total\n    except Exception:\n        return 0.0\n"
+    ),
+    "a list or nothing": "    good = [m for m in mask if m.any()]\n    return sum(good) / len(good) if good else x\n",
+    "not a list": (
+        "    good = [m for m in mask if m.any()]\n    if not good:\n"
+        "        return x\n    return sum(good) / len(good)\n"
+    ),
+    "a length of 0": (
+        "    good = [m for m in mask if m.any()]\n    n = len(good)\n"
+        "    if n == 0:\n        return x\n    return sum(good) / n\n"
+    ),
+    "while": "    n = mask.sum()\n    while n == 0:\n        n = mask.sum() + 1\n    return x.sum() / n\n",
+    "a tensor put in place": "    n = mask.sum()\n    if n == 0: n = torch.ones_like(n)\n    return x.sum() / n\n",
+    "a case that returns": (
+        "    n = mask.sum()\n    match n.item():\n"
+        "        case 0:\n            return x\n    return x.sum() / n\n"
+    ),
+    "one of two cases": (
+        "    match mask.sum().item():\n        case 0 | 1:\n"
+        "            return x\n        case n:\n            return x.sum() / n\n"
+    ),
+    "a case with a guard": (
+        "    match mask.sum().item():\n        case n if n > 0:\n"
+        "            return x.sum() / n\n    return x\n"
+    ),
+    "a shape above 0": "    sel = x[mask]\n    if sel.shape[0] > 0:\n        return sel.mean()\n    return x\n",
+    "the length of an index": (
+        "    idx = mask.nonzero(as_tuple=True)[0]\n    if len(idx) == 0:\n"
+        "        return x\n    return x[idx].mean()\n"
+    ),
+    "where": (
+        "    n = mask.sum(-1)\n    n = torch.where(n == 0, torch.ones_like(n), n)\n    return x.sum(-1) / n\n"
+    ),
+    "an in-place clamp": "    n = mask.sum(-1, keepdim=True)\n    n.clamp_(min=1)\n    return x.sum(-1) / n\n",
+    "a valid part": "    n = mask.sum(-1)\n    valid = n > 0\n    return x.sum(-1)[valid] / n[valid]\n",
+    "the indices of a valid part": (
+        "    n = mask.sum(-1)\n"
+        "    valid = (n > 0).nonzero().squeeze(1)\n    return x.sum(-1)[valid] / n[valid]\n"
+    ),
+    "a walrus": (
+        "    n = mask.sum()\n    if (n := mask.sum()) == 0:\n        return x\n    return x.sum() / n\n"
+    ),
+}
+
+UNGUARDED = {
+    "nothing": ("    return x.sum() / mask.sum()\n", "SL102"),
+    "a test of something else": (
+        "    if x.sum() > 0:\n        return x.sum() / mask.sum()\n    return x\n",
+        "SL102",
+    ),
+    "a test that lets 0 through": (
+        "    n = mask.sum()\n    if n >= 0:\n        return x.sum() / n\n    return x\n",
+        "SL102",
+    ),
+    "a test without a consequence": (
+        "    if not mask.any():\n        print(x)\n    return x[mask].mean()\n",
+        "SL502",
+    ),
+    "a selection": ("    sel = x[mask]\n    return sel.mean()\n", "SL502"),
+    "a case of something else": (
+        "    match mask.sum().item():\n        case 1:\n            return x\n        case n:\n            return 1.0 / n\n",
+        "SL102",
+    ),
+    "a caught error of another kind": (
+        "    n = mask.sum().item()\n    try:\n        return 1.0 / n\n    except KeyError:\n        return 0.0\n",
+        "SL102",
+    ),
+    "a tensor's division, which raises nothing": (
+        "    try:\n        return x.sum() / mask.sum()\n    except ZeroDivisionError:\n        return 0.0\n",
+        "SL102",
+    ),
+}
+
+
+@pytest.mark.parametrize("body", GUARDED.values(), ids=GUARDED.keys())
+def test_a_guard_is_understood(body: str) -> None:
+    assert likely(HEAD + body) == []
+
+
+@pytest.mark.parametrize(("body", "code"), UNGUARDED.values(), ids=UNGUARDED.keys())
+def test_what_guards_nothing_is_seen_through(body: str, code: str) -> None:
+    assert code in {found for _, found in [*likely(HEAD + body), *possible(HEAD + body)]}
+
+
+def test_a_suppressed_error_is_a_guard() -> None:
+    program = """
+    import contextlib
+
+    def f(mask: torch.Tensor):
+        n = (mask > 0).sum().item()
+        share = 0.0
+        with contextlib.suppress(ZeroDivisionError):
+            share = 1.0 / n
+        return share
+    """
+    assert likely(program) == []
+    unguarded = program.replace("ZeroDivisionError", "KeyError")
+    assert [code for _, code in [*likely(unguarded), *possible(unguarded)]] == ["SL102"]
+
+
+def test_each_case_of_a_match_is_followed() -> None:
+    program = """
+    def f(z, y, kind):
+        match kind:
+            case "soft":
+                p = torch.softmax(z, -1)
+            case _:
+                p = z
+        match kind:
+            case "soft":
+                return p
+            case _:
+                return F.cross_entropy(p, y)
+    """
+    assert likely(program) == []
+    assert [
+        code for _, code in likely(program.replace('"soft"', '"a" | "b"').replace("return p", "pass"))
+    ] == []
+    assert [
+        code
+        for _, code in likely(
+            program.replace("                return p\n", "                return F.cross_entropy(p, y)\n")
+        )
+    ] == ["SL301"]
+
+
+def test_a_case_that_takes_parts_binds_them() -> None:
+    program = """
+    def f(pair):
+        match pair:
+            case (first, *others):
+                return torch.log(F.relu(first))
+            case {"x": x, **rest}:
+                return x
+    """
+    assert [code for _, code in likely(program)] == ["SL101"]
