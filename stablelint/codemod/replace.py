@@ -82,7 +82,10 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
     if "..." in template:
         expression = forms.with_rest(expression, _rest(file, proposal, node, operands))
-    if any(name not in operands for name in uses(encode(template)[0])):
+    named = uses(encode(template)[0])
+    if named and not any(name in operands for name in named):
+        raise Withheld("the fix is for another form of the operation")
+    if any(name not in operands for name in named):
         expression = forms.without_unbound(expression, operands)
     if "-" in template:
         expression = forms.without_double_negation(expression, operands)

@@ -100,6 +100,14 @@ def test_an_argument_that_the_site_does_not_give_is_left_out() -> None:
     assert body(after) == "y = z.logsumexp(dim=1)\n"
 
 
+def test_a_template_that_knows_none_of_the_operands_is_no_fix() -> None:
+    source = HEAD + "d = torch.distributions.Normal(m, s)\n"
+    other = proposal(
+        source, "torch.distributions.Normal(m, s)", "torch.distributions.Categorical(logits=$z)", s="s"
+    )
+    assert "another form" in withheld(source, other)
+
+
 def test_further_arguments_go_in_place_of_the_ellipsis() -> None:
     source = HEAD + "y = F.cross_entropy(torch.softmax(z, 1), t, ignore_index=-1, weight=w(t))\n"
     text = "F.cross_entropy(torch.softmax(z, 1), t, ignore_index=-1, weight=w(t))"
