@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
-from stablelint.report.verify_text import MEANING, extents_text, meaning, number_text
-from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, WitnessShown
+from stablelint.report.verify_text import MEANING, extents_text, fixes_text, meaning, number_text
+from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.site import Verdict
 
 _OPEN = 8  # sites that are unfolded from the start
@@ -18,7 +20,7 @@ def render(report: Report) -> str:
     """The page; nothing in it is loaded from elsewhere."""
     style = files("stablelint.report").joinpath("verify.css").read_text(encoding="utf-8")
     script = files("stablelint.report").joinpath("verify.js").read_text(encoding="utf-8")
-    body = "\n".join([*_head(report), *_rerun(report.rerun), *_sites(report)])
+    body = "\n".join([*_head(report), *_rerun(report), *_sites(report)])
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -51,11 +53,24 @@ def _head(report: Report) -> Iterator[str]:
     yield "</header>"
 
 
+def _prose(text: str) -> str:
+    """A message, with what it quotes from the code set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def _place(filename: str) -> str:
+    """A file as seen from here, where it lies below."""
+    here = Path.cwd()
+    path = Path(filename)
+    return str(path.relative_to(here)) if path.is_relative_to(here) else filename
+
+
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _rerun(rerun: RerunReport | None) -> Iterator[str]:
+def _rerun(report: Report) -> Iterator[str]:
+    rerun = report.rerun
     if rerun is None or rerun.after is None:
         return
     from stablelint.report import verify_plots as plots
@@ -63,17 +78,19 @@ def _rerun(rerun: RerunReport | None) -> Iterator[str]:
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
     word = {True: "passed", False: "failed", None: "not finished"}[rerun.passed]
     badge = f'<span class="badge {kind}">{word}</span>'
-    yield f'<section class="rerun"><h2>Rerun with {rerun.fixes} fixes {badge}</h2>'
+    yield f'<section class="rerun"><h2>Rerun with {fixes_text(rerun)} {badge}</h2>'
     yield f"<p>{escape(_sentence(rerun.claim))}</p>"
     before, after = rerun.before, rerun.after
     if before.losses or after.losses:
-        yield f'<figure class="wide">{plots.losses(before.losses, after.losses, "rerun")}</figure>'
+        yield f"<figure>{plots.losses(before.losses, after.losses, 'rerun')}</figure>"
     yield (
         f'<p class="aside">Exit status {before.status} before, {after.status} after; '
         f"{before.seconds:.1f} s and {after.seconds:.1f} s.</p>"
     )
-    for site in rerun.guilty:
-        yield f'<p class="problem">The command is worse with the fix of {escape(site)}.</p>'
+    for site in report.sites:
+        if site.guilty:
+            where = f"{site.site.code} at {_place(site.site.filename)}:{site.site.span.start.row}"
+            yield f'<p class="problem">The command is worse with the fix of {escape(where)}.</p>'
     yield "</section>"
 
 
@@ -86,14 +103,14 @@ def _sites(report: Report) -> Iterator[str]:
 
 def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     site = report.site
-    place = f"{site.filename}:{site.span.start.row}:{site.span.start.column}"
+    place = f"{_place(site.filename)}:{site.span.start.row}:{site.span.start.column}"
     yield f'<details class="site" data-verdict="{report.verdict}"{" open" if unfolded else ""}>'
     yield (
         f'<summary><span class="badge {report.verdict}">{report.verdict}</span> '
         f'<b>{escape(site.code)}</b> <span class="name">{escape(site.name)}</span> '
         f'<span class="place" title="{escape(place)}">{escape(place)}</span></summary>'
     )
-    yield f'<p class="meaning">{escape(site.message)}<br><i>{escape(_sentence(meaning(report)))}</i></p>'
+    yield f'<p class="meaning">{_prose(site.message)}<br><i>{escape(_sentence(meaning(report)))}</i></p>'
     after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
     yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
     if report.curve is not None:
@@ -109,7 +126,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     if report.calls:
         yield f'<p class="aside">{report.calls:,} calls{escape(extents_text(report))}</p>'
     for note in report.notes:
-        yield f'<p class="note">{escape(note)}</p>'
+        yield f'<p class="note">{_prose(note)}</p>'
     yield "</details>"
 
 

@@ -33,12 +33,12 @@ _LINEAR = 1e-12  # magnitudes below this share one linear stretch around 0
 _LINEAR_SIGNED = 1e-6
 
 
-def _figure(height: float) -> tuple[Any, Any]:
+def _figure(height: float, left: float = 0.09) -> tuple[Any, Any]:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, height))
-    figure.subplots_adjust(left=0.09, right=0.985, top=1 - 0.28 / height, bottom=0.48 / height)
+    figure.subplots_adjust(left=left, right=0.985, top=1 - 0.28 / height, bottom=0.48 / height)
     FigureCanvasSVG(figure)
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
@@ -104,17 +104,23 @@ def accuracy(curve: Curve, prefix: str) -> str:
     axes.set_ylabel("correct bits")
     axes.set_xlabel(_short(curve.operand) + f"  ({curve.dtype})")
     axes.grid(axis="y", color=_GRID, linewidth=0.6, alpha=0.6)
+    _legend(axes)
+    return _svg(figure, "accuracy in bits of original and fixed over the operand", prefix)
+
+
+def _legend(axes: Any) -> None:
+    """Above the drawing, where it hides nothing."""
     legend = axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
         ncols=3,
+        columnspacing=4.0,
         frameon=False,
         fontsize=8,
         borderaxespad=0,
         labelcolor=_INK,
     )
     legend.set_zorder(5)
-    return _svg(figure, "accuracy in bits of original and fixed over the operand", prefix)
 
 
 def _scale(axes: Any, curve: Curve) -> None:
@@ -168,7 +174,7 @@ def _bars(axes: Any, curve: Curve, most: float) -> None:
 
 def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | None, prefix: str) -> str:
     """Loss by step, before and after the fixes; a cross marks the first loss that is not finite."""
-    figure, axes = _figure(2.6)
+    figure, axes = _figure(2.3, left=0.11)
     for series, colour, style, name in ((before, _BEFORE, "--", "before"), (after, _AFTER, "-", "after")):
         if not series:
             continue
@@ -190,7 +196,9 @@ def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | No
     axes.set_xlabel("step")
     axes.set_ylabel("loss")
     axes.grid(axis="y", color=_GRID, linewidth=0.6, alpha=0.6)
-    axes.legend(frameon=False, fontsize=8, labelcolor=_INK, loc="upper right")
+    axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=False)
+    axes.yaxis.get_offset_text().set(color=_MUTED, size=8)
+    _legend(axes)
     return _svg(figure, "loss by step before and after the fixes", prefix)
 
 

@@ -58,7 +58,7 @@ def render(report: Report, context: Context) -> str:
     for site in report.sites:
         lines += [*_site(site, context), ""]
     if report.rerun is not None:
-        lines += [*_rerun(report.rerun, context), ""]
+        lines += [*_rerun(report, report.rerun, context), ""]
     lines += _closing(report, context)
     return "\n".join(lines) + "\n"
 
@@ -109,6 +109,11 @@ def _operands(operands: tuple[OperandShown, ...]) -> str:
     return "; ".join(shown) + (" …" if len(operands) > 4 else "")
 
 
+def fixes_text(rerun: RerunReport) -> str:
+    """How many fixes the rerun had."""
+    return f"{rerun.fixes} fix{'' if rerun.fixes == 1 else 'es'}"
+
+
 def number_text(value: float) -> str:
     """A number of a witness."""
     return str(value) if math.isnan(value) or math.isinf(value) else f"{value:.3g}"
@@ -126,18 +131,20 @@ def extents_text(report: SiteReport) -> str:
     return ": " + "; ".join(parts) if parts else ""
 
 
-def _rerun(rerun: RerunReport, context: Context) -> Iterator[str]:
+def _rerun(report: Report, rerun: RerunReport, context: Context) -> Iterator[str]:
     style = context.style
     mark = {True: style.added("passed"), False: style.error("failed"), None: style.dim("not run")}[
         rerun.passed
     ]
-    yield f"{style.bold('rerun')} with {rerun.fixes} fixes: {mark}, {rerun.claim}"
+    yield f"{style.bold('rerun')} with {fixes_text(rerun)}: {mark}, {rerun.claim}"
     if rerun.after is not None:
         before, after = rerun.before, rerun.after
         times = f"{before.seconds:.1f} s and {after.seconds:.1f} s"
         yield f"  exit status {before.status} before, {after.status} after; {times}"
-    for site in rerun.guilty:
-        yield f"  {style.error('guilty')}: the fix of {site}"
+    for site in report.sites:
+        if site.guilty:
+            place = f"{context.path(site.site.filename)}:{site.site.span.start.row}"
+            yield f"  {style.error('guilty')}: the fix of {site.site.code} at {place}"
 
 
 def _closing(report: Report, context: Context) -> Iterator[str]:

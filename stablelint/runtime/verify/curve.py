@@ -12,11 +12,12 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.verify.compare import Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.measure import element_bits
 from stablelint.runtime.verify.outcome import Curve
-from stablelint.runtime.verify.replay import Outcome, evaluate, widened
+from stablelint.runtime.verify.replay import Outcome, calm, evaluate, widened
 from stablelint.runtime.verify.values import Call, dtype_name
 
 _POINTS = 61
 _BINS = 36
+_LEAST = -6.0  # power of ten below which magnitudes of either sign share a bin
 
 
 def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
@@ -34,7 +35,8 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
     value = call.operands[source]
     assert isinstance(value, torch.Tensor)
     points = _points(value.dtype, _contract_sided(replayer, source))
-    rows = [_at(replayer, call, source, value, point) for point in points]
+    with calm():
+        rows = [_at(replayer, call, source, value, point) for point in points]
     rows = [row for row in rows if row is not None]
     if len(rows) < len(points) // 2:
         return None
@@ -179,7 +181,7 @@ def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], t
     parts = [
         value.flatten().double()
         for call in calls
-        if isinstance(value := call.operands.get(source), torch.Tensor)
+        if call.origin == "captured" and isinstance(value := call.operands.get(source), torch.Tensor)
     ]
     if not parts:
         return (), ()
@@ -195,7 +197,8 @@ def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], t
         )
         counts = torch.histogram(joined[joined > 0], bins=edges).hist
     else:
-        spread = max(high - low, abs(high) * 1e-3, 1e-6)
-        edges = torch.linspace(low - 0.01 * spread, high + 0.01 * spread, _BINS + 1, dtype=torch.float64)
+        most = max(-low, high, 1e-3)
+        side = torch.logspace(_LEAST, math.log10(most) + 0.05, _BINS // 2, dtype=torch.float64)
+        edges = torch.cat([-side.flip(0), side])
         counts = torch.histogram(joined, bins=edges).hist
     return tuple(edges.tolist()), tuple(int(count) for count in counts.tolist())

@@ -31,6 +31,16 @@ def _needed(call: Call, replayer: Replayer) -> Call:
     return replace(call, operands={name: value for name, value in call.operands.items() if name in wanted})
 
 
+def _opaque(calls: Sequence[Call], replayer: Replayer) -> frozenset[str]:
+    """The operands that could not be stored."""
+    return frozenset(
+        source
+        for call in calls
+        for source in replayer.operands.values()
+        if isinstance(call.operands.get(source), Opaque)
+    )
+
+
 def _unreplayed(site: Site, reason: str) -> str:
     if site.kind is not Kind.SEQUENCE:
         return f"cannot be replayed: {reason}"
@@ -58,13 +68,9 @@ def examine(
     except NotReplayableError as error:
         verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
         return Examination(site, Decision(verdict, notes=(_unreplayed(site, str(error)),)))
-    opaque = frozenset(
-        source
-        for call in calls
-        for source in replayer.operands.values()
-        if isinstance(call.operands.get(source), Opaque)
-    )
-    if opaque:
+    opaque: frozenset[str] = frozenset()
+    while unstored := _opaque(calls, replayer) - opaque:  # what one of them returns may be another
+        opaque |= unstored
         replayer = prepare(site, source, opaque)
     usable = [_needed(call, replayer) for call in calls if unusable(call, replayer) is None]
     if calls and not usable:

@@ -132,10 +132,8 @@ class _Atoms(ast.NodeVisitor):
         ):
             func = func.value
         root: ast.expr = func
-        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-            if key_of(root) in self._opaque:
-                return key_of(root)
-            root = root.func if isinstance(root, ast.Call) else root.value
+        while isinstance(root, ast.Attribute | ast.Subscript) and key_of(root) not in self._opaque:
+            root = root.value
         return key_of(root)
 
     def _visit_scope(self, node: ast.AST, names: Iterable[str]) -> None:

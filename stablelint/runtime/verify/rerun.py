@@ -95,6 +95,10 @@ def conclude(before: Run, after: Run | None, fixes: int, guilty: tuple[str, ...]
 
 
 def _claim(before: Run, after: Run) -> str:
+    if after.ending.timed_out:
+        return "the command with the fixes was stopped by the time-out"
+    if after.ending.status and not before.ending.status:
+        return f"the command ended with status {after.ending.status}, and without the fixes with 0"
     steps = after.losses.backwards if after.losses else 0
     if after.losses is None:
         return "the command made no training step that could be watched"

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 Value = object
+_CONTAINERS = (torch.nn.ParameterDict, torch.nn.ParameterList)  # more than their parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ class Encoder:
 
     def _module(self, value: torch.nn.Module) -> object:
         kind = type(value)
-        if not kind.__module__.startswith("torch.nn.modules.") or any(True for _ in value.children()):
+        own = kind.__module__.startswith("torch.nn.modules.")
+        if not own or any(True for _ in value.children()) or isinstance(value, _CONTAINERS):
             return {"opaque": kind.__name__}
         state = {name: item for name, item in vars(value).items() if not name.startswith("_")}
         buffers = dict(value.named_buffers(recurse=False)) | dict(value.named_parameters(recurse=False))
