@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
+from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
 from stablelint.analysis.transfer import stripped
-from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.diagnostic import Level, Status
 
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
@@ -29,8 +30,10 @@ _ANNOUNCED = re.compile(r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(
 def settled(site: Site) -> Site:
     """The site at the level that the evidence around it supports."""
     judgement = site.judgement
-    if judgement.level is not Level.LIKELY or judgement.status is Status.DISCHARGED:
+    if judgement.status is Status.DISCHARGED:
         return site
+    if judgement.level is not Level.LIKELY:
+        return _projected(site) if _is_projection(site) else site
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
         doubted = _is_announced(site, site.value)
@@ -40,6 +43,30 @@ def settled(site: Site) -> Site:
         return site
     status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
     return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
+
+
+def _projected(site: Site) -> Site:
+    message = "vectors are divided by a component of their own, which is 0 on a plane"
+    return replace(site, judgement=replace(site.judgement, level=Level.LIKELY), message=message)
+
+
+def _is_projection(site: Site) -> bool:
+    """Vectors divided by one of their own components: it is 0 on a plane, which ordinary points cross."""
+    if site.value.op != "div" or not has_contract(site):
+        return False
+    whole, part = stripped(site.value.operands["input"]), stripped(site.value.operands["other"])
+    if not _is_component(part):
+        return False
+    base = stripped(part.operands["input"]).key
+    return whole.key == base or (_is_component(whole) and stripped(whole.operands["input"]).key == base)
+
+
+def _is_component(value: Value) -> bool:
+    """Whether a value is `x[..., i]`."""
+    index = value.operands.get("index") if value.op == "index" else None
+    if index is None or index.kind is not Kind.SEQUENCE or not index.data:
+        return False
+    return index.data[0].constant() is Ellipsis
 
 
 def _is_unfelt(site: Site, operand: Value) -> bool:

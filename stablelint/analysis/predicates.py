@@ -146,6 +146,17 @@ def _fractional(predicate: Predicate, context: Context) -> bool:
     return isinstance(number, float) and not number.is_integer()
 
 
+def _learned(predicate: Predicate, context: Context) -> bool:
+    return _is_learned(_value(predicate, context), 4)
+
+
+def _is_learned(value: Value, depth: int) -> bool:
+    value = stripped(value)
+    if value.op != "phi" or not depth:
+        return value.op == "parameter"
+    return any(_is_learned(path, depth - 1) for path in value.operands.values())
+
+
 def _same(predicate: Predicate, context: Context) -> bool:
     return stripped(_value(predicate, context)).key == stripped(_value(predicate, context, 1)).key
 
@@ -243,6 +254,7 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "vanishes": _vanishes,
     "literal": _literal,
     "fractional": _fractional,
+    "learned": _learned,
     "same": _same,
     "last_dim": _last_dim,
     "tensor": _tensor,

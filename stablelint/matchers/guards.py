@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 _LARGEST = 1e-3  # a larger constant is part of the formula
 
 
-@observes()
+@observes("sign")
 def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """Open obligations beside a small constant that is added to the quotient, or multiplied by `sign(x)`."""
     sums = observed(review, "add")
+    pushed: set[int] = set()
     for site in review.open:
         if site.rule.code not in rule.replaces:
             continue
@@ -37,8 +38,20 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
                 yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
         if site.value.op == "div" and _pushed_by_sign(site.value.operands["other"]):
             message = "sign(0) is 0: x + sign(x) * eps is 0 where x is"
+            pushed |= {v.key for v in site.value.operands["other"].operands.values()}
             found = make_site(review, rule, (site.value, site.frame), message=message)
             yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
+    for pair in observed(review, "mul"):
+        if _vanishing_jitter(pair[0]) and pair[0].key not in pushed:
+            yield make_site(
+                review, rule, pair, message="sign(0) is 0: this pushes everything away from 0 but 0"
+            )
+
+
+def _vanishing_jitter(value: Value) -> bool:
+    """`eps * sign(x)`, meant to push x away from 0."""
+    parts = list(value.operands.values())
+    return any(_is_small(p) for p in parts) and any(p.op == "sign" for p in parts)
 
 
 def _is_guarded(quotient: Value) -> bool:
