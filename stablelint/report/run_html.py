@@ -140,6 +140,8 @@ def _fix(report: Mapping[str, Any]) -> Iterator[str]:
     if proof is not None:
         kind = "confirmed" if proof["finite"] else "ineffective"
         yield f'<p><span class="badge {kind}">{kind}</span> {escape(proof["note"])}</p>'
+        if proof.get("further_steps"):
+            yield f"<p>{escape(proof['further_steps']['note'])}</p>"
 
 
 def plot(steps: Sequence[int], values: Sequence[object]) -> str:

@@ -136,6 +136,8 @@ def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     if proof is not None:
         verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
         yield from _note("replayed with the fix", f"{verdict}: {proof['note']}", context)
+        if proof.get("further_steps"):
+            yield from _note("further steps", proof["further_steps"]["note"], context)
 
 
 def _note(title: str, text: str, context: Context) -> Iterator[str]:

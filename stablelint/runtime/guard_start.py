@@ -23,13 +23,15 @@ VARIABLE = "STABLELINT_GUARD"
 class Plan:
     """What the guarded processes are told.
 
-    `adviser` names a callable ("module:name") that looks up the rules; `folder` takes the reports.
+    `adviser` names a callable ("module:name") that looks up the rules; `folder` takes the reports; `verify_steps` more steps
+    are taken with a fix.
     """
 
     folder: str
     adviser: str | None = None
     keep_going: bool = False
     history: int = 64
+    verify_steps: int = 0
     rules: tuple[str, ...] = ()
 
     def write(self, path: Path) -> None:

@@ -21,7 +21,6 @@ from stablelint.runtime.guard_start import VARIABLE, Plan
 
 _STARTUP = Path(__file__).parent / "guard" / "startup"
 _NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-_NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
@@ -49,7 +48,12 @@ class Ending:
 
 
 def run_guarded(
-    command: Sequence[str], adviser: str | None, *, keep_going: bool, rules: Sequence[str] = ()
+    command: Sequence[str],
+    adviser: str | None,
+    *,
+    keep_going: bool,
+    verify_steps: int = 0,
+    rules: Sequence[str] = (),
 ) -> Ending:
     """Run `command` under the guard and wait for it. Raises CommandNotFoundError.
 
@@ -59,7 +63,8 @@ def run_guarded(
     line = command_line(command)
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
         plan_file = Path(folder) / "plan.json"
-        Plan(folder, adviser, keep_going, rules=tuple(rules)).write(plan_file)
+        plan = Plan(folder, adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules))
+        plan.write(plan_file)
         try:
             process = subprocess.Popen(line, env=environment(plan_file))
         except OSError as error:

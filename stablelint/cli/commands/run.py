@@ -30,6 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-going", action="store_true", help="report and let the command go on, instead of stopping it"
     )
+    parser.add_argument(
+        "--verify-steps",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="take N more steps with the fix, in a forked copy of the process (default: 0)",
+    )
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
     output.add_argument("--output-file", metavar="FILE", help="write the report here, not to standard error")
@@ -56,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
             options.command,
             _ADVISER,
             keep_going=options.keep_going,
+            verify_steps=options.verify_steps,
             rules=[str(folder) for folder in settings.rules],
         )
     except CommandNotFoundError as error:
@@ -67,6 +75,17 @@ def run(options: argparse.Namespace) -> int:
     if problems:
         return FAILED
     return ending.code or (FINDINGS if ending.reports else 0)
+
+
+def _count(text: str) -> int:
+    """A number of steps. Raises ArgumentTypeError for anything else."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"not a number of steps: {text}")
+    return number
 
 
 def _failed(message: str, hint: str | None = None) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
@@ -14,8 +16,10 @@ import torch
 from stablelint.runtime.guard import hooks
 from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
-from stablelint.runtime.guard.investigate import investigate, unexplained
+from stablelint.runtime.guard.further import further_steps
+from stablelint.runtime.guard.investigate import Finding, investigate, unexplained
 from stablelint.runtime.guard.proof import prove
+from stablelint.runtime.guard.records import Records, Writer
 from stablelint.runtime.guard.step_state import Alarm
 from stablelint.runtime.guard.watch import Watch
 
@@ -54,7 +58,9 @@ class Guard:
     """Watches training steps and names the expression behind the first non-finite loss or gradient.
 
     `on_event` is "raise" (a `NonFiniteError`, before the parameters are written), "warn", "skip" (the step's
-    gradients are dropped) or a callable that takes the event.
+    gradients are dropped) or a callable that takes the event. `verify_steps` more steps are taken with the fix
+    in a forked copy of the process. Every report is appended to the file `log` as one line of JSON. A TensorBoard
+    `writer` is given loss and gradient norm every ten steps, and every event as text.
     """
 
     def __init__(
@@ -65,6 +71,9 @@ class Guard:
         on_event: Reaction = "raise",
         history: int = 64,
         max_events: int = 16,
+        verify_steps: int = 0,
+        log: str | os.PathLike[str] | None = None,
+        writer: Writer | None = None,
         adviser: Adviser | None = None,
         on_report: Callable[[Report], object] | None = None,
     ) -> None:
@@ -75,7 +84,10 @@ class Guard:
         self._on_event = on_event
         self._lock = threading.Lock()
         self._attached = False
-        self.watch = Watch(self._alarm, model, optimizer, history)
+        self._verify_steps = verify_steps
+        self._records = Records(log, writer)
+        on_step = self._records.on_step if writer is not None else None
+        self.watch = Watch(self._alarm, model, optimizer, history, on_step=on_step)
 
     def __enter__(self) -> Self:
         self.start()
@@ -120,6 +132,7 @@ class Guard:
                 return
             report = self._report(watch, alarm)
             self.reports.append(report)
+        self._records.on_report(report.event, report.as_json())
         if self._on_report is not None:
             self._on_report(report)
         self._react(report.event, alarm)
@@ -133,7 +146,15 @@ class Guard:
         advice = self._advice(event)
         if advice is None:
             return Report(event, explain(event))
-        return Report(event, advice.cause, advice, prove(watch, finding, advice))
+        return Report(event, advice.cause, advice, self._proof(watch, finding, advice))
+
+    def _proof(self, watch: Watch, finding: Finding, advice: Advice) -> Verification | None:
+        started = time.perf_counter()
+        proof = prove(watch, finding, advice)
+        if proof is None or not proof.finite or not self._verify_steps:
+            return proof
+        taken = time.perf_counter() - started
+        return replace(proof, further=further_steps(watch, finding, advice, self._verify_steps, taken))
 
     def _advice(self, event: Event) -> Advice | None:
         if self._adviser is None or event.origin in _NO_EXPRESSION_AT_FAULT:

@@ -13,10 +13,19 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.frames import step_frames
-from stablelint.runtime.guard.region import Region, bind, bind_target, place_of, region_at, replacement_tree
+from stablelint.runtime.guard.region import (
+    Region,
+    bind,
+    bind_loop,
+    bind_target,
+    place_of,
+    region_at,
+    replacement_tree,
+)
 from stablelint.runtime.guard.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.state import RandomState
 from stablelint.runtime.guard.step_state import Alarm, Boundary
+from stablelint.runtime.guard.upcoming import items_from
 from stablelint.runtime.guard.watch import Watch
 
 _FRAMES = 12
@@ -66,7 +75,7 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     replay = Replay(target, attempt.until, watch.buffers)
-    with watch.standing_aside(replay), _steps_skipped(watch, replay), _scalers_reset(watch):
+    with watch.standing_aside(replay), _steps_skipped(watch, replay), scalers_reset(watch):
         return replay.run(attempt.run, attempt.random)
 
 
@@ -105,6 +114,25 @@ def attempt_with(watch: Watch, attempt: Attempt, filename: str, fixed: ast.Modul
     later = sum(1 for statement in region.body if statement.lineno > row)
     alarm = body[-1 - later] if later < len(body) else body[-1]
     return replace(attempt, run=run, until=(run.code, alarm.lineno))
+
+
+def endless(
+    watch: Watch, attempt: Attempt, filename: str, fixed: ast.Module
+) -> tuple[Callable[[], object], bool]:
+    """The loop that holds the step, with the fix, from the present pass on; True where it only repeats a batch."""
+    region, frame = attempt.region, attempt.frame
+    if region is None or frame is None:
+        return attempt.run, True
+    values = dict(attempt.values)
+    body = replacement_tree(region, fixed if region.code.co_filename == filename else None)
+    state = watch.state
+    names = {**frame.f_globals, **frame.f_locals, **values}
+    items = items_from(region, names, state.fetched, state.fetched_from())
+    repeats = region.loop is None or (isinstance(region.loop, ast.For) and items is None)
+    before = copy.deepcopy(list(attempt.renewals))
+    if repeats:
+        return bind(region, [*before, *body], frame, values), True
+    return bind_loop(region, before, body, frame, values, items or ()), False
 
 
 def _start_of(watch: Watch, frame: FrameType, region: Region) -> Boundary | None:
@@ -164,7 +192,7 @@ _ABSENT = object()
 
 
 @contextmanager
-def _scalers_reset(watch: Watch) -> Iterator[None]:
+def scalers_reset(watch: Watch) -> Iterator[None]:
     """A scaler that has unscaled this step already may do so again in the replay."""
     held = [(scaler, getattr(scaler, "_per_optimizer_states", None)) for scaler in list(watch.scalers)]
     for scaler, states in held:

@@ -63,16 +63,39 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
+class FurtherSteps:
+    """Training continued with the fix in a forked copy of the process; `taken` steps of `asked` were finite."""
+
+    asked: int
+    taken: int
+    finite: bool | None  # None where they could not be run
+    loss: float | None  # of the last step taken
+    note: str
+
+    def as_json(self) -> dict[str, Json]:
+        """How far training went with the fix."""
+        return {
+            "asked": self.asked,
+            "taken": self.taken,
+            "finite": self.finite,
+            "loss": self.loss,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
-    """The step replayed with the fix applied in memory."""
+    """The step replayed with the fix applied in memory, and the steps after it where they were asked for."""
 
     finite: bool
     loss: float | None
     note: str
+    further: FurtherSteps | None = None
 
     def as_json(self) -> dict[str, Json]:
         """The outcome of the replay."""
-        return {"finite": self.finite, "loss": self.loss, "note": self.note}
+        further = self.further.as_json() if self.further else None
+        return {"finite": self.finite, "loss": self.loss, "note": self.note, "further_steps": further}
 
 
 class Adviser(Protocol):

@@ -24,6 +24,7 @@ def start(plan: Plan) -> Guard:
     """Guard this process from now to its end."""
     guard = Guard(
         history=plan.history,
+        verify_steps=plan.verify_steps,
         adviser=_adviser(plan),
         on_event="raise" if not plan.keep_going else _pass,
         on_report=lambda report: _write(plan, report),

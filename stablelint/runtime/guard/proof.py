@@ -6,7 +6,7 @@ import ast
 import gc
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from types import CodeType, FunctionType
 
@@ -28,9 +28,7 @@ def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None
         return Verification(False, None, f"The fixed file does not compile: {error}.")
     attempt = attempt_with(watch, finding.attempt, advice.filename, tree)
     target = replace(finding.target, backward_only=True, loss=None, loss_object=None, proving=True)
-    with ExitStack() as stack:
-        stack.enter_context(_imports_added(attempt.globals, advice.filename, tree))
-        stack.enter_context(_functions_swapped(advice.filename, module))
+    with fix_applied(attempt.globals, advice.filename, tree, module):
         outcome = run_attempt(watch, target, attempt)
     if outcome.error is not None:
         return Verification(False, outcome.loss, f"The fixed step could not be replayed ({outcome.error}).")
@@ -44,6 +42,15 @@ def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None
     else:
         note = "With the fix the loss still is not finite."
     return Verification(finite, outcome.loss if math.isfinite(outcome.loss) else None, note)
+
+
+@contextmanager
+def fix_applied(
+    scope: dict[str, object] | None, filename: str, tree: ast.Module, module: CodeType
+) -> Iterator[None]:
+    """The fixed text of a file is what its live functions run, until the end of the context."""
+    with _imports_added(scope, filename, tree), _functions_swapped(filename, module):
+        yield
 
 
 @contextmanager

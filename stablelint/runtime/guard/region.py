@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, CodeType, FrameType, FunctionType
@@ -103,16 +103,48 @@ def replacement_tree(region: Region, source: ast.Module | None = None) -> list[a
 def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
     """Compile `body` as a function of the frame's names and close it over their values."""
     names = _names(region, frame, values)
+    if region.loop is None:
+        return _bound(region, body, frame, names)
+    once = ast.For(
+        target=ast.Name("__stablelint_once__", ast.Store()),
+        iter=ast.Tuple([ast.Constant(0)], ast.Load()),
+        body=body,
+        orelse=[],
+    )
+    return _bound(region, [ast.copy_location(once, body[0])], frame, names)
+
+
+def bind_loop(
+    region: Region,
+    before: list[ast.stmt],
+    body: list[ast.stmt],
+    frame: FrameType,
+    values: Mapping[str, Any],
+    items: Iterable[object],
+) -> BoundRegion:
+    """Like `bind`, but the loop goes on over `items`; a `while` loop as long as its test says so.
+
+    `before` runs once, ahead of the loop. The first pass of a `while` loop is the one under way, and is not
+    tested. The region must have a loop.
+    """
+    names = _names(region, frame, values)
+    loop = copy.deepcopy(region.loop)
+    assert loop is not None
+    loop.body, loop.orelse = body, []
+    if isinstance(loop, ast.For):
+        names["__stablelint_items__"] = items
+        loop.iter = ast.Name("__stablelint_items__", ast.Load())
+    else:
+        first = iter((True,))
+        names["__stablelint_first__"] = lambda: next(first, False)
+        is_first = ast.Call(ast.Name("__stablelint_first__", ast.Load()), [], [])
+        loop.test = ast.BoolOp(ast.Or(), [is_first, loop.test])
+    return _bound(region, [*before, loop], frame, names)
+
+
+def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mapping[str, Any]) -> BoundRegion:
     body = [_Localise().visit(statement) for statement in body]
     anchor = body[0]
-    if region.loop is not None:
-        once = ast.For(
-            target=ast.Name("__stablelint_once__", ast.Store()),
-            iter=ast.Tuple([ast.Constant(0)], ast.Load()),
-            body=body,
-            orelse=[],
-        )
-        body = [ast.fix_missing_locations(ast.copy_location(once, anchor))]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     function = ast.FunctionDef(_NAME, arguments, body, [], None)
     holder: ast.stmt = ast.copy_location(function, anchor)

@@ -86,6 +86,10 @@ class Replay:
         if not math.isfinite(value):
             self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
 
+    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A loss before it is scaled is what the watch saw."""
+        self.before_backward(losses)
+
     def after_backward(self) -> None:
         """A backward call ended."""
         self.outcome.faults_before_backward_end = len(self.trace.faults)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -17,7 +17,6 @@ from stablelint.runtime.guard.frames import Site, is_library
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.norms import Meter
 from stablelint.runtime.guard.region import Region, place_of, region_at
-from stablelint.runtime.guard.replay import Replay
 from stablelint.runtime.guard.state import RandomState
 
 _FRAMES_KEPT = 8
@@ -82,6 +81,22 @@ class Boundary:
         return next(same, None)
 
 
+class Follower(Protocol):
+    """What follows the steps of a thread while the watch stands aside."""
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A backward call starts."""
+
+    def after_backward(self) -> None:
+        """A backward call ended."""
+
+    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A gradient scaler multiplies a loss."""
+
+    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+        """The optimizer is about to step."""
+
+
 @dataclass(slots=True)
 class StepState:
     """What is known of the step under way."""
@@ -91,7 +106,7 @@ class StepState:
         default_factory=weakref.WeakKeyDictionary
     )
     meter: Meter = field(default_factory=Meter)  # of the steps that no optimizer takes
-    replay: Replay | None = None  # the replay under way
+    replay: Follower | None = None  # what follows the steps in the watch's stead
     step: int = 0
     sees_new: bool = True  # an optimizer was met for the first time
     written: bool = False  # a step is known to have written the parameters

@@ -21,9 +21,16 @@ from stablelint.runtime.guard.frames import step_frames
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.names import Names, parameters_of
 from stablelint.runtime.guard.norms import Meter
-from stablelint.runtime.guard.replay import Replay, sum_of
+from stablelint.runtime.guard.replay import sum_of
 from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder
-from stablelint.runtime.guard.step_state import Alarm, Boundary, StepState, buffers_in, mark_boundary
+from stablelint.runtime.guard.step_state import (
+    Alarm,
+    Boundary,
+    Follower,
+    StepState,
+    buffers_in,
+    mark_boundary,
+)
 from stablelint.runtime.guard.trace import tensors_in
 
 _LOOK_FOR_RANKS_EVERY = 64
@@ -96,8 +103,8 @@ class Watch:
         return self.state.step
 
     @contextmanager
-    def standing_aside(self, replay: Replay) -> Iterator[None]:
-        """Until the end of the context the calling thread's steps are those of a replay."""
+    def standing_aside(self, replay: Follower) -> Iterator[None]:
+        """Until the end of the context `replay` follows the calling thread's steps."""
         state = self.state
         state.replay = replay
         try:
@@ -213,7 +220,7 @@ class Watch:
         losses = tuple(tensors_in(outputs))
         state = self.state
         if state.replay is not None:
-            state.replay.before_backward(losses)
+            state.replay.on_scale(losses)
         elif losses and getattr(scaler, "is_enabled", lambda: True)():
             self._checks.loss(state, losses[0], sum_of(losses))
             state.scaled = True

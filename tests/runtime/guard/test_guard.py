@@ -107,6 +107,36 @@ def test_a_callable_gets_the_event(pair: tuple) -> None:
     assert [event.step for event in seen] == [3]
 
 
+def test_a_writer_gets_the_course_of_the_run_and_the_event(pair: tuple) -> None:
+    class Writer:
+        def __init__(self) -> None:
+            self.scalars: list[tuple[str, float, int]] = []
+            self.texts: list[tuple[str, str, int]] = []
+
+        def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> None:
+            self.scalars.append((tag, scalar_value, global_step))
+
+        def add_text(self, tag: str, text_string: str, global_step: int) -> None:
+            self.texts.append((tag, text_string, global_step))
+
+    writer = Writer()
+    with Guard(*pair, writer=writer), pytest.raises(NonFiniteError):
+        train(30, 25, *pair)
+    assert [step for tag, _, step in writer.scalars if tag == "stablelint/loss"] == [0, 10, 20]
+    assert [step for tag, _, step in writer.scalars if tag == "stablelint/gradient_norm"] == [0, 10, 20]
+    assert [(tag, step) for tag, _, step in writer.texts] == [("stablelint/event", 25)]
+    assert "out.square().sum().sqrt()" in writer.texts[0][1]
+
+
+def test_a_log_that_cannot_be_written_is_said_so(pair: tuple, tmp_path: Path) -> None:
+    with (
+        Guard(*pair, log=tmp_path),
+        pytest.raises(NonFiniteError),
+        pytest.warns(UserWarning, match="cannot write"),
+    ):
+        train(3, 1, *pair)
+
+
 def test_only_the_given_optimizer_is_watched(pair: tuple) -> None:
     other = torch.nn.Linear(3, 2)
     with Guard(*pair) as guard:

@@ -80,6 +80,16 @@ def test_json_has_event_cause_fix_and_verification(script: Path) -> None:
     assert json.loads(log.read_text())["event"] == event
 
 
+def test_further_steps_are_taken_with_the_fix(script: Path) -> None:
+    command = ("run", "--verify-steps", "2", "--", sys.executable, "train.py")
+    done = stablelint(*command, folder=script.parent)
+    assert "2 more steps with the fix stayed finite" in done.stderr
+    assert done.stdout == "arguments []\n"
+    refused = stablelint("run", "--verify-steps", "-1", "--", "true", folder=script.parent)
+    assert refused.returncode == 2
+    assert "not a number of steps" in refused.stderr
+
+
 def test_keep_going_lets_the_script_end(script: Path) -> None:
     done = stablelint("run", "--keep-going", "--", sys.executable, "train.py", folder=script.parent)
     assert done.stdout.endswith("the end\n")
