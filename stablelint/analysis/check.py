@@ -140,7 +140,7 @@ class _Analysis:
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
         felt = not callers or any(caller.gradient for caller in callers)
-        frame.state.gradient = felt and not inline.no_grad(function)
+        frame.state.gradient = felt and not root.ungraded and not function.without_gradient
         if self._is_seen_whole(root):
             hand_over(callers, frame.state)
         collector = self._begin(frame)
@@ -158,7 +158,7 @@ class _Analysis:
             arguments = _joined(self._graph, seen) if seen else {}
             inner = inline.enter(info, arguments, None, outer)
             inner.depth, inner.reporting = 0, True
-            inner.state.gradient = outer.state.gradient and not inline.no_grad(info)
+            inner.state.gradient = outer.state.gradient and not info.without_gradient
             self._session.running = [id(root.function.node), id(node)]
             inline.execute_function(info, inner)
             self._session.running = []

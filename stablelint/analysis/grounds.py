@@ -46,6 +46,8 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return Ground.SATURATION, Ground.SATURATION
     if op in _UNUSUAL or (op == "logical_not" and stripped(first).op in _UNUSUAL):
         return Ground.COINCIDENCE, Ground.EXACT  # that every element is NaN, or none, is no ordinary case
+    if op in ("norm", "std", "var") and _is_kept_apart(first):
+        return Ground.COINCIDENCE, first.ends
     if op in _EXACT_ZERO:
         return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
     if op in _BOUNDED:
@@ -222,6 +224,17 @@ def _spoken_of(test: Value) -> frozenset[int]:
 def _is_tested(value: Value, spoken: frozenset[int]) -> bool:
     """Whether a selection's own test speaks of the value: it is there to keep out what is bad."""
     return not value.is_constant and (value.key in spoken or stripped(value).key in spoken)
+
+
+def _is_kept_apart(value: Value) -> bool:
+    """Whether a selection puts something that is not 0 where its test finds the value too small."""
+    value = stripped(value)
+    test = value.operands.get("condition")
+    if value.op != "where" or test is None:
+        return False
+    spoken = _spoken_of(test)
+    branches = [v for name, v in value.operands.items() if name != "condition"]
+    return all(_is_tested(v, spoken) or not v.interval.contains(0.0) for v in branches)
 
 
 def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:

@@ -49,6 +49,11 @@ class FunctionInfo:
             self.measured = outline_of(self.node, self.module.may_yield)
         return self.measured
 
+    @property
+    def without_gradient(self) -> bool:
+        """Whether a decorator switches gradients off."""
+        return self.has_decorator("no_grad", "inference_mode")
+
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
         return any(_last_name(d) in names for d in getattr(self.node, "decorator_list", ()))

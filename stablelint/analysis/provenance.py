@@ -29,7 +29,7 @@ _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COMPARED = frozenset("gt ge lt le".split())
-_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$")
+_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
 _LENGTH = 8  # operations looked through
 _SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.

@@ -25,6 +25,7 @@ class Root:
     local: bool = False  # all call sites are in this file
     references: int = 0
     risky: bool = False
+    ungraded: bool = False  # all that call it here do so without gradients
 
     @property
     def nested(self) -> list[FunctionNode]:
@@ -42,6 +43,7 @@ def roots_of(module: ModuleInfo, needs: Sequence[Need], half: bool) -> list[Root
     for root in found:
         names.setdefault(root.function.name, []).append(root)
     _survey(found, names, module, needs, half)
+    _follow_gradients(found)
     ordered = _callers_first(found, names)
     wanted: set[str] = set()  # names of local functions that are analysed: what their callers pass matters
     kept: list[Root] = []
@@ -72,6 +74,17 @@ def _survey(
         for root in roots:
             root.references = loads
             root.local = called >= loads and _is_local(root.function, module)
+
+
+def _follow_gradients(found: list[Root]) -> None:
+    """Marks the functions all of whose callers in the file switch gradients off."""
+    felt: dict[str, bool] = {}
+    for root in found:
+        graded = not root.function.without_gradient
+        for name in root.seen.callees:
+            felt[name] = felt.get(name, False) or graded
+    for root in found:
+        root.ungraded = not felt.get(root.function.name, True)
 
 
 def _bound(glances: list[Glance], interest: Interest) -> dict[str, set[str]]:

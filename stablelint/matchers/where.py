@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
-from stablelint.analysis.masking import Hider, feels_gradient, hider_of, is_doubled, takes_where_true
+from stablelint.analysis.masking import (
+    Hider,
+    feels_gradient,
+    hider_of,
+    is_doubled,
+    is_empty_group,
+    takes_where_true,
+)
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site, text_before
@@ -36,7 +43,9 @@ def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
     for site in review.open:
         if site.rule.code in rule.replaces:
             hider = hider_of(site, review.hiders)
-            if hider is not None and feels_gradient(site, hider) and not is_doubled(site, hider):
+            if hider is None or not feels_gradient(site, hider):
+                continue
+            if not is_doubled(site, hider) and not is_empty_group(site):
                 yield _trap(site, hider, rule)
 
 

@@ -1,0 +1,125 @@
+"""Guards that stand elsewhere than at the operation: in a test, a group, a caller, a table."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import likely
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(
+            """
+            def rotate(v: torch.Tensor):
+                square = (v * v).sum(-1, keepdim=True)
+                safe = torch.where(square < 0.25, torch.ones_like(v), v)
+                return v / safe.norm(dim=-1, keepdim=True)
+            """,
+            id="a selection whose test speaks of the value",
+        ),
+        pytest.param(
+            """
+            def distances(x: torch.Tensor):
+                squared = torch.cdist(x, x).pow(2)
+                same = squared.eq(0).float()
+                squared = squared + same * 1e-16
+                return (1.0 - same) * torch.sqrt(squared)
+            """,
+            id="zeros lifted by their own test",
+        ),
+        pytest.param(
+            """
+            EPS = {torch.float32: 1e-7, torch.float64: 1e-15}
+
+            def unit(x: torch.Tensor):
+                return x / x.norm(dim=-1, keepdim=True).clamp_min(EPS[x.dtype])
+            """,
+            id="a table of positive numbers",
+        ),
+        pytest.param(
+            """
+            def weights(index: torch.Tensor, x: torch.Tensor, size: int):
+                count = torch.zeros(size).scatter_add(0, index, torch.ones_like(x))
+                return (1.0 / count)[index]
+            """,
+            id="groups that are read by their own index",
+        ),
+        pytest.param(
+            """
+            def normalise(weight: torch.Tensor, index: torch.Tensor, size: int):
+                degree = torch.zeros(size).scatter_add(0, index, weight)
+                root = degree.pow(-0.5)
+                root = root.masked_fill(root == float("inf"), 0.0)
+                return root[index] * weight
+            """,
+            id="empty groups, whose gradient reaches no element",
+        ),
+        pytest.param(
+            """
+            def clip(x, low, high):
+                return x + (x.clamp(low, high) - x).detach()
+
+            def scale(z, log_scale):
+                return z * torch.exp(clip(log_scale, -5.0, 3.0))
+            """,
+            id="a clamp that lets the gradient through",
+        ),
+        pytest.param(
+            """
+            def _mean(values):
+                return sum(values) / len(values)
+
+            def log(rows):
+                values = [row for row in rows if row > 0]
+                return _mean(values) if len(values) > 0 else 0.0
+            """,
+            id="a test before the only call",
+        ),
+        pytest.param(
+            """
+            def totals(rows, kernel):
+                total = torch.zeros(8)
+                kernel[(8,)](rows, total)
+                return 1.0 / total
+            """,
+            id="zeros that a call fills",
+        ),
+        pytest.param(
+            """
+            def pool(x: torch.Tensor, r: float):
+                top = x.amax(dim=-1, keepdim=True)
+                return top.squeeze(-1) + torch.log(torch.exp(r * (x - top)).sum(-1)) / r
+            """,
+            id="a maximum taken out before a temperature",
+        ),
+    ],
+)
+def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
+    assert likely(code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (
+            """
+            def weights(index: torch.Tensor, other: torch.Tensor, size: int):
+                count = torch.zeros(size).scatter_add(0, index, torch.ones(9))
+                return (1.0 / count)[other]
+            """,
+            [(3, "SL102")],
+        ),
+        (
+            """
+            def rotate(v: torch.Tensor, flag: torch.Tensor):
+                safe = torch.where(flag, torch.ones_like(v), v)
+                return v / safe.norm(dim=-1, keepdim=True)
+            """,
+            [(3, "SL102")],
+        ),
+    ],
+)
+def test_what_only_looks_like_one_is_not(code: str, expected: list[tuple[int, str]]) -> None:
+    assert likely(code) == expected

@@ -1,0 +1,162 @@
+"""Which broken obligations are reported unasked, and which only where everything is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.diagnostic import Level
+
+from .support import CATALOG, IMPORTS, body, likely, possible
+
+
+def levels(folder: Path, code: str, file: str = "layers.py") -> dict[str, set[Level]]:
+    """Levels by rule of a program that stands in a package, so that others may call its functions."""
+    path = folder / "package" / file
+    path.parent.mkdir(parents=True)
+    for parent in (path.parent, folder / "package"):
+        (parent / "__init__.py").touch()
+    found = check_source((IMPORTS + body(code)).encode(), str(path), CATALOG, AnalysisOptions(root=folder))
+    shown: dict[str, set[Level]] = {}
+    for diagnostic in found.diagnostics:
+        shown.setdefault(diagnostic.code, set()).add(diagnostic.level)
+    return shown
+
+
+ROOT_OF_SQUARES = """
+def {name}(x: torch.Tensor):
+    return torch.sqrt(x.clamp(min=0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("distance", Level.LIKELY),
+        ("reconstruction_loss", Level.LIKELY),
+        ("_scale", Level.POSSIBLE),
+        ("predict", Level.POSSIBLE),
+        ("_loss_term", Level.LIKELY),
+    ],
+)
+def test_a_bad_gradient_is_likely_where_something_shows_that_one_is_taken(
+    tmp_path: Path, name: str, level: Level
+) -> None:
+    assert levels(tmp_path, ROOT_OF_SQUARES.format(name=name))["SL103"] == {level}
+
+
+def test_a_docstring_that_speaks_of_differentiation_shows_it(tmp_path: Path) -> None:
+    code = '''
+    def _root(x: torch.Tensor):
+        """A differentiable root."""
+        return torch.sqrt(x.clamp(min=0))
+    '''
+    assert levels(tmp_path, code)["SL103"] == {Level.LIKELY}
+
+
+def test_no_gradient_is_felt_in_a_function_that_is_only_called_without_one(tmp_path: Path) -> None:
+    code = """
+    class Assigner(nn.Module):
+        @torch.no_grad()
+        def forward(self, boxes):
+            return self.sides(boxes)
+
+        def sides(self, boxes):
+            return boxes.clamp(min=0).sqrt()
+    """
+    assert "SL103" not in levels(tmp_path, code)
+
+
+@pytest.mark.parametrize(
+    ("operand", "level"),
+    [
+        ("x", Level.LIKELY),  # what a caller gives may be silent, padded or constant
+        ("torch.relu(self.layer(x))", Level.LIKELY),
+        ("self.layer(x)", Level.POSSIBLE),
+        ("torch.randn_like(x)", Level.POSSIBLE),
+        ("self.weight", Level.POSSIBLE),
+        ("torch.softmax(x, -1)", Level.POSSIBLE),
+        ("self.anything(x)", Level.POSSIBLE),
+    ],
+)
+def test_a_norm_vanishes_with_raw_data_and_not_with_what_a_network_yields(
+    tmp_path: Path, operand: str, level: Level
+) -> None:
+    code = f"""
+    class Unit(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.weight = nn.Parameter(torch.randn(3, 3))
+
+        def forward(self, x):
+            v = {operand}
+            return 1.0 / v.norm(dim=-1)
+    """
+    assert levels(tmp_path, code)["SL102"] == {level}
+
+
+def test_advantages_are_constant_where_nothing_was_won() -> None:
+    code = """
+    def update(critic, batch):
+        advantages = batch.returns - critic(batch.obs)
+        return (advantages - advantages.mean()) / advantages.std()
+    """
+    assert (3, "SL106") in likely(code)
+
+
+@pytest.mark.parametrize(
+    ("file", "level"), [("accuracy.py", Level.LIKELY), ("metrics/accuracy.py", Level.POSSIBLE)]
+)
+def test_the_nan_of_a_metric_over_nothing_is_its_answer(tmp_path: Path, file: str, level: Level) -> None:
+    code = """
+    def accuracy(hits: torch.Tensor, mask: torch.Tensor):
+        return hits.sum() / (mask == 1).sum()
+    """
+    assert levels(tmp_path, code, file)["SL102"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("comment", "shown"),
+    [
+        ("# NaN where nothing was seen, which nanmean ignores", False),
+        ("# never zero: every row holds its own token", False),
+        ("# BUG: this is NaN for an empty mask", True),
+        ("# mean over the mask", True),
+    ],
+)
+def test_a_comment_that_tells_of_the_bad_value_as_meant_is_believed(comment: str, shown: bool) -> None:
+    code = f"""
+    def average(x: torch.Tensor, mask: torch.Tensor):
+        count = (mask == 1).sum(-1)
+        {comment}
+        return x.sum(-1) / count
+    """
+    assert ((4, "SL102") in likely(code)) is shown
+    assert ((4, "SL102") in possible(code)) is not shown
+
+
+def test_a_sigmoid_is_far_from_zero_but_for_its_logarithm() -> None:
+    assert likely("def f(x: torch.Tensor):\n    return 1 / torch.sigmoid(x)\n") == []
+    assert likely("def f(x: torch.Tensor):\n    return torch.sigmoid(x).log()\n") == [(2, "SL203")]
+
+
+def test_vectors_divided_by_a_component_of_their_own_cross_its_plane() -> None:
+    assert likely("def f(points):\n    return points[..., :2] / points[..., 2:]\n") == [(2, "SL102")]
+    assert likely("def f(points, scale):\n    return points[..., :2] / scale[..., 2:]\n") == []
+
+
+def test_a_log_scale_that_an_object_keeps_is_seldom_large(tmp_path: Path) -> None:
+    code = """
+    class Head(nn.Module):
+        def forward(self, x, log_var):
+            return x * self.logit_scale.exp(), log_var.exp()
+    """
+    found = check_source((IMPORTS + body(code)).encode(), "program.py", CATALOG, AnalysisOptions())
+    kept, given = (
+        {d.level for d in found.diagnostics if d.code == "SL201" and d.expression.startswith(name)}
+        for name in ("self", "log_var")
+    )
+    assert (kept, given) == ({Level.POSSIBLE}, {Level.LIKELY})
