@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from stablelint.analysis import classes, inline
+from stablelint.analysis.frugal import any_unknown, rests_on_calls
 from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of
 from stablelint.analysis.project import Project
 from stablelint.analysis.review import Review, diagnose, finish
@@ -27,7 +28,8 @@ from stablelint.syntax.sieve import mentions_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
 _STACK = 6000  # Python frames; an operator in an expression takes three
-_BUDGET = 600  # statements that the calls within one function may interpret
+_FRUGAL_BUDGET = 60  # statements that calls may take where long ones are not followed
+_BUDGET = 300  # statements that the calls within one function may interpret
 _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
 
@@ -99,7 +101,9 @@ class _Analysis:
         """Analyses the module body, then each function."""
         self._session = Session(observe=lambda value, frame: None, project=self._project, home=self._module)
         self._guarded(self._run_module, 1)
-        for root in roots_of(self._module, self._index.needs, self._half_shown):
+        roots = roots_of(self._module, self._index.needs, self._half_shown)
+        self._awaited = {id(root.function.node) for root in roots if root.local}
+        for root in roots:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         self._session.close()
         filename = self._module.source.filename
@@ -132,6 +136,37 @@ class _Analysis:
         self._end(collector, of_body=True)
 
     def _run_root(self, root: Root) -> None:
+        """Looks at a function without its long calls, and with them where a finding can rest on those."""
+        if not self._attempt(root, frugal=True):
+            self._attempt(root, frugal=False)
+
+    def _attempt(self, root: Root, frugal: bool) -> bool:
+        """Analyses a function; False, and nothing kept, where a frugal look does not suffice."""
+        session, function = self._session, root.function
+        frame = self._entered(root)
+        frame.frugal = frugal
+        calls, callers, since = session.calls, session.callers, self._graph.youngest
+        session.calls, session.callers, session.passed_over = {}, {}, False
+        collector = self._begin(frame)
+        session.budget = _FRUGAL_BUDGET if frugal else _BUDGET
+        try:
+            session.running = [id(function.node)]
+            inline.execute_function(function, frame)
+            session.running = []
+            self._run_nested(root, frame)
+            if session.passed_over and self._is_short_of(root, collector, since):
+                session.calls, session.callers = {}, {}
+                return False
+        finally:
+            for node in session.calls:
+                calls.setdefault(node, []).extend(session.calls[node])
+                callers.setdefault(node, []).extend(session.callers[node])
+            session.calls, session.callers = calls, callers
+        self._end(collector)
+        return True
+
+    def _entered(self, root: Root) -> Frame:
+        """The frame in which a function's body runs."""
         function = root.function
         quiet = Frame(self._graph, self._module, None, State(), self._session)
         self._session.budget = _BUDGET
@@ -143,12 +178,18 @@ class _Analysis:
         frame.state.gradient = felt and not root.ungraded and not function.without_gradient
         if self._is_seen_whole(root):
             hand_over(callers, frame.state)
-        collector = self._begin(frame)
-        self._session.running = [id(function.node)]
-        inline.execute_function(function, frame)
-        self._session.running = []
-        self._run_nested(root, frame)
-        self._end(collector)
+        return frame
+
+    def _is_short_of(self, root: Root, collector: Collector, since: int) -> bool:
+        """Whether a site, or what is passed to a function that is analysed too, rests on a call not followed."""
+        passed = (
+            value
+            for node, seen in self._session.calls.items()
+            if node in self._awaited
+            for arguments in seen
+            for value in arguments.values()
+        )
+        return rests_on_calls(collector, root.words, since) or any_unknown(passed, since)
 
     def _run_nested(self, root: Root, outer: Frame) -> None:
         """Functions defined within a function: each once, with what surrounds it."""

@@ -15,6 +15,7 @@ from stablelint.analysis.value import Kind, Value, join
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
+SHORT = 24  # what the statements of a function may cost that a frugal frame follows
 
 
 def call_function(
@@ -32,7 +33,7 @@ def call_function(
     bound = bind_arguments(function, positional, named, receiver)
     if bound is None:
         return frame.graph.unknown(node=node)
-    if frame.reporting:
+    if frame.reporting and function.module is frame.session.home:
         frame.session.calls.setdefault(id(function.node), []).append(bound)
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
     if receiver is not None and receiver.key in frame.session.building:
@@ -51,7 +52,13 @@ def call_function(
     look = (id(function.node), alike)
     if alike is not None and look in frame.session.mute:
         return summaries.answered(frame.session.mute[look], node, frame)
+    if frame.frugal and function.outline.statements * _cost(function, frame) > SHORT:
+        frame.session.passed_over = True
+        return frame.graph.unknown(node=node)
     inner = run_function(function, bound, receiver, frame)
+    if frame.frugal and frame.session.budget <= 0:
+        frame.session.passed_over = True
+        return frame.graph.unknown(node=node)
     if inner is None:
         return frame.graph.unknown(node=node)
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
@@ -72,6 +79,10 @@ def _build(
         {place: value for place, value in inner.state.attributes.items() if place[0] == receiver.key}
     )
     return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
+
+
+def _cost(function: FunctionInfo, frame: Frame) -> int:
+    return COST_ELSEWHERE if frame.session.is_elsewhere(function.module) else 1
 
 
 def _is_telling(function: FunctionInfo) -> bool:
@@ -141,7 +152,6 @@ def execute_function(function: FunctionInfo, inner: Frame) -> None:
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:
     """A frame in which the parameters are bound: to arguments, defaults, or what their names and annotations tell."""
     closure = function.closure if isinstance(function.closure, Frame) else None
-    elsewhere = frame.session.is_elsewhere(function.module)
     inner = Frame(
         frame.graph,
         function.module,
@@ -151,7 +161,8 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         frame.depth + 1,
         receiver=receiver,
         closure=closure,
-        cost=COST_ELSEWHERE if elsewhere else 1,
+        cost=_cost(function, frame),
+        frugal=frame.frugal,
     )
     signature = function.node.args
     parameters = [*signature.posonlyargs, *signature.args]

@@ -58,9 +58,15 @@ class Interest:
 
     def holds(self, words: set[str]) -> bool:
         """Whether a rule can find something in a function with these words."""
-        if not self.alone.isdisjoint(words):
-            return True
-        return any(not any(part.isdisjoint(words) for part in row) for row in self.together)
+        return not self.alone.isdisjoint(words) or any(_met(row, words) for row in self.together)
+
+    def roots(self, words: set[str]) -> Words:
+        """The words at which rules can find something in such a function."""
+        return self.alone.union(*(row[0] for row in self.together if _met(row, words)))
+
+
+def _met(row: tuple[Words, ...], words: set[str]) -> bool:
+    return not any(part.isdisjoint(words) for part in row)
 
 
 def interest_of(needs: Iterable[Need], words: set[str], half: bool) -> Interest:

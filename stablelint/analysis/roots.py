@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stablelint.analysis.interest import Interest, Need, interest_of
+from stablelint.analysis.interest import Interest, Need, Words, interest_of
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
 from stablelint.syntax.sieve import Glance, glance
 from stablelint.syntax.walk import descendants
@@ -26,6 +26,7 @@ class Root:
     references: int = 0
     risky: bool = False
     ungraded: bool = False  # all that call it here do so without gradients
+    words: Words = frozenset()  # at which rules can find something in it
 
     @property
     def nested(self) -> list[FunctionNode]:
@@ -68,6 +69,7 @@ def _survey(
         words = root.seen.words
         words.update(word for name in root.seen.loads.keys() & bound.keys() for word in bound[name])
         root.risky = interest.holds(words)
+        root.words = interest.roots(words)
     for name, roots in names.items():
         loads = sum(seen.loads.get(name, 0) for seen in glances)
         called = sum(seen.calls.get(name, 0) for seen in glances)

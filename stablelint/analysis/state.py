@@ -134,6 +134,7 @@ class Frame:
     loop_depth: int = 0
     caught: int = 0  # `try` statements around this point that catch a division by zero
     cost: int = 1  # of a statement, from the budget
+    frugal: bool = False  # calls of long functions are not followed
     statement: ast.stmt | None = None
 
 
@@ -192,6 +193,7 @@ class Session:
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
+    passed_over: bool = False  # a frugal frame has not followed some call of the present root
     events: list[tuple[Value, Frame]] = field(default_factory=list)  # calls in order, for sequence rules
 
     def close(self) -> None:

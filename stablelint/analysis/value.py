@@ -94,6 +94,11 @@ class Graph:
         self._keys: dict[Any, int] = {}
         self._next = 0
 
+    @property
+    def youngest(self) -> int:
+        """The last key that was given away."""
+        return self._next
+
     def fresh(self) -> int:
         """A key that no other value has."""
         self._next += 1

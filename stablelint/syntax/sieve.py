@@ -106,7 +106,7 @@ class Glance:
     callees: set[str] = field(default_factory=set)  # last components of what is called
     calls: dict[str, int] = field(default_factory=dict)  # how often each is called
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
-    nested: list[ast.FunctionDef] = field(default_factory=list)  # functions defined within
+    nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)  # functions defined within
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
 
 
@@ -220,8 +220,16 @@ def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, s
             seen.words.add("!=")
 
 
-def _look_at_definition(node: ast.FunctionDef, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_definition(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, seen: Glance, imports: Mapping[str, str]
+) -> None:
     seen.nested.append(node)
+
+
+def _look_at_lambda(node: ast.Lambda, seen: Glance, imports: Mapping[str, str]) -> None:
+    """Keeps a lambda that does more than to pick a part of its argument."""
+    if isinstance(node.body, ast.Call | ast.BinOp | ast.IfExp | ast.BoolOp | ast.Tuple | ast.List):
+        seen.nested.append(node)
 
 
 def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, str]) -> None:
@@ -276,6 +284,8 @@ _LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = 
     ast.Subscript: _look_at_subscript,
     ast.Compare: _look_at_comparison,
     ast.FunctionDef: _look_at_definition,
+    ast.AsyncFunctionDef: _look_at_definition,
+    ast.Lambda: _look_at_lambda,
     ast.ImportFrom: _look_at_import,
     ast.Assign: _look_at_assignment,
 }
