@@ -43,6 +43,12 @@ def meaning(report: SiteReport) -> str:
         return "it could not be evaluated outside its program"
     if report.guilty:
         return "the command is worse with this fix"
+    if (
+        verdict is Verdict.INEFFECTIVE
+        and report.witness is not None
+        and report.witness.fixed_failed == "error"
+    ):
+        return "the fix raises an error"
     if verdict not in _WHERE:
         return MEANING[verdict]
     if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
