@@ -18,6 +18,7 @@ GRADIENT_FREE = frozenset(
     "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
     "eye empty empty_like detach bernoulli multinomial one_hot".split()
 )
+_STOPS_AT_ZERO = frozenset({"relu", "relu6"})  # their gradient at 0 is 0, whatever comes from above
 _COMPARISONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _LEAVES = frozenset("unknown argument attribute item free".split())
 
@@ -58,6 +59,9 @@ def judge(
                 is_backward and _within_margin(comparison, interval, fmt)
             ):
                 proof = proof or _proof(value, interval)
+                continue
+            if is_backward and stripped(value).op in _STOPS_AT_ZERO and not comparison.absolute:
+                proof = proof or stripped(value).op
                 continue
             if is_backward and not differentiable(value, gradient):
                 proof = proof or ("no gradient" if not gradient else "not differentiable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.judge import differentiable
@@ -96,7 +96,7 @@ def _maybe_half(predicate: Predicate, context: Context) -> bool:
 
 
 def _range(predicate: Predicate, context: Context) -> bool:
-    interval = context.ranges[str(predicate.args[0])]
+    interval = replace(context.ranges[str(predicate.args[0])], nan=False)
     bound = float(predicate.value or 0.0)
     op = predicate.op or "=="
     if op in (">", ">="):

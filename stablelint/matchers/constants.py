@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
-_OPERATIONS = frozenset({"add", "sub", "mul", "div", "clamp", "maximum", "minimum"})
+_OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a factor of nearly 1 may well be 1
 
 
-@observes("1-eps add|sub|mul|div|clamp|maximum|minimum")
+@observes("1-eps add|sub|clamp|maximum|minimum")
 def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
     for value, frame in review.collector.observed:

@@ -17,7 +17,6 @@ def codes(code: str) -> set[str]:
         ("x.clamp(0).sqrt()", {"SL103"}),
         ("x.clamp(min=0).sqrt()", {"SL103"}),
         ("torch.sqrt(torch.clamp(x, min=0.0))", {"SL103"}),
-        ("torch.sqrt(F.relu(x))", {"SL103"}),
         ("x.clamp_min(0) ** 0.5", {"SL103"}),
         ("torch.nan_to_num(torch.log(F.relu(x)))", {"SL503"}),
         ("torch.log(F.relu(x)).nan_to_num()", {"SL503"}),

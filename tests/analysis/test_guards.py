@@ -167,10 +167,10 @@ def test_sizes_are_counts_and_shifted_exponentials_are_bounded(line: str) -> Non
 @pytest.mark.parametrize(
     "program",
     [
-        "@torch.no_grad()\ndef f(x: torch.Tensor):\n    return torch.sqrt(F.relu(x))\n",
-        "def f(x: torch.Tensor):\n    with torch.no_grad():\n        return torch.sqrt(F.relu(x))\n",
-        "@torch.inference_mode()\ndef f(x: torch.Tensor):\n    return F.relu(x) ** 0.5\n",
-        "def f(x: torch.Tensor):\n    return torch.sqrt(F.relu(x.detach()))\n",
+        "@torch.no_grad()\ndef f(x: torch.Tensor):\n    return torch.sqrt(x.clamp(min=0))\n",
+        "def f(x: torch.Tensor):\n    with torch.no_grad():\n        return torch.sqrt(x.clamp(min=0))\n",
+        "@torch.inference_mode()\ndef f(x: torch.Tensor):\n    return x.clamp(min=0) ** 0.5\n",
+        "def f(x: torch.Tensor):\n    return torch.sqrt(x.detach().clamp(min=0))\n",
         "def f(x: torch.Tensor):\n    with torch.inference_mode():\n        return x.clamp(-1, 1).acos()\n",
         "def f(x: torch.Tensor):\n    return torch.sqrt((x > 0).sum().float())\n",
         "def f():\n    return torch.sqrt(torch.rand(3))\n",
