@@ -60,7 +60,11 @@ class OperandShown:
 
 @dataclass(frozen=True, slots=True)
 class WitnessShown:
-    """The operands that decided a verdict, and what both expressions gave on them."""
+    """The operands that decided a verdict, and what both expressions gave on them.
+
+    `failed` and `fixed_failed` say how they failed: "forward", "backward", "accuracy", "wrong", "refused" by
+    torch, or "error".
+    """
 
     origin: str
     label: str
@@ -68,9 +72,8 @@ class WitnessShown:
     original: str
     fixed: str | None
     file: str | None = None
-    failed: str | None = (
-        None  # how the original failed: "forward", "backward", "accuracy", "wrong", "refused"
-    )
+    failed: str | None = None
+    fixed_failed: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """As in the output of `verify`."""
@@ -82,6 +85,7 @@ class WitnessShown:
             "fixed": self.fixed,
             "file": self.file,
             "failed": self.failed,
+            "fixed_failed": self.fixed_failed,
         }
 
 

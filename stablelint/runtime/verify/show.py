@@ -101,4 +101,5 @@ def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
         outcome_text(result.original, result.original_failed) or "",
         outcome_text(result.fixed, result.fixed_failed),
         failed=result.original_failed,
+        fixed_failed=result.fixed_failed,
     )
