@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stablelint.analysis import transfer
+from stablelint.analysis.contexts import CREATIONS
 from stablelint.analysis.grounds import grounds
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
@@ -39,6 +40,7 @@ _RANDOM = frozenset(
 )
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
+_SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
 
 
@@ -142,9 +144,8 @@ def _huge(op: str, data: list[Any]) -> bool:
 
 
 def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
-    values = list(operands.values())
-    kind = kind_of(op, values)
-    dtype = transfer.promoted_dtype(op, values)
+    kind = kind_of(op, [v for name, v in operands.items() if name != "dtype"])
+    dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
     ranges = {name: _rounded(v, frame.state.effective(v), fmt) for name, v in operands.items()}
     interval = transfer.result_interval(op, operands, ranges, fmt)
@@ -161,6 +162,16 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     value.peak = transfer.peaks(op, operands)
     value.guard = transfer.guard_of(op, operands, interval)
     return value
+
+
+def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | None:
+    """The dtype that a call, its layer or the program's default names, or that the operands lead to."""
+    source = operands.get("dtype") or operands.get("layer")
+    if source is not None and source.dtype is not None:
+        return source.dtype
+    if op in CREATIONS:
+        return frame.session.default_dtype
+    return transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
 
 
 def _rounded(value: Value, interval: Interval, fmt: Any) -> Interval:

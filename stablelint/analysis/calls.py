@@ -61,12 +61,14 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
         positional, keywords = arguments_of(node, frame)
         bound_to = receiver if receiver.kind is Kind.INSTANCE else None
         if bound_to is not None and target.kind is not Kind.FUNCTION:
+            if attr in layers.MODULE_METHODS and classes.is_module(receiver.data[0]):
+                return _module_method(receiver, attr, [*positional, *keywords.values()], node, frame)
             if classes.register(receiver, attr, positional, keywords, frame):
                 return frame.graph.constant(None, node)
         if receiver.kind is Kind.LAYER and attr == "forward":
             return layers.call_layer(receiver, positional, keywords, node, frame)
         if receiver.kind is Kind.LAYER:
-            return _layer_method(receiver, attr, positional, node, frame)
+            return _layer_method(receiver, attr, [*positional, *keywords.values()], node, frame)
         return call_value(target, positional, keywords, node, frame, bound_to)
     positional, keywords = arguments_of(node, frame)
     if receiver.op == "phi" and all(v.kind is Kind.LAYER for v in lists.leaves(receiver)):
@@ -92,9 +94,20 @@ def _layer_method(receiver: Value, attr: str, positional: list[Value], node: ast
     grown = layers.grown(receiver, attr, positional, node, frame)
     if grown is not None:
         return _rebound(grown, attr, node, frame)
-    if attr in ("to", "cuda", "cpu", "half", "float", "double", "eval", "train", "requires_grad_", "apply"):
-        return receiver
+    if attr in layers.MODULE_METHODS:
+        return _module_method(receiver, attr, positional, node, frame)
     return frame.graph.unknown(attr, node)
+
+
+def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast.Call, frame: Frame) -> Value:
+    """`model.half()`, `model.to(…)`: the module itself, whose parameters may have another dtype from here on."""
+    dtype = layers.CASTS.get(attr) or next((v.dtype for v in arguments if v.dtype is not None), None)
+    cast = layers.cast(receiver, dtype, frame)
+    if cast is not receiver and isinstance(node.func, ast.Attribute):
+        target = node.func.value
+        if isinstance(target, ast.Name | ast.Attribute) and receiver.op != "self":
+            bind(target, cast, frame)
+    return cast
 
 
 def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:

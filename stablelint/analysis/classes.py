@@ -174,6 +174,11 @@ def _filled_later(value: Value, name: str, frame: Frame) -> Value:
     return lookup.hinted(made, frame)
 
 
+def is_module(info: ClassInfo) -> bool:
+    """Whether a class has a `forward`, as modules do, or a base that can have one."""
+    return "forward" in info.methods or bool(info.node.bases)
+
+
 def is_dataclass(info: ClassInfo) -> bool:
     """Whether the class body's annotated fields become `__init__` parameters."""
     names = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]

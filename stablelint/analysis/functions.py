@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-from stablelint.analysis import layers
+from stablelint.analysis import contexts, layers
 from stablelint.analysis.apply import apply
 from stablelint.analysis.builtins import call_builtin
 from stablelint.analysis.conditions import assume
@@ -48,6 +48,8 @@ def call_named(
         return _call_numpy(rest, positional, node, frame)
     if qualified == "functools.partial" and positional:
         return _partial(positional, keywords, node, frame)
+    if root == "torch" and contexts.set_default(rest, positional, frame):
+        return frame.graph.constant(None, node)
     if qualified in _ASSERTIONS and positional:
         assume(positional[0], True, frame.state)
         return frame.graph.constant(None, node)

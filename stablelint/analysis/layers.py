@@ -8,10 +8,15 @@ from typing import Any
 
 from stablelint.analysis import lists
 from stablelint.analysis.apply import apply
+from stablelint.analysis.classes import Attributes
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value, join
 from stablelint.syntax import operations
 
+CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
+MODULE_METHODS = (
+    frozenset("to type cuda cpu eval train requires_grad_ apply share_memory compile".split()) | CASTS.keys()
+)
 CHANGING = frozenset({"append", "extend", "add_module", "register_module"})  # methods that add layers
 
 
@@ -133,6 +138,32 @@ def distinct(containers: list[Value]) -> list[Value]:
         open_ended = layer.chain is not None and len(layer.chain) > 1 and layer.chain[0].op == "unknown"
         kept.setdefault((value.name, layer.chain[-1].key if open_ended and layer.chain else value.key), value)
     return list(kept.values())
+
+
+def cast(value: Value, dtype: str | None, frame: Frame) -> Value:
+    """A module whose parameters have another dtype; the module itself where none is named."""
+    if dtype is None or dtype == value.dtype:
+        return value
+    data: Any = value.data
+    if value.kind is Kind.INSTANCE:
+        data = (data[0], _cast_attributes(data[1], dtype, frame))
+    elif value.kind is Kind.LAYER:
+        data = replace(data, items={n: cast(v, dtype, frame) for n, v in data.items.items()})
+        data.chain = None if data.chain is None else [cast(v, dtype, frame) for v in data.chain]
+        data.each = data.each and cast(data.each, dtype, frame)
+        data.last = data.last and cast(data.last, dtype, frame)
+    elif value.op != "parameter":
+        return value
+    made = replace(value, key=frame.graph.key("cast", value.key, dtype), data=data, dtype=dtype)
+    if value.key in frame.session.made:
+        frame.session.made[made.key] = (frame.session.made[value.key], dtype)
+    return made
+
+
+def _cast_attributes(attributes: Attributes, dtype: str, frame: Frame) -> Attributes:
+    made = Attributes()
+    made.fill = lambda: made.update({n: cast(v, dtype, frame) for n, v in attributes.settled().items()})
+    return made
 
 
 def known_elements(container: Value) -> list[Value] | None:

@@ -10,6 +10,7 @@ from typing import Any
 from stablelint.analysis import lists
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import assume
+from stablelint.analysis.contexts import called_name, enter_context
 from stablelint.analysis.expressions import binary, evaluate
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
 from stablelint.analysis.loops import run_for, run_while
@@ -148,7 +149,7 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
         context = evaluate(item.context_expr, frame)
         if item.optional_vars is not None:
             bind(item.optional_vars, context, frame)
-        _enter_context(item.context_expr, context, frame)
+        enter_context(item.context_expr, context, frame)
     execute(node.body, frame)
     frame.caught -= suppressed
     if before is not None:
@@ -157,26 +158,7 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
 
 
 def _suppresses(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and _called_name(node) == "suppress" and any(map(_catches, node.args))
-
-
-def _enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
-    name = _called_name(node)
-    if name in ("no_grad", "inference_mode"):
-        frame.state.gradient = False
-    elif name == "enable_grad":
-        frame.state.gradient = True
-    elif name == "autocast":
-        enabled = context.operands.get("enabled")
-        off = enabled is not None and enabled.constant() is False
-        dtypes = [v.dtype for v in context.operands.values() if v.dtype is not None]
-        frame.state.autocast = None if off else (dtypes[0] if dtypes else "float16")
-
-
-def _called_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Call):
-        node = node.func
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return isinstance(node, ast.Call) and called_name(node) == "suppress" and any(map(_catches, node.args))
 
 
 def _try(node: ast.Try, frame: Frame) -> None:
@@ -203,7 +185,7 @@ def _catches(types: ast.expr | None) -> bool:
     """Whether an `except` clause takes a division by zero."""
     if isinstance(types, ast.Tuple):
         return any(_catches(t) for t in types.elts)
-    return types is None or _called_name(types) in _DIVISION_ERRORS
+    return types is None or called_name(types) in _DIVISION_ERRORS
 
 
 def _assert(node: ast.Assert, frame: Frame) -> None:

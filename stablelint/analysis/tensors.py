@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable
 
-from stablelint.analysis import lists
+from stablelint.analysis import layers, lists
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.elements import masked
@@ -68,16 +68,17 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     fill = operands.get("fill_value") or operands.get("value")
     if fill is None:
         return None
+    dtype = operands["dtype"].dtype if "dtype" in operands else None
     return Value(
-        "full", frame.graph.fresh(), Kind.TENSOR, {"fill_value": fill}, fill.interval, fill.zero, fill.ends, node=node,
-        module=frame.module,
+        "full", frame.graph.fresh(), Kind.TENSOR, {"fill_value": fill}, fill.interval, fill.zero, fill.ends, dtype,
+        node, frame.module,
     )  # fmt: skip
 
 
 def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     value = 0.0 if op.startswith("zero") else 1.0
     zero = Ground.EXACT if value == 0.0 else Ground.NONE
-    dtype = operands["dtype"].dtype if "dtype" in operands else None
+    dtype = operands["dtype"].dtype if "dtype" in operands else frame.session.default_dtype
     name = "zeros" if value == 0.0 else "ones"
     return Value(
         name, frame.graph.fresh(), Kind.TENSOR, {}, Interval.point(value), zero, Ground.EXACT, dtype, node, frame.module
@@ -153,7 +154,7 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     if source is None:
         return None
     if source.kind is Kind.LAYER or source.kind is Kind.INSTANCE:
-        return source
+        return layers.cast(source, next((v.dtype for v in operands.values() if v.dtype), None), frame)
     named = [v.dtype for n, v in operands.items() if n != "input" and v.dtype is not None]
     result = apply(
         op, {"input": source, **{n: v for n, v in operands.items() if n != "input" and v.dtype}}, node, frame
