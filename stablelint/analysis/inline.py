@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis import summaries
+from stablelint.analysis import contexts, summaries
+from stablelint.analysis.annotations import annotated
 from stablelint.analysis.modules import FunctionInfo
 from stablelint.analysis.state import Caller, Frame, State
 from stablelint.analysis.value import Kind, Value, join
@@ -126,7 +127,7 @@ def run_function(
     if frame.depth >= MAX_DEPTH or session.budget <= 0 or id(function.node) in session.running:
         return None
     inner = enter(function, arguments or {}, receiver, frame)
-    inner.state.gradient = frame.state.gradient and not no_grad(function)
+    inner.state.gradient = frame.state.gradient and not function.without_gradient
     inner.state.facts = dict(frame.state.facts)
     inner.state.attributes = dict(frame.state.attributes)
     inner.state.nonempty = frame.state.nonempty
@@ -164,6 +165,7 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         cost=_cost(function, frame),
         frugal=frame.frugal,
     )
+    contexts.decorate(function, inner)
     signature = function.node.args
     parameters = [*signature.posonlyargs, *signature.args]
     if takes_receiver(function) and parameters:
@@ -190,10 +192,10 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
     from stablelint.analysis.lookup import hinted
 
     key = frame.graph.key("argument", id(inner.function.node) if inner.function else 0, parameter.arg)
-    kind = annotated_kind(parameter.annotation)
+    kind, dtype = annotated(parameter.annotation)
     value = Value(
-        "argument", key, kind, node=parameter, module=inner.module, data=inner.function, name=parameter.arg
-    )
+        "argument", key, kind, dtype=dtype, node=parameter, module=inner.module, data=inner.function, name=parameter.arg
+    )  # fmt: skip
     if default is None:
         return hinted(value, inner)
     known = evaluate(default, quiet_frame(inner.module, inner))
@@ -204,22 +206,3 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
     if known.kind in (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER):
         return known
     return hinted(value, inner)
-
-
-def annotated_kind(annotation: ast.expr | None) -> Kind:
-    """What an annotation says a parameter is."""
-    text = ast.unparse(annotation) if annotation is not None else ""
-    text = text.removesuffix(" | None").removeprefix("Optional[").rstrip("]").strip("'\"")
-    last = text.rpartition(".")[2]
-    if last in ("Tensor", "FloatTensor", "LongTensor", "BoolTensor") or text.startswith("torch.Tensor"):
-        return Kind.TENSOR
-    if text in ("int", "float", "bool"):
-        return Kind.NUMBER
-    if last in ("str", "Path", "PathLike", "ndarray", "DataFrame", "bytes") or "ndarray" in text:
-        return Kind.FOREIGN
-    return Kind.UNKNOWN
-
-
-def no_grad(function: FunctionInfo) -> bool:
-    """Whether a decorator switches gradients off."""
-    return function.has_decorator("no_grad", "inference_mode")
