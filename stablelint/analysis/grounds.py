@@ -26,6 +26,7 @@ _EXACT_ZERO = frozenset(
 )
 _UNUSUAL = frozenset("isnan isinf isfinite".split())
 _BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
+_ODD = frozenset("sin tan tanh sinh asin atan expm1 log1p erf softsign".split())  # 0 where the operand is
 _REDUCTIONS = frozenset("sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split())
 _ARITHMETIC = frozenset("add sub mul div".split())
 
@@ -50,6 +51,10 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return Ground.COINCIDENCE, first.ends
     if op in _EXACT_ZERO:
         return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
+    if op == "acos":
+        return (first.ends if first.interval.hi >= 1 else Ground.NONE), first.ends
+    if op in _ODD and first.zero is Ground.EXACT:
+        return first.zero, (Ground.EXACT if op in _BOUNDED else first.ends)
     if op in _BOUNDED:
         return Ground.COINCIDENCE, Ground.EXACT
     if op in ("abs", "pow"):

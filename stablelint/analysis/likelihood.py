@@ -16,7 +16,9 @@ from stablelint.analysis.sites import Site
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.diagnostic import Level, Status
+from stablelint.numerics.interval import TOP
 
+_COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _SIGMOIDS = frozenset({"sigmoid", "softmax", "softplus", "hardsigmoid"})
 _MEANT = re.compile(
@@ -33,7 +35,7 @@ def settled(site: Site) -> Site:
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        return _projected(site) if _is_projection(site) else site
+        return _promoted(site)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
         doubted = _is_announced(site, site.value)
@@ -45,9 +47,23 @@ def settled(site: Site) -> Site:
     return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
 
 
-def _projected(site: Site) -> Site:
-    message = "vectors are divided by a component of their own, which is 0 on a plane"
+def _promoted(site: Site) -> Site:
+    """A site whose form alone shows how the operand goes bad, though nothing is known of its range."""
+    if _is_projection(site):
+        message = "vectors are divided by a component of their own, which is 0 on a plane"
+    elif _is_computed_cosine(site):
+        message = "rounding carries a computed cosine past 1, where there is no angle"
+    else:
+        return site
     return replace(site, judgement=replace(site.judgement, level=Level.LIKELY), message=message)
+
+
+def _is_computed_cosine(site: Site) -> bool:
+    """The domain of acos and asin is so narrow that nothing but a bound keeps a computed value inside."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    if site.value.op not in ("acos", "asin") or operand is None:
+        return False
+    return stripped(operand).op in _COMPUTED and site.ranges[site.judgement.operand] == TOP
 
 
 def _is_projection(site: Site) -> bool:

@@ -160,3 +160,21 @@ def test_a_log_scale_that_an_object_keeps_is_seldom_large(tmp_path: Path) -> Non
         for name in ("self", "log_var")
     )
     assert (kept, given) == ({Level.POSSIBLE}, {Level.LIKELY})
+
+
+@pytest.mark.parametrize(
+    ("cosine", "shown"),
+    [("(a * b).sum(-1)", True), ("(a.trace() - 1) / 2", True), ("a", False), ("a.clamp(-0.99, 0.99)", False)],
+)
+def test_a_computed_cosine_passes_one_by_rounding(cosine: str, shown: bool) -> None:
+    code = f"def f(a: torch.Tensor, b: torch.Tensor):\n    return torch.acos({cosine})\n"
+    assert likely(code) == ([(2, "SL104")] if shown else [])
+
+
+def test_an_odd_function_is_zero_where_its_operand_is() -> None:
+    code = """
+    def slerp(a: torch.Tensor, b: torch.Tensor, t: float):
+        angle = torch.acos((a * b).sum(-1).clamp(-0.9999, 1))
+        return torch.sin(t * angle) / torch.sin(angle) * a
+    """
+    assert (3, "SL102") in likely(code)
