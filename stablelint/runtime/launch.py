@@ -72,11 +72,28 @@ def run_guarded(
         with _forwarding(process):
             status = process.wait()
         reports, processes = _collect(Path(folder), "event-*.json"), _collect(Path(folder), "process-*.json")
-    # Of the ranks that met the same step, the one whose own expression is at fault comes first.
-    reports = tuple(
-        sorted(reports, key=lambda report: (report["event"]["step"], report["event"]["origin"] == "unknown"))
-    )
-    return Ending(status if status >= 0 else 128 - status, reports, processes)
+    return Ending(status if status >= 0 else 128 - status, _distinct(reports), processes)
+
+
+def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Reports by step; of the ranks that met the same one, that whose own expression is at fault comes first.
+
+    What other ranks took over from it is left out.
+    """
+    found: dict[tuple[object, ...], dict[str, Any]] = {}
+    order = {True: 0, False: 1}
+    for report in sorted(
+        reports,
+        key=lambda one: (
+            one["event"]["step"],
+            one["event"]["origin"] == "unknown",
+            order[bool(one["event"]["operands"])],
+        ),
+    ):
+        event = report["event"]
+        own = report["process"] if event["rank"] is None else event["rank"]
+        found.setdefault((event["step"], own, event["filename"], str(event["location"])), report)
+    return tuple(found.values())
 
 
 def command_line(command: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Literal, Self, TypeVar
 
 import torch
 
-from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard import hooks, ranks
 from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
 from stablelint.runtime.guard.further import further_steps
@@ -142,8 +142,8 @@ class Guard:
             finding = investigate(watch, alarm)
         except Exception as error:  # the alarm is true whatever goes wrong in explaining it
             finding = unexplained(alarm, error)
-        event = finding.event
-        advice = self._advice(event)
+        event = ranks.agreed(finding.event)
+        advice = self._advice(event) if event is finding.event else None
         if advice is None:
             return Report(event, explain(event))
         return Report(event, advice.cause, advice, self._proof(watch, finding, advice))

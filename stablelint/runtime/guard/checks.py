@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import torch
 
+from stablelint.runtime.guard import ranks
 from stablelint.runtime.guard.frames import Site, user_frame
 from stablelint.runtime.guard.names import gradients_of, parameters_of
 from stablelint.runtime.guard.norms import Meter, all_finite, fused_norms, total_norm
+from stablelint.runtime.guard.replay import sum_of
 from stablelint.runtime.guard.step_state import Alarm, StepState
 
 
@@ -50,9 +52,30 @@ class Checks:
             )
             self._on_alarm(alarm)
 
+    def with_other_ranks(
+        self,
+        state: StepState,
+        parameters: list[torch.Tensor],
+        optimizer: torch.optim.Optimizer,
+        meter: Meter,
+        losses: list[torch.Tensor],
+    ) -> None:
+        """Check losses and gradients of sharded parameters; ranks raise an alarm all together or not at all."""
+        state.loss = sum_of(losses) if losses else None
+        norm, layers = meter.read(parameters)
+        state.history.add(state.step, state.loss, norm, layers)
+        bad_loss = state.loss is not None and not math.isfinite(state.loss)
+        well = not bad_loss and (math.isfinite(norm) or all_finite(ranks.local(gradients_of(parameters))))
+        if ranks.all_well(well, parameters):
+            return
+        frame = user_frame()
+        if frame is not None:
+            loss = losses[-1] if bad_loss else None
+            self._on_alarm(Alarm(state.step, state.loss, loss, bad_loss, optimizer, frame))
+
     def parameters(self, state: StepState, optimizer: torch.optim.Optimizer) -> None:
         """Check what the optimizer has written."""
-        tensors = [tensor.detach() for tensor in parameters_of(optimizer)]
+        tensors = ranks.local([tensor.detach() for tensor in parameters_of(optimizer)])
         if math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors):
             return
         frame = user_frame()

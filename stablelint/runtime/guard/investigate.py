@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import torch
 
 from stablelint.runtime.guard import origin as naming
+from stablelint.runtime.guard import ranks
 from stablelint.runtime.guard.attempts import Attempt, attempts, run_attempt
 from stablelint.runtime.guard.event import Event, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.guard.frames import resolve, site_of, step_frames
 from stablelint.runtime.guard.measure import badness_of, statistics_of
 from stablelint.runtime.guard.replay import Outcome, Target
-from stablelint.runtime.guard.step_state import Alarm, buffers_in
+from stablelint.runtime.guard.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watch import Watch
 
 _FRAMES_SEARCHED = 12
@@ -34,6 +35,11 @@ class Finding:
 
 def investigate(watch: Watch, alarm: Alarm) -> Finding:
     """Name the expression behind an alarm; never raises for what the user's code does."""
+    with ranks.gathered(modules_in(step_frames(alarm.frame, _FRAMES_SEARCHED))):
+        return _investigate(watch, alarm)
+
+
+def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     parameters = watch.parameters()
     target = Target(
         loss=alarm.loss,
@@ -75,7 +81,7 @@ def unexplained(alarm: Alarm, error: Exception) -> Finding:
         operation=None,
         module=None,
         loss=alarm.loss,
-        rank=_process_rank(),
+        rank=ranks.own_rank(),
         note=f"The step could not be examined ({type(error).__name__}: {error}).",
     )
     return Finding(event, None, Target(alarm.loss, None, False, None, {}, ()))
@@ -128,7 +134,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         history=watch.history.records(),
         layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
         growth=growth,
-        rank=_process_rank(),
+        rank=ranks.own_rank(),
         note=None if outcome.exact else "The replay did not give the recorded loss bit for bit.",
     )
 
@@ -138,7 +144,7 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
         note = "The source of the step is not at hand, so it could not be replayed."
     elif outcome.error is not None:
         note = f"The step could not be replayed ({outcome.error})."
-    elif _process_rank() is not None:
+    elif ranks.own_rank() is not None:
         note = "This rank's own step is finite: the value came from another rank through the reduction."
     else:
         note = "The replayed step stayed finite: it depends on something that differs from run to run."
@@ -166,7 +172,7 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
         replayed_loss=outcome.loss if outcome else None,
         exact=bool(outcome and outcome.exact),
         history=watch.history.records(),
-        rank=_process_rank(),
+        rank=ranks.own_rank(),
         note=note,
     )
 
@@ -187,7 +193,7 @@ def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Ten
         parameter=name,
         loss=alarm.loss,
         history=watch.history.records(),
-        rank=_process_rank(),
+        rank=ranks.own_rank(),
         note=_optimizer_note(watch, name),
     )
 
@@ -213,12 +219,6 @@ def _rates(watch: Watch, alarm: Alarm) -> tuple[float, ...]:
         if optimizer is None
         else tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
     )
-
-
-def _process_rank() -> int | None:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank()
-    return None
 
 
 def _kind_of_number(value: float | None) -> Kind:

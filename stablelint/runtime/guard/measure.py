@@ -27,6 +27,8 @@ def badness_of(tensor: torch.Tensor) -> Badness:
     A sum is non-finite whenever a term is, so a finite sum clears the tensor; the converse fails when a sum
     of finite terms overflows, hence the second look.
     """
+    if hasattr(tensor, "to_local"):  # sharded over ranks: this rank's part
+        tensor = tensor.to_local()
     if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.numel() == 0 or tensor.is_meta:
         return FINE
     if tensor.layout is not torch.strided:
@@ -49,6 +51,8 @@ def badness_of(tensor: torch.Tensor) -> Badness:
 def statistics_of(tensor: torch.Tensor, name: str) -> OperandStats:
     """Shape, dtype, device, range of the finite elements, and counts of NaN, infinities and zeros."""
     values = tensor.detach()
+    if hasattr(values, "to_local"):
+        values = values.to_local()
     if values.layout is not torch.strided:
         values = values.to_dense()
     if values.is_complex():

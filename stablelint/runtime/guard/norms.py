@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch._utils import _flatten_dense_tensors
 
+from stablelint.runtime.guard import ranks
 from stablelint.runtime.guard.names import gradients_of
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
@@ -24,9 +25,10 @@ class Meter:
     On an accelerator the layers cost no more than their sum, and are taken at every step.
     """
 
-    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured")
+    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured", "sharded")
 
-    def __init__(self) -> None:
+    def __init__(self, sharded: bool = False) -> None:
+        self.sharded = sharded  # over ranks: the norms are of this rank's part
         self.measured: list[weakref.ref[torch.Tensor]] = []  # the parameters behind the norms by layer
         self._small = False
         self._count = -1
@@ -37,6 +39,8 @@ class Meter:
     def read(self, parameters: list[torch.Tensor]) -> tuple[float, tuple[float, ...]]:
         """The 2-norm over all gradients, and that of each or nothing."""
         gradients = gradients_of(parameters)
+        if self.sharded:
+            gradients = ranks.local(gradients)
         if self._wait and self._small and len(gradients) == self._count:
             self._wait -= 1
             norm = _flat_norm(gradients)

@@ -79,7 +79,7 @@ class Watch:
         except AttributeError:
             state = self._local.state = StepState(history=History(self._history_length))
             if self._only is not None:
-                state.optimizers[self._only] = Meter()
+                state.optimizers[self._only] = self._meter_for(self._only)
         return state
 
     @property
@@ -151,7 +151,7 @@ class Watch:
             return None
         meter = state.optimizers.get(optimizer)
         if meter is None:
-            meter = state.optimizers[optimizer] = Meter()
+            meter = state.optimizers[optimizer] = self._meter_for(optimizer)
             state.sees_new = True
         if state.dropped:
             self._drop(state)
@@ -163,6 +163,10 @@ class Watch:
             if kwargs.get("closure") is not None:
                 return args, {**kwargs, "closure": watched}
             return (args[0], watched, *args[2:]), kwargs
+        if meter.sharded:
+            losses, state.pending = state.pending, []
+            self._checks.with_other_ranks(state, parameters_of(optimizer), optimizer, meter, losses)
+            return None
         if state.pending:
             losses = state.pending
             state.pending = []
@@ -257,6 +261,10 @@ class Watch:
             (self._names.get(tensor) if tensor is not None else None) or f"parameter {index}"
             for index, tensor in enumerate(tensors)
         ]
+
+    def _meter_for(self, optimizer: torch.optim.Optimizer) -> Meter:
+        self._distributed = ranks.are_several()
+        return Meter(self._distributed and ranks.are_sharded(parameters_of(optimizer)))
 
     def _drop(self, state: StepState) -> None:
         for optimizer in list(state.optimizers):

@@ -17,13 +17,17 @@ if not torch.distributed.is_available() or not torch.distributed.is_gloo_availab
 PROGRAM = """
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 torch.set_num_threads(1)
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(3, 8, bias=False), torch.nn.ReLU(), torch.nn.Linear(8, 2, bias=False))
+model = WRAP
 torch.manual_seed(rank)
-model = DistributedDataParallel(torch.nn.Linear(3, 2, bias=False))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for step in range(6):
     x = torch.randn(4, 3)
@@ -38,16 +42,34 @@ dist.destroy_process_group()
 """
 
 
+SHARDED = "fully_shard(model, mesh=init_device_mesh('cpu', (2,)))"
+COPIED = "DistributedDataParallel(model)"
+SKIPPED = """
+import sys
+import stablelint
+from pathlib import Path
+
+guard = stablelint.guard(on_event="skip")
+guard.start()
+"""
+TOLD = """
+event = guard.events[0]
+finite = all(bool(p.detach().isfinite().all()) for p in model.parameters())
+told = (event.step, event.rank, event.location.expression, len(guard.events), guard.watch.step, finite)
+Path(f"rank-{rank}").write_text(repr(told))
+"""
+
+
 @pytest.mark.parametrize(
-    ("fault", "expression"),
+    ("wrap", "fault", "expression"),
     [
-        ("out.square().sum().sqrt()", "out.square().sum().sqrt()"),
-        ("out.abs().log().mean()", "out.abs().log()"),
+        (COPIED, "out.square().sum().sqrt()", "out.square().sum().sqrt()"),
+        (SHARDED, "out.abs().log().mean()", "out.abs().log()"),
     ],
-    ids=["backward", "forward"],
+    ids=["backward, ddp", "forward, fsdp"],
 )
-def test_the_guilty_rank_is_named(fault: str, expression: str, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(PROGRAM.replace("FAULT", fault))
+def test_the_guilty_rank_is_named(wrap: str, fault: str, expression: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM.replace("FAULT", fault).replace("WRAP", wrap))
     command = [
         *(sys.executable, "-m", "torch.distributed.run"),
         "--standalone",
@@ -68,4 +90,23 @@ def test_the_guilty_rank_is_named(fault: str, expression: str, tmp_path: Path) -
     assert event["rank"] == 1
     assert event["step"] == 3
     assert event["expression"] == expression
-    assert all(other["event"]["step"] == 3 for other in payload.get("later", []))
+    assert "later" not in payload
+
+
+@pytest.mark.parametrize("wrap", [COPIED, SHARDED], ids=["ddp", "fsdp"])
+def test_ranks_agree_and_skip_the_same_step(wrap: str, tmp_path: Path) -> None:
+    head, end = (
+        PROGRAM.replace("FAULT", "out.square().sum().sqrt()").replace("WRAP", wrap).split("dist.destroy")
+    )
+    (tmp_path / "train.py").write_text(SKIPPED + head + TOLD + "dist.destroy" + end)
+    done = subprocess.run(
+        [*(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"), "train.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    told = [(tmp_path / f"rank-{rank}").read_text() for rank in (0, 1)]
+    assert told == ["(3, 1, 'out.square().sum().sqrt()', 1, 6, True)"] * 2

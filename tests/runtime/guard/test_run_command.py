@@ -81,6 +81,8 @@ def test_json_has_event_cause_fix_and_verification(script: Path) -> None:
 
 
 def test_further_steps_are_taken_with_the_fix(script: Path) -> None:
+    text = FAULTY.replace("torch.tensor([1.0, 0.0])", "0")
+    script.write_text(text.replace("-torch.log(p).mean()", "(p / p.norm(dim=-1, keepdim=True)).mean()"))
     command = ("run", "--verify-steps", "2", "--", sys.executable, "train.py")
     done = stablelint(*command, folder=script.parent)
     assert "2 more steps with the fix stayed finite" in done.stderr
