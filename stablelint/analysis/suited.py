@@ -122,12 +122,10 @@ def is_integral(value: Value, depth: int = _DEPTH) -> bool:
         return value.dtype.startswith(("int", "uint", "bool"))
     if value.kind is Kind.NUMBER:
         return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
-    first = value.first
-    if depth == 0 or value.op not in _KEEPS or first is None:
+    if depth == 0 or value.op not in _KEEPS:
         return False
-    if value.op in _ARITHMETIC:
-        return all(is_integral(operand, depth - 1) for operand in value.operands.values())
-    return is_integral(first, depth - 1)
+    parts = _parts(value)
+    return bool(parts) and all(is_integral(part, depth - 1) for part in parts)
 
 
 def is_floating(value: Value, depth: int = _DEPTH) -> bool:
@@ -138,7 +136,17 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
         return True
     if depth == 0 or value.op not in _KEEPS:
         return False
-    return any(is_floating(operand, depth - 1) for operand in value.operands.values())
+    return any(is_floating(part, depth - 1) for part in _parts(value))
+
+
+_ASIDE = frozenset(
+    "condition mask index indices dim keepdim dims shape size repeats exponent min max k".split()
+)
+
+
+def _parts(value: Value) -> list[Value]:
+    """The operands whose sort of number decides on the result's."""
+    return [operand for name, operand in value.operands.items() if name not in _ASIDE]
 
 
 def _short(text: str) -> str:

@@ -51,7 +51,7 @@ def _helper_operand(node: cst.BaseExpression) -> str | None:
 
 def _dtype(name: str, operands: dict[str, Operand], imported: Callable[[str], bool]) -> str:
     operand = operands[name]
-    if is_cheap(operand.tree):
+    if is_cheap(operand.tree) and not isinstance(operand.tree, ast.UnaryOp):
         return f"{name}.dtype"
     if operand.dtype in FORMATS:
         return f"torch.{operand.dtype}"

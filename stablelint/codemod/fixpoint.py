@@ -113,50 +113,87 @@ class _Trial:
         """All of `wanted` where they pass together, else as many as pass; and the others with the reason."""
         kept: list[Diagnostic] = []
         failed: list[tuple[Diagnostic, str]] = []
-        # Halving finds a few bad fixes among many without a check for each.
         pending = [wanted]
         while pending:
             group = pending.pop()
-            reason = self._accepts([*kept, *group])
-            if reason is None:
+            verdict = self._try([*kept, *group])
+            if verdict is None:
                 kept += group
             elif len(group) == 1:
-                failed.append((group[0], reason))
+                failed.append((group[0], verdict.reason))
+            elif 0 < len(suspects := [item for item in group if item in verdict.suspects]) < len(group):
+                # A suspect may be wronged, so each is tried once more on its own.
+                pending += [[item] for item in suspects]
+                pending.append([item for item in group if item not in suspects])
             else:
                 middle = len(group) // 2
                 pending += [group[middle:], group[:middle]]
         return kept, failed
 
-    def _accepts(self, items: list[Diagnostic]) -> str | None:
+    def _try(self, items: list[Diagnostic]) -> _Verdict | None:
         """Try fixes together; None and the new state when they pass, else why not."""
         edits: list[Edit] = [edit for item in items if item.fix is not None for edit in item.fix.edits]
         try:
             source = apply_edits(self._original, edits)
         except (OverlappingEdits, SourceError) as error:
-            return str(error)
+            return _Verdict(str(error))
         reason = _unreadable(source)
         if reason is not None:
-            return reason
+            return _Verdict(reason)
         after = _proposed(source, self._diagnose)
-        reason = self._judge(items, after)
-        if reason is None:
+        verdict = self._judge(items, after)
+        if verdict is None:
             self.source, self.after = source, after
-        return reason
+        return verdict
 
-    def _judge(self, items: list[Diagnostic], after: list[Diagnostic]) -> str | None:
+    def _judge(self, items: list[Diagnostic], after: list[Diagnostic]) -> _Verdict | None:
         now = Counter(_key(item) for item in after)
-        for key, count in Counter(_key(item) for item in items).items():
-            if now[key] > self._before[key] - count:
-                return "the finding would still be there"
+        wanted = Counter(_key(item) for item in items)
+        kept = [key for key, count in wanted.items() if now[key] > self._before[key] - count]
+        if kept:
+            suspects = tuple(item for item in items if _key(item) in kept)
+            return _Verdict("the finding would still be there", suspects)
         # A finding around a fixed expression is the same finding, although its text has changed.
         edited = [edit.span for item in items if item.fix is not None for edit in item.fix.edits]
         others = [item for item in self._findings if item not in items and _touched(item, edited)]
         renamed = Counter(item.code for item in others)
+        reason = ""
+        new: list[Span] = []
         for code, expression in (now - self._before).elements():
             renamed[code] -= 1
             if renamed[code] < 0:
-                return f"the fixed code would have another finding: {code}, `{_shown(expression)}`"
-        return None
+                reason = (
+                    reason or f"the fixed code would have another finding: {code}, `{_shown(expression)}`"
+                )
+                new += [item.span for item in after if _key(item) == (code, expression)]
+        return _Verdict(reason, tuple(_at_rows(items, new))) if reason else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """Why fixes do not pass together, and which of them may be the cause, where something tells."""
+
+    reason: str
+    suspects: tuple[Diagnostic, ...] = ()
+
+
+def _at_rows(items: list[Diagnostic], found: list[Span]) -> Iterator[Diagnostic]:
+    """The fixes that have written the rows of what was found in the fixed text."""
+    edits = sorted(
+        {edit for item in items if item.fix is not None for edit in item.fix.edits},
+        key=lambda edit: edit.span,
+    )
+    moved = 0
+    written: dict[Edit, range] = {}
+    for edit in edits:
+        first = edit.span.start.row + moved
+        lines = len(edit.content.splitlines()) if edit.content.endswith("\n") else edit.content.count("\n")
+        written[edit] = range(first, first + lines + 1)
+        moved += lines - (edit.span.end.row - edit.span.start.row)
+    for item in items:
+        rows = [written[edit] for edit in item.fix.edits] if item.fix is not None else []
+        if any(one.start <= span.end.row and span.start.row < one.stop for one in rows for span in found):
+            yield item
 
 
 def _touched(diagnostic: Diagnostic, edited: list[Span]) -> bool:

@@ -59,7 +59,8 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     if test is not None:
         letter = "c" if takes_where_true(site, hider) else "d"
         bindings[letter] = test
-        texts[letter] = text_before(test, site.value, site.frame)
+        # Where paths meet, the text of one would be no text of the other.
+        texts[letter] = text_before(test, site.value, site.frame) if test.op != "phi" else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
     expected = test is not None and _compares(test, bindings[name]) and is_trained(bindings[name], site.frame)
     level = Level.LIKELY if known or expected else Level.POSSIBLE
