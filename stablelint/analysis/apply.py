@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stablelint.analysis import transfer
+from stablelint.analysis.blends import blended
 from stablelint.analysis.contexts import CREATIONS
 from stablelint.analysis.grounds import grounds
 from stablelint.analysis.state import Frame
@@ -151,6 +152,9 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
     zero, ends = grounds(op, _narrow(operands, ranges), interval)
+    blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
+    if blend is not None:
+        interval, zero = blend
     if not interval.contains(0.0):
         zero = Ground.NONE
     key = (

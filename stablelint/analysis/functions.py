@@ -9,6 +9,7 @@ from stablelint.analysis import contexts, layers
 from stablelint.analysis.apply import apply
 from stablelint.analysis.builtins import call_builtin
 from stablelint.analysis.conditions import assume
+from stablelint.analysis.lookup import bind
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.interval import Interval
@@ -123,8 +124,8 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
     result = apply(op, operands, node, frame)
     if "out" in operands:
         out = next((k.value for k in node.keywords if k.arg == "out"), None)
-        if isinstance(out, ast.Name):
-            frame.state.names[out.id] = result
+        if isinstance(out, ast.Name | ast.Attribute):
+            bind(out, result, frame)
     return result
 
 

@@ -158,6 +158,8 @@ def _catches(test: Value, result: Value) -> bool:
     if test.first is None or stripped(test.first).key != stripped(result).key:
         return False
     if test.op in ("eq", "ne"):
+        if stripped(test.operands["other"]).key == stripped(result).key:
+            return result.op == "div"  # only NaN differs from itself
         pole = -math.inf if result.op in _POLE_BELOW else math.inf
         return bool(test.operands["other"].constant() == pole)
     return test.op in ("isinf", "isfinite") or (test.op == "isnan" and result.op == "div")
