@@ -1,0 +1,217 @@
+"""Run `stablelint verify` on real packages with their own test-suites as the command; write docs/verified.md.
+
+python benchmarks/verify_packages.py [NAME ...] [--rerun] [--page FILE]
+
+Each release of verified.toml is unpacked and installed, with its tests, into an environment of its own. What was
+found is kept there, so that one package can be run again and the page is written for all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+LIST = Path(__file__).with_name("verified.toml")
+CACHE = Path(os.environ.get("STABLELINT_VERIFIED", "~/.cache/stablelint-verified")).expanduser()
+TORCH = "2.13.0"
+PROVED = ("confirmed", "reachable")
+REFUSED = ("ineffective", "diverges")
+Document = dict[str, Any]
+
+
+def packages(only: list[str]) -> list[Document]:
+    """The entries of the list; `only` may not name another."""
+    listed: list[Document] = tomllib.loads(LIST.read_text(encoding="utf-8"))["package"]
+    unknown = sorted(set(only) - {entry["name"] for entry in listed})
+    if unknown:
+        raise SystemExit(f"not in {LIST.name}: {', '.join(unknown)}")
+    return [entry for entry in listed if not only or entry["name"] in only]
+
+
+def _pip(*words: str) -> None:
+    command = [
+        str(CACHE / "venv" / "bin" / "python"),
+        "-m",
+        "pip",
+        "-q",
+        "--disable-pip-version-check",
+        *words,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"pip {' '.join(words)}:\n{done.stderr[-800:]}")
+
+
+def environment() -> Path:
+    """The Python of the environment, made when it is not there yet."""
+    python = CACHE / "venv" / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(CACHE / "venv")], check=True)
+        _pip("install", f"torch=={TORCH}", "-e", f"{ROOT}[verify]", "pytest", "setuptools", "wheel")
+        _pip("install", "setuptools_scm", "hatchling", "hatch-vcs", "flit_core", "poetry-core")
+    return python
+
+
+def unpacked(entry: Document) -> Path:
+    """The folder with the release's source and tests; it is downloaded and installed when it is not there yet."""
+    name, version = entry["name"], entry["version"]
+    tree = CACHE / f"{name}-{version}"
+    if tree.is_dir():
+        return tree
+    archives = CACHE / "archives"
+    source = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
+    _pip("download", *source, "-d", str(archives), f"{name}=={version}")
+    (archive,) = (
+        path for path in archives.iterdir() if path.name.lower().startswith(f"{name}-{version}".lower())
+    )
+    _pip("install", f"{name}=={version}")
+    if entry.get("requires"):
+        _pip("install", *entry["requires"])
+    with tarfile.open(archive) as opened:
+        opened.extractall(CACHE, filter="data")
+    return tree
+
+
+def verify(entry: Document, rerun: bool) -> Document:
+    """What a verification of the package said."""
+    python, tree = environment(), unpacked(entry)
+    words = [str(python.with_name("stablelint")), "verify", *entry["paths"], "--level", "possible", "--again"]
+    words += ["--no-cache", "-q", "--output-format", "json", "--search", "20", "--timeout", "900"]
+    words += [] if rerun else ["--no-rerun"]
+    words += ["--", str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *entry["tests"]]
+    started = time.perf_counter()
+    done = subprocess.run(
+        words, cwd=tree, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    try:
+        document: Document = json.loads(done.stdout)
+    except ValueError:
+        raise SystemExit(f"{entry['name']}: status {done.returncode}\n{done.stderr[-2000:]}") from None
+    for site in document["sites"]:
+        site["filename"] = str(Path(site["filename"]).relative_to(tree))
+    document |= {"entry": entry, "seconds": round(time.perf_counter() - started), "status": done.returncode}
+    return document
+
+
+def _kept(name: str) -> Path:
+    return CACHE / "results" / f"{name}.json"
+
+
+def page(documents: list[Document]) -> str:
+    """The Markdown page on all packages."""
+    return "\n".join([*_head(documents), *(line for item in documents for line in _package(item))]) + "\n"
+
+
+def _head(documents: list[Document]) -> Iterator[str]:
+    yield "# Verified in real software"
+    yield ""
+    yield "`stablelint verify` on released packages, with their own test-suites as the command and every finding of"
+    yield "`--level possible` as a site. Written by `benchmarks/verify_packages.py`; releases and tests are named in"
+    yield "`benchmarks/verified.toml`."
+    yield ""
+    yield "- **confirmed**: operands that the package's own tests feed to the expression make it, or its gradient,"
+    yield "  non-finite (or cost most of its digits), and the fix cures it on the same operands;"
+    yield "- **reachable**: the tests stay clear of it, and a search found inputs of the enclosing function that do not;"
+    yield "- **latent**: only operands at the boundary of the operation's domain fail;"
+    yield "- **ineffective**, **diverges**: the proposed fix was refused."
+    yield ""
+    yield "A confirmed site is a fact about an expression and its operands. Whether the test meant it so, as when it"
+    yield "asks for the log-probability of what is impossible, is for its authors to say."
+    yield ""
+    columns = ("confirmed", "reachable", "latent", "ineffective", "diverges", "not-reproduced", "not-reached")
+    yield f"| release | sites | {' | '.join(columns)} | seconds |"
+    yield f"| --- {'| ---: ' * (len(columns) + 2)}|"
+    for item in documents:
+        counts = Counter(site["verdict"] for site in item["sites"])
+        shown = " | ".join(str(counts[column]) for column in columns)
+        release = f"{item['entry']['name']} {item['entry']['version']}"
+        yield f"| {release} | {len(item['sites'])} | {shown} | {item['seconds']} |"
+    yield ""
+
+
+def _package(item: Document) -> Iterator[str]:
+    proved = [site for verdict in (*PROVED, *REFUSED) for site in item["sites"] if site["verdict"] == verdict]
+    if not proved:
+        return
+    yield f"## {item['entry']['name']} {item['entry']['version']}"
+    yield ""
+    yield f"`pytest {' '.join(item['entry']['tests'])}`"
+    yield ""
+    for site in proved:
+        yield from _site(site)
+
+
+def _site(site: Document) -> Iterator[str]:
+    place = f"{site['filename']}:{site['location']['row']}"
+    yield f"### {site['verdict']}: {site['code']} {site['name']}, {place}"
+    yield ""
+    yield "```diff"
+    yield from (f"- {line}" for line in site["expression"].splitlines())
+    yield from (f"+ {line}" for line in (site["fix"] or "").splitlines())
+    yield "```"
+    yield ""
+    calls = site["captured"]["calls"]
+    yield f"{calls:,} call{'' if calls == 1 else 's'}{_ranges(site['captured']['operands'])}."
+    witness = site["witness"]
+    if witness:
+        yield f"Witness ({witness['label']}): {_operands(witness['operands'])}."
+        yield f"Original: {witness['original']}." + (
+            f" Fixed: {witness['fixed']}." if witness["fixed"] else ""
+        )
+    for note in site["notes"]:
+        yield f"Note: {note}."
+    yield ""
+
+
+def _ranges(operands: Document) -> str:
+    parts = [
+        f"`{' '.join(name.split())}` in [{extent['min']:.3g}, {extent['max']:.3g}]"
+        for name, extent in operands.items()
+        if extent["min"] is not None and extent["max"] is not None
+    ]
+    return f" with {', '.join(parts[:3])}" if parts else ""
+
+
+def _operands(operands: list[Document]) -> str:
+    shown = []
+    for operand in operands[:3]:
+        values = ", ".join(value if isinstance(value, str) else f"{value:.3g}" for value in operand["values"])
+        text = f"`{' '.join(operand['name'].split())}` = {operand['text']}"
+        shown.append(f"{text} [{values}]" if operand["shape"] is not None else text)
+    return "; ".join(shown)
+
+
+def main() -> None:
+    """Verify the named packages, or all, and write the page on all that have been verified."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument(
+        "--rerun", action="store_true", help="run each suite once more with the fixes applied"
+    )
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "verified.md")
+    parser.add_argument("--page-only", action="store_true", help="write the page from what is known")
+    options = parser.parse_args()
+    for entry in packages(options.names) if not options.page_only else []:
+        document = verify(entry, options.rerun)
+        _kept(entry["name"]).parent.mkdir(parents=True, exist_ok=True)
+        _kept(entry["name"]).write_text(json.dumps(document, indent=1), encoding="utf-8")
+        counts = Counter(site["verdict"] for site in document["sites"])
+        print(f"{entry['name']:18} {document['seconds']:4} s  {dict(counts)}", flush=True)
+    known = [_kept(entry["name"]) for entry in packages([])]
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in known if path.exists()]
+    options.page.write_text(page(documents), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
