@@ -18,7 +18,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from guard_detectors import DETECTORS, FoundError
+from guard_detectors import DETECTORS, SKIPPED, FoundError
 
 from stablelint.runtime.guard import NonFiniteError
 from tests.runtime.guard.test_scenarios import BENIGN, FAULTY, expected_in
@@ -79,6 +79,8 @@ def main() -> None:
         total = len(FAULTY)
         counts = f"{alarms:>4} / {total} {exact:>6} / {total} {rows:>4} / {total}"
         print(f"{detector:<18} {counts} {false:>8} / {len(BENIGN)}")
+    for detector in SKIPPED:
+        print(f"{detector:<18} skipped: it is not installed")
 
 
 if __name__ == "__main__":

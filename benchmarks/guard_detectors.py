@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 
 import torch
 from torch import nn
@@ -87,13 +88,44 @@ def module_detector() -> Iterator[None]:
         handle.remove()
 
 
+@contextmanager
+def transformers_detector() -> Iterator[None]:
+    """The `DebugUnderflowOverflow` of the transformers library itself, on every module that is called first."""
+    from transformers.debug_utils import DebugUnderflowOverflow
+
+    known: dict[nn.Module, DebugUnderflowOverflow] = {}
+
+    def enter(module: nn.Module, _: object) -> None:
+        if not any(module in debug.module_names for debug in known.values()):
+            known[module] = DebugUnderflowOverflow(module)
+
+    handle = torch_module.register_module_forward_pre_hook(enter)
+    try:
+        yield
+    except ValueError as error:
+        if "DebugUnderflowOverflow" not in str(error):
+            raise
+        raise FoundError(str(error)).with_traceback(error.__traceback__) from None
+    finally:
+        handle.remove()
+        for model, debug in known.items():
+            for module in model.modules():
+                for key, hook in list(module._forward_hooks.items()):
+                    if getattr(hook, "__self__", None) is debug:
+                        del module._forward_hooks[key]
+
+
 Detector = Callable[[], AbstractContextManager[None]]
 DETECTORS: dict[str, Detector] = {
     "guard": guard,
     "detect_anomaly": detect_anomaly,
-    "module detector": module_detector,
+    "transformers": transformers_detector,
+    "module hooks": module_detector,
     "naive isnan hooks": naive_hooks,
 }
+SKIPPED = () if find_spec("transformers") else ("transformers",)
+for _name in SKIPPED:
+    del DETECTORS[_name]
 
 
 def _tensors(value: object) -> list[torch.Tensor]:
