@@ -59,7 +59,9 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return Ground.COINCIDENCE, Ground.EXACT
     if op in ("abs", "pow"):
         floor = Ground.COINCIDENCE if interval.contains(0.0) else Ground.NONE
-        return max(first.zero, floor), first.ends
+        exponent = operands.get("exponent")
+        ends = first.ends if exponent is None or exponent.is_constant else min(first.ends, exponent.ends)
+        return max(first.zero, floor), ends
     if op in _REDUCTIONS:
         return _reduced(op, first)
     if op in _ARITHMETIC and "other" in operands:
@@ -94,9 +96,9 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return _zero_of_logarithm(op, first), first.ends
     if op in ("log", "log2", "log10", "log1p"):
         return Ground.COINCIDENCE, max(first.zero, first.ends)
-    ends = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    reached = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     zero = Ground.COINCIDENCE if interval.contains(0.0) and interval != TOP else Ground.NONE
-    return zero, min(ends, default=Ground.NONE)
+    return zero, min(reached, default=Ground.NONE)
 
 
 def _zero_of_logarithm(op: str, operand: Value) -> Ground:
@@ -134,6 +136,8 @@ def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
     if depth == 0 or operand.zero < Ground.SATURATION:
         return operand.zero
     parts = [_row_of_zeros(v, depth - 1) for n, v in inner.operands.items() if n not in ("condition", "mask")]
+    if inner.op == "overwritten" and isinstance(inner.data, Value) and inner.data.kind is Kind.NUMBER:
+        return min(operand.zero, max(parts))  # the row itself was overwritten
     if inner.op in ("where", "phi", "cat", "stack", "overwritten", "masked_fill") and parts:
         return min(operand.zero, *parts)
     if inner.op in ("tensor", "arange", "eye", "linspace"):

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.judge import differentiable
-from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement, vanishes_with_data
+from stablelint.analysis.provenance import (
+    is_kept,
+    is_measured,
+    is_trained,
+    needs_agreement,
+    vanishes_with_data,
+)
 from stablelint.analysis.suited import is_floating
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
@@ -196,7 +202,11 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     """Masked by something that is not known to spare an element of each row, as a causal mask does."""
     value = stripped(_value(predicate, context))
     mask = value.operands.get("mask") or value.operands.get("condition")
-    return mask is not None and not _spares(mask, 8)
+    if mask is None or _spares(mask, 8):
+        return False
+    if is_kept(mask):
+        context.weak = True  # a pattern made once, by one who saw it
+    return True
 
 
 def _spares(mask: Value, depth: int) -> bool:

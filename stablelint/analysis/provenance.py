@@ -132,6 +132,14 @@ def is_own_attribute(value: Value) -> bool:
     return value.op == "attribute" and value.first is not None and value.first.kind is Kind.INSTANCE
 
 
+def is_kept(mask: Value) -> bool:
+    """Whether a mask is, or is a test of, what an object keeps."""
+    mask = stripped(mask)
+    while mask.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and mask.first is not None:
+        mask = stripped(mask.first)
+    return is_own_attribute(mask) or mask.op in ("buffer", "ones", "zeros")
+
+
 def needs_agreement(value: Value) -> bool:
     """Whether a value is 0 only if all elements of what a network or a draw yields agree: their norm, spread, maximum."""
     source = _spread_behind(value)
@@ -161,8 +169,8 @@ def _spread_behind(value: Value) -> Value | None:
 
 
 def _is_drawn(test: Value) -> bool:
-    """Whether a test compares random numbers: that it fails for all of them is chance."""
-    return any(stripped(v).op in _DRAWN for v in test.operands.values())
+    """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
+    return any(stripped(v).op in _DRAWN or stripped(v).op == "arange" for v in test.operands.values())
 
 
 def base_names(info: ClassInfo) -> list[str]:

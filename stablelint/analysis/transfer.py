@@ -138,7 +138,7 @@ def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
         return Interval.point(0.0)
     top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
-    if top is not None and top.key == left.key:
+    if top is not None and _covers(top, left):
         return finite
     left_top = _extreme_of(left, "amax")
     if bottom is not None and (
@@ -146,6 +146,13 @@ def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
     ):
         return Interval(0.0, math.inf, hi_open=True)
     return None
+
+
+def _covers(whole: Value, part: Value) -> bool:
+    """Whether a value is another, or the other on one of its paths."""
+    return whole.key == part.key or (
+        whole.op == "phi" and any(stripped(v).key == part.key for v in whole.operands.values())
+    )
 
 
 def _group_maximum(value: Value) -> Value | None:
@@ -271,7 +278,7 @@ def peaks(op: str, operands: Mapping[str, Value]) -> bool:
     if op == "sub" and {"input", "other"} <= operands.keys():
         left, right = stripped(operands["input"]), stripped(operands["other"])
         top = _extreme_of(right, "amax") or _group_maximum(right)
-        return top is not None and top.key == left.key
+        return top is not None and _covers(top, left)
     if op == "mul" and "other" in operands and operands["other"].peak and first is not None:
         return first.interval.lo > 0 or _is_scale(first)
     if first is None or not first.peak:

@@ -181,6 +181,7 @@ def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value
             distinct[-1].module,
             paths,
             guard=guard,
+            peak=all(v.peak for v in distinct),
         )
     if kinds == {Kind.SEQUENCE} and len({len(v.data) for v in distinct}) == 1:
         columns = zip(*(v.data for v in distinct), strict=True)
