@@ -18,6 +18,7 @@ from stablelint.catalog import contract
 from stablelint.catalog.pattern import PREFIX, Pattern, encode, metavariable, parse_pattern
 from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.numerics.formats import FORMATS
+from stablelint.syntax import operations
 
 Operands = Mapping[str, object]
 
@@ -72,6 +73,10 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
 
     result = Replace().visit(copy.deepcopy(tree))
     assert isinstance(result, ast.expr)
+    if fix.constructor is not None:
+        made = operations.module(fix.constructor)
+        assert isinstance(result, ast.Call) and isinstance(result.func, ast.Attribute) and made is not None
+        result.func.attr = made.operation
     return result
 
 

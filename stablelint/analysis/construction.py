@@ -16,7 +16,7 @@ def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
     For ``F.ctc_loss(...)`` that is the call itself; for ``self.loss(...)`` it is ``nn.CTCLoss(...)``, the one
     assignment to that attribute in the class. None where it is not in the file, or not the only one.
     """
-    call = site.node
+    call = site.value.node
     if not isinstance(call, ast.Call):
         return None
     function = call.func
@@ -27,14 +27,16 @@ def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
         return call
     if not isinstance(function, ast.Name | ast.Attribute):
         return None
-    made = [value for scope in _scopes(function, site, module) for value in _assigned(function, scope)]
+    made = [value for scope in _scopes(function, call, site, module) for value in _assigned(function, scope)]
     return made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else None
 
 
-def _scopes(function: ast.Name | ast.Attribute, site: Site, module: ModuleInfo) -> Iterator[ast.AST]:
+def _scopes(
+    function: ast.Name | ast.Attribute, call: ast.Call, site: Site, module: ModuleInfo
+) -> Iterator[ast.AST]:
     if isinstance(function, ast.Attribute):
         for node in ast.walk(module.source.tree):
-            if isinstance(node, ast.ClassDef) and encloses(node, site.node):
+            if isinstance(node, ast.ClassDef) and encloses(node, call):
                 yield node
         return
     own = site.frame.function

@@ -50,6 +50,8 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
     for fix in site.rule.fixes:
         if fix.target is None or fix.target not in site.match.bindings or fix.kind != "replace":
             continue
+        if fix.constructor is not None:
+            continue  # it changes several places, and the finding is at the operation
         target = _target(fix, site, module)
         if target is not None and not encloses(site.node, target[0]):
             site.anchor = target[0]
@@ -74,6 +76,8 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     if site.match.branches and fix.target is None:
         return "only one of the paths that meet here goes through all of the operations"
     target = _target(fix, site, module)
+    if fix.target is not None and site.match.bindings[fix.target].assumed:
+        return "the value is a parameter's default, and callers may have set another"
     if fix.kind == "set-keywords" and fix.target is None:
         made = construction(site, module)
         if made is None:
@@ -89,10 +93,17 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
         if binding.text is None:
             return "an operand that the rewrite needs has no name at this place"
         bindings[name] = binding
+    also: tuple[Proposal, ...] = ()
+    if fix.constructor is not None:
+        made = construction(site, module)
+        if made is None or made is site.value.node:
+            return "the operation is not one of an object that is made here"
+        class_span = module.source.span(made.func)
+        also = (Proposal(fix.constructor, fix.applicability, class_span, {}, fix.message),)
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
-        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, inline=fix.inline
+        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline
     )  # fmt: skip
 
 

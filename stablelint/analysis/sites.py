@@ -202,7 +202,7 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     for (base, attr), held in frame.state.attributes.items():
         if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
             return f"self.{attr}"
-    if value.is_constant and isinstance(value.data, int | float) and not isinstance(value.data, bool):
+    if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
         return repr(value.data)
     if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):
         return None

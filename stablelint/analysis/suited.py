@@ -124,6 +124,9 @@ def is_integral(value: Value, depth: int = _DEPTH) -> bool:
         return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
     if depth == 0 or value.op not in _KEEPS:
         return False
+    cast = next((operand.dtype for operand in value.operands.values() if operand.op == "dtype"), None)
+    if cast is not None:
+        return cast.startswith(("int", "uint", "bool"))
     parts = _parts(value)
     return bool(parts) and all(is_integral(part, depth - 1) for part in parts)
 

@@ -18,7 +18,8 @@ class FixTemplate:
     `target` names the metavariable whose expression is replaced (None: the whole match); `dtypes` the
     element types for which its constants are right. `redefines` tells that it changes healthy values too, on
     purpose. `inline` closes it to operands that would need a name of their own, because it uses them twice.
-    Among those open to a match the first is the best.
+    `constructor` is for an operation that an object applies (``self.loss(...)``): the class of which the object is to
+    be made as well. Among those open to a match the first is the best.
     """
 
     replace: str
@@ -30,6 +31,7 @@ class FixTemplate:
     dtypes: tuple[str, ...] = DTYPES
     redefines: bool = False
     inline: bool = False
+    constructor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,10 @@ KEYS = (
     *("code", "severity", "enabled", "level", "replaces", "message", "dtypes", "expect"),
     *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
 )
-FIX_KEYS = ("replace", "applicability", "message", "when", "kind", "target", "dtypes", "redefines", "inline")
+FIX_KEYS = (
+    *("replace", "applicability", "message", "when", "kind", "target"),
+    *("dtypes", "redefines", "inline", "constructor"),
+)
 REQUIRES_KEYS = ("forward", "backward")
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
 FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords")
@@ -130,6 +133,7 @@ def _fix(table: Mapping[str, object]) -> FixTemplate:
         dtypes=_dtypes(table),
         redefines=_boolean(table, "redefines", False),
         inline=_boolean(table, "inline", False),
+        constructor=_string(table, "constructor") or None,
     )
 
 

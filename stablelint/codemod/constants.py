@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import decimal
+from collections import Counter
 from collections.abc import Callable
 
 import libcst as cst
 
 from stablelint.codemod.effects import dtype_source, is_cheap
-from stablelint.codemod.forms import identifier, is_placeholder, transform
+from stablelint.codemod.forms import code, identifier, is_placeholder, transform
+from stablelint.codemod.instantiate import uses
 from stablelint.codemod.operand import Operand
+from stablelint.codemod.withheld import Withheld
 from stablelint.numerics.formats import FORMATS
 
 
@@ -21,8 +24,10 @@ def with_constants(
 
     ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``. An
     operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that
-    has the same type; such parts are added to `operands`. `imported` tells modules from tensors.
+    has the same type; such parts are added to `operands`. `imported` tells modules from tensors. Raises
+    Withheld where an operand would be computed for the sake of its type alone.
     """
+    used = Counter(uses(code(expression)))
 
     def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
         if not isinstance(node, cst.Attribute):
@@ -32,11 +37,10 @@ def with_constants(
             literal = _literal(node.attr.value, operands[helped].dtype)
             if literal is not None:
                 return cst.parse_expression(literal)
-            return cst.parse_expression(
-                f"torch.finfo({_dtype(helped, operands, imported)}).{node.attr.value}"
-            )
+            dtype = _dtype(helped, operands, imported, used)
+            return cst.parse_expression(f"torch.finfo({dtype}).{node.attr.value}")
         if node.attr.value == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
-            return cst.parse_expression(_dtype(identifier(node.value), operands, imported))
+            return cst.parse_expression(_dtype(identifier(node.value), operands, imported, used))
         return None
 
     return transform(expression, rewrite)
@@ -49,7 +53,9 @@ def _helper_operand(node: cst.BaseExpression) -> str | None:
     return identifier(argument) if is_placeholder(argument) else None
 
 
-def _dtype(name: str, operands: dict[str, Operand], imported: Callable[[str], bool]) -> str:
+def _dtype(
+    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
+) -> str:
     operand = operands[name]
     if is_cheap(operand.tree) and not isinstance(operand.tree, ast.UnaryOp):
         return f"{name}.dtype"
@@ -57,6 +63,8 @@ def _dtype(name: str, operands: dict[str, Operand], imported: Callable[[str], bo
         return f"torch.{operand.dtype}"
     source = dtype_source(operand.tree, imported)
     if source is None:
+        if used[name] == 1:
+            raise Withheld(f"`{operand.shown}` would be computed again for its type")
         return f"{name}.dtype"
     part = f"{name}_part"
     operands[part] = Operand(part, ast.unparse(source), source)
