@@ -88,7 +88,7 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
         return _canonical_power(operands, frame)
     if op in ("clamp_min", "clamp_max"):
         return "clamp", operands
-    if op in ("max", "min") and "dim" in operands and operands["dim"].kind in (Kind.TENSOR,):
+    if op in ("max", "min") and "dim" in operands and _is_operand(operands["dim"]):
         renamed = {"input": operands["input"], "other": operands["dim"]}
         return ("maximum" if op == "max" else "minimum"), renamed
     if op in ("max", "min") and "other" in operands:
@@ -101,6 +101,13 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
         present = {k: v for k, v in operands.items() if v.kind is not Kind.NONE}
         return op, present
     return op, operands
+
+
+def _is_operand(second: Value) -> bool:
+    """Whether the second argument of `max` is another tensor: nothing says that it is a dimension."""
+    if second.kind is Kind.UNKNOWN and second.op == "argument":
+        return "dim" not in second.name and "axis" not in second.name
+    return second.kind is Kind.TENSOR
 
 
 def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of
-from stablelint.syntax.sieve import mentions_torch
+from stablelint.syntax.sieve import handles_tensors
 from stablelint.syntax.source import SourceError, parse
 
 Found = FunctionInfo | ClassInfo | tuple[ModuleInfo, str]
@@ -83,7 +83,7 @@ def _read(path: Path, package: str, stamp: tuple[int, int]) -> _Volume:
         data = path.read_bytes()
     except OSError:
         return _Volume(stamp, "", 0, None)
-    relevant = mentions_torch(data)
+    relevant = handles_tensors(data)
     module = None
     if len(data) <= (_LARGEST if relevant else _LARGEST_PLAIN):
         try:

@@ -73,7 +73,12 @@ def _same_receiver(root: Value, value: Value, found: Match) -> bool:
     attempt = Match()
     match(root, value, attempt, frozenset())
     shared = attempt.bindings.keys() & found.bindings.keys()
-    return all(attempt.bindings[n].key == found.bindings[n].key for n in shared)
+    return all(_is_same(attempt.bindings[n], found.bindings[n]) for n in shared)
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    """Whether two values are one, or go by one name: the loops over the optimizers have each their own."""
+    return one.key == other.key or (bool(one.name) and one.name == other.name)
 
 
 def _site(

@@ -136,6 +136,10 @@ def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
     left, right = stripped(operands["input"]), stripped(operands["other"])
     if recast(operands["input"]).key == recast(operands["other"]).key:
         return Interval.point(0.0)
+    if _are_ordered(left, right):
+        return Interval(-math.inf, 0.0, lo_open=True)
+    if _are_ordered(right, left):
+        return Interval(0.0, math.inf, hi_open=True)
     top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
     if top is not None and _covers(top, left):
@@ -146,6 +150,13 @@ def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
     ):
         return Interval(0.0, math.inf, hi_open=True)
     return None
+
+
+def _are_ordered(low: Value, high: Value) -> bool:
+    """Whether two values are the minimum and the maximum of the same two."""
+    if (low.op, high.op) != ("minimum", "maximum"):
+        return False
+    return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
 
 
 def _covers(whole: Value, part: Value) -> bool:

@@ -74,6 +74,11 @@ def mentions_torch(data: bytes) -> bool:
     return b"torch" in data
 
 
+def handles_tensors(data: bytes) -> bool:
+    """Whether the functions of a file can tell something of a tensor, be it that they never name the library."""
+    return mentions_torch(data) or b".clamp(" in data or b".detach(" in data
+
+
 @cache
 def words_of(operation: str) -> frozenset[str]:
     """The words one of which stands in every function that applies an operation (a canonical or qualified name)."""

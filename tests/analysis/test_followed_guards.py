@@ -123,3 +123,37 @@ def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
 )
 def test_what_only_looks_like_one_is_not(code: str, expected: list[tuple[int, str]]) -> None:
     assert likely(code) == expected
+
+
+def test_unscaling_in_a_loop_over_the_optimizers_is_unscaling() -> None:
+    code = """
+    def train(model, optimizers, scaler, loss):
+        scaler.scale(loss).backward()
+        {between}
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for optimizer in optimizers:
+            scaler.step(optimizer)
+        scaler.update()
+    """
+    unscaled = "for optimizer in optimizers:\n            scaler.unscale_(optimizer)"
+    assert (4, "SL406") in likely(code.format(between="pass"))
+    assert likely(code.format(between=unscaled)) == []
+
+
+def test_a_minimum_less_a_maximum_is_not_above_zero() -> None:
+    code = """
+    def logaddexp(x: torch.Tensor, y: torch.Tensor):
+        low, high = torch.minimum(x, y), torch.maximum(x, y)
+        return (low - high).exp().log1p() + high
+    """
+    assert likely(code) == []
+
+
+def test_a_nucleus_keeps_its_first_token() -> None:
+    code = """
+    def nucleus(logits: torch.Tensor, p: float):
+        ordered, _ = torch.sort(logits, descending=True)
+        share = ordered.softmax(-1).cumsum(-1)
+        return ordered.masked_fill(share > p, float("-inf")).softmax(-1)
+    """
+    assert likely(code) == []
