@@ -5,7 +5,7 @@
     python benchmarks/diffs.py --score         the share that would be merged unchanged, from diffs_judged.csv
 
 Every fix is shown alone, on the file as it was released. `diffs_judged.csv` holds one row a drawn diff:
-package, place, code, level, applicability, the lines taken away and put in, verdict, reason. The verdict is
+package, place, code, applicability, the lines taken away and put in, verdict, reason. The verdict is
 `merge` or `change`: whether the package's maintainer would merge the diff unchanged, granted that he wants the
 finding gone. A verdict is remembered by package, code and the changed lines, so that a fix which is now
 written otherwise is open again. Each fix's place in the draw is a hash of its own.
@@ -33,12 +33,11 @@ from stablelint.codemod.edits import apply_edits
 from stablelint.diagnostic import Edit, Position, Span
 
 JUDGED = Path(__file__).with_name("diffs_judged.csv")
-COLUMNS = ["package", "place", "code", "level", "applicability", "before", "after", "verdict", "reason"]
+COLUMNS = ["package", "place", "code", "applicability", "before", "after", "verdict", "reason"]
 VERDICTS = ("merge", "change")
 PACKAGES = """
-captum e3nn flair geoopt gpytorch kornia nflows normflows pyro-ppl pytorch-forecasting pytorch-metric-learning
-sentence-transformers speechbrain stable-baselines3 tianshou torch-geometric torchmetrics vector-quantize-pytorch
-x-transformers
+captum e3nn geoopt gpytorch kornia nflows normflows pyro-ppl pytorch-metric-learning sentence-transformers
+stable-baselines3 tianshou torchmetrics vector-quantize-pytorch x-transformers
 """.split()
 
 Row = dict[str, str]
@@ -52,7 +51,6 @@ class Proposed:
     package: str
     place: str
     code: str
-    level: str
     applicability: str
     message: str
     promise: str
@@ -74,10 +72,9 @@ class Proposed:
 def proposed(package: str, tree: Path) -> Iterator[Proposed]:
     """Every fix that `check` offers in a release at both levels, display-only ones aside."""
     cache = CACHE / "cache" / package
-    options = ["--output-format", "json", "--cache-dir", str(cache)]
+    options = ["--output-format", "json", "--cache-dir", str(cache), "--level", "possible"]
     command = [sys.executable, "-m", "stablelint", "check", *options]
-    likely = {_identity(item) for item in json.loads(run([*command, "."], tree).stdout)}
-    for item in json.loads(run([*command, "--level", "possible", "."], tree).stdout):
+    for item in json.loads(run([*command, "."], tree).stdout):
         fix = item.get("fix")
         if not fix or fix["applicability"] == "display":
             continue
@@ -90,7 +87,6 @@ def proposed(package: str, tree: Path) -> Iterator[Proposed]:
             package=package,
             place=f"{name}:{item['location']['row']}",
             code=item["code"],
-            level="likely" if _identity(item) in likely else "possible",
             applicability=fix["applicability"],
             message=item["message"],
             promise=fix["message"],
@@ -98,10 +94,6 @@ def proposed(package: str, tree: Path) -> Iterator[Proposed]:
             after=_lines(diff, "+"),
             diff=diff,
         )
-
-
-def _identity(item: dict[str, object]) -> str:
-    return json.dumps([item["filename"], item["code"], item["location"], item["end_location"]])
 
 
 def _edit(item: dict[str, dict[str, int] | str]) -> Edit:
@@ -147,7 +139,7 @@ def merge(sample: list[Proposed], known: list[Row]) -> list[Row]:
     rows = []
     for item in sample:
         old = verdicts.get(item.key, {"verdict": "", "reason": ""})
-        values = [item.package, item.place, item.code, item.level, item.applicability]
+        values = [item.package, item.place, item.code, item.applicability]
         values += [item.before, item.after, old["verdict"], old["reason"]]
         rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows
@@ -166,7 +158,7 @@ def judge_page(sample: list[Proposed], rows: list[Row]) -> str:
     parts = ["# Diffs to judge\n"]
     for number, (item, row) in enumerate(zip(sample, rows, strict=True), 1):
         verdict = f"{row['verdict']} – {row['reason']}" if row["verdict"] else "open"
-        parts.append(f"## {number}. {item.code} {item.package} {item.place} [{item.level}] ({verdict})\n")
+        parts.append(f"## {number}. {item.code} {item.package} {item.place} ({verdict})\n")
         parts.append(f"{item.message}\n\n{item.applicability} fix: {item.promise}\n")
         parts.append(f"```diff\n{item.diff}```\n")
     return "\n".join(parts)

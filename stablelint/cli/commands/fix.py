@@ -153,6 +153,9 @@ def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
                 write(Path(item.filename), item.before, item.after)
         except WriteRefused as error:
             problems.append(Problem(str(error)))
+        except KeyboardInterrupt:
+            problems.append(Problem("interrupted: this file and those after it are as they were", item.filename))
+            break
         else:
             done.append(item)
     return done
