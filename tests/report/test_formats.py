@@ -28,6 +28,8 @@ def test_json_has_the_shape_that_readers_of_ruff_expect() -> None:
         "url",
         "fix",
         "status",
+        "discharged_by",
+        "level",
         "severity",
         "derivation",
     ]

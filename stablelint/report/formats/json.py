@@ -1,4 +1,4 @@
-"""For machines: an array shaped like ruff's, with status, severity and derivation besides."""
+"""For machines: an array shaped like ruff's, with status, level, severity and derivation besides."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         "url": item.url,
         "fix": None if item.fix is None else _fix(item.fix),
         "status": item.status.value,
+        "discharged_by": item.discharged_by,
+        "level": item.level.value,
         "severity": item.severity.value,
         "derivation": [
             {
