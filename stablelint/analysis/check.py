@@ -21,9 +21,10 @@ from stablelint.analysis.roots import Root, roots_of
 from stablelint.analysis.sites import Collector, Index, index_of
 from stablelint.analysis.state import Frame, Session, State, hand_over
 from stablelint.analysis.statements import execute
-from stablelint.analysis.value import Graph, Value, join
+from stablelint.analysis.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
+from stablelint.numerics.interval import TOP
 from stablelint.syntax.sieve import mentions_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
@@ -206,11 +207,12 @@ class _Analysis:
 
     def _arguments(self, root: Root) -> dict[str, Value]:
         """What is passed, where every call site was seen; nothing otherwise."""
-        return (
-            _joined(self._graph, self._session.calls[id(root.function.node)])
-            if self._is_seen_whole(root)
-            else {}
-        )
+        if not self._is_seen_whole(root):
+            return {}
+        passed = _joined(self._graph, self._session.calls[id(root.function.node)])
+        if root.function.owner is None or root.function.name.startswith("_"):
+            return passed
+        return {name: value for name, value in passed.items() if not _is_any(value)}
 
     def _is_seen_whole(self, root: Root) -> bool:
         """Whether every call of a function was seen before its body."""
@@ -231,6 +233,11 @@ class _Analysis:
         self._counts.update(site.judgement.by or "range" for site in proved)
         if self._options.discharged:
             self._discharged.extend(diagnose(site, review) for site in proved)
+
+
+def _is_any(value: Value) -> bool:
+    """A tensor of which a call tells nothing: a script's stand-in for whatever a method will be given."""
+    return value.kind is Kind.TENSOR and value.interval == TOP and value.dtype is None
 
 
 def _joined(graph: Graph, seen: list[dict[str, Value]]) -> dict[str, Value]:

@@ -71,12 +71,13 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
     else:
-        updated = _overwritten(base, value, target, frame)
+        updated = _overwritten(base, index, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):
         bind(target.value, updated, frame)
 
 
-def _overwritten(base: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
+def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
+    """`x[i] = v`, `x[:, :n] = v`: the old elements or the new; which were overwritten is kept as data."""
     zero = max(base.zero, value.zero) if base.op not in ("zeros", "zeros_like", "empty") else value.zero
     interval = base.interval.join(value.interval)
     if base.op in ("empty", "empty_like"):
@@ -84,7 +85,7 @@ def _overwritten(base: Value, value: Value, node: ast.AST, frame: Frame) -> Valu
     ends = min(base.ends, value.ends) if base.ends and value.ends else Ground.NONE
     return Value(
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
-        node, frame.module,
+        node, frame.module, index,
     )  # fmt: skip
 
 

@@ -162,7 +162,7 @@ def _beside_nan(ground: Ground, interval: Interval) -> Ground:
 def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:
     """How well founded it is that the operand breaks the comparison."""
     bound = comparison.value(fmt)
-    if comparison.op == "!=" or comparison.absolute:
+    if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
         if not interval.contains(0.0):
             return Ground.NONE
         return _beside_nan(value.zero, interval)
@@ -179,4 +179,6 @@ def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: Float
     if is_polluted(interval) and value.op not in ("exp", "pow"):
         return Ground.NONE
     reaches = interval.hi > bound or (interval.hi == bound and not interval.hi_open)
+    if comparison.absolute:
+        reaches = reaches or -interval.lo > bound or (interval.lo == -bound and not interval.lo_open)
     return value.ends if reaches else Ground.NONE
