@@ -25,37 +25,33 @@ class Root:
     fault: Fault  # the operation at fault, or the first that consumed `leaf`
     leaf: torch.Tensor | None
     nan: bool  # a NaN is what was looked for at the root
-    chain: tuple[Fault, ...]  # from the damage seen to the root
 
 
 def find_root(faults: Iterable[Fault]) -> Root | None:
     """The earliest root of any of the given damaged results, or None when there is none."""
-    roots: list[Root] = []
-    for fault in faults:
-        roots.extend(_roots(fault, bool(fault.result & Badness.NAN)))
+    roots = _roots([(fault, bool(fault.result & Badness.NAN)) for fault in faults])
     if not roots:
         return None
     return min(roots, key=lambda root: root.fault.index)
 
 
-def _roots(start: Fault, nan: bool) -> list[Root]:
+def _roots(starts: list[tuple[Fault, bool]]) -> list[Root]:
     found: list[Root] = []
     seen: set[tuple[int, bool]] = set()
-    pending: list[tuple[Fault, bool, tuple[Fault, ...]]] = [(start, nan, ())]
+    pending = list(starts)
     while pending:
-        fault, wants_nan, chain = pending.pop()
+        fault, wants_nan = pending.pop()
         if (fault.index, wants_nan) in seen:
             continue
         seen.add((fault.index, wants_nan))
-        chain = (*chain, fault) if len(chain) < 32 else chain
         onward = _feeding(fault, wants_nan)
         if not onward:
-            found.append(Root(fault, None, wants_nan, chain))
+            found.append(Root(fault, None, wants_nan))
         for source, next_nan in onward:
             if source.fault is not None and source.fault is not fault:
-                pending.append((source.fault, next_nan, chain))
+                pending.append((source.fault, next_nan))
             else:
-                found.append(Root(fault, source.leaf, next_nan, chain))
+                found.append(Root(fault, source.leaf, next_nan))
     return found
 
 
@@ -81,8 +77,8 @@ def _is_mask(source: Source) -> bool:
 
 def _masks(fault: Fault) -> list[Root]:
     return [
-        root if root.leaf is None or not _leaf_mask(root) else Root(_WRITTEN, None, False, ())
-        for root in _roots(fault, False)
+        root if root.leaf is None or not _leaf_mask(root) else Root(_WRITTEN, None, False)
+        for root in _roots([(fault, False)])
     ]
 
 

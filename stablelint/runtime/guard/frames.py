@@ -146,11 +146,12 @@ _parsing = threading.Lock()
 def _call_start(filename: str, row: int, column: int, end_row: int, end_column: int) -> tuple[int, int]:
     # For a method call over several lines the interpreter records the method's name as the start; readers
     # (and the static findings) mean the whole expression.
-    tree = parse_file(filename)
-    if tree is None:
+    before = linecache.getline(filename, row).encode()[:column].rstrip()
+    if before and not before.endswith(b"."):
         return row, column
+    tree = parse_file(filename)
     best = (row, column)
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if tree is not None else ():
         if not isinstance(node, ast.Call) or node.end_lineno != end_row or node.end_col_offset != end_column:
             continue
         function = node.func

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 from enum import Flag, auto
 
 import torch
@@ -21,8 +22,10 @@ class Badness(Flag):
 FINE = Badness(0)
 
 
-def badness_of(tensor: torch.Tensor) -> Badness:
+def badness_of(tensor: torch.Tensor, nan_suffices: bool = False) -> Badness:
     """The non-finite values in `tensor`; integers, empty and meta tensors have none.
+
+    With `nan_suffices`, a sum that is NaN counts as a NaN, though infinities of both signs make one too.
 
     A sum is non-finite whenever a term is, so a finite sum clears the tensor; the converse fails when a sum
     of finite terms overflows, hence the second look.
@@ -34,8 +37,11 @@ def badness_of(tensor: torch.Tensor) -> Badness:
     if tensor.layout is not torch.strided:
         tensor = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.to_dense()
     tensor = tensor.detach()
-    if bool(torch.isfinite(tensor.sum())):
+    total = tensor.sum().item()
+    if cmath.isfinite(total):
         return FINE
+    if nan_suffices and cmath.isnan(total):
+        return Badness.NAN
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor)
     found = FINE

@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.guard.event import OperandStats
 from stablelint.runtime.guard.frames import Site, is_library, site_of
-from stablelint.runtime.guard.measure import Badness, badness_of, statistics_of
+from stablelint.runtime.guard.measure import FINE, Badness, badness_of, statistics_of
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 _STACK_DEPTH = 16
@@ -114,13 +114,28 @@ class Trace(TorchDispatchMode):
         outputs = [
             tensor for tensor in tensors_in(result) if tensor.is_floating_point() or tensor.is_complex()
         ]
-        bad = [(tensor, badness) for tensor in outputs if (badness := badness_of(tensor))]
+        tainted = False
+        if node is not None:
+            known = self._known_of(args) if self._by_tensor else FINE
+            tainted = bool(known & Badness.NAN)
+            if not known and getattr(func, "is_view", False):
+                return result  # what the backward pass looks at anew was looked at when it was made
+        # Behind a NaN of the backward pass come but more of them: that there is one is enough to know.
+        bad = [(tensor, badness) for tensor in outputs if (badness := badness_of(tensor, tainted))]
         in_place = str(func.overloadpacket.__name__).endswith("_")
         if bad:
-            self._record(func, args, keywords, node, bad, in_place)
+            self._record(func, args, keywords, node, bad, in_place, tainted)
         elif self._by_tensor:
             self._forget(outputs, in_place)
         return result
+
+    def _known_of(self, args: tuple[Any, ...]) -> Badness:
+        found = FINE
+        for tensor in tensors_in(args):
+            known = self._by_tensor.get(id(tensor))
+            if known is not None and known[0]() is tensor:
+                found |= known[2]
+        return found
 
     def fault_of(self, tensor: torch.Tensor) -> Fault | None:
         """The operation that made a non-finite tensor, if it ran under this trace."""
@@ -154,19 +169,23 @@ class Trace(TorchDispatchMode):
         node: Any,
         bad: list[tuple[torch.Tensor, Badness]],
         in_place: bool,
+        tainted: bool,
     ) -> None:
         badness = bad[0][1]
         for _, other in bad[1:]:
             badness = badness | other
         written_into = {id(tensor) for tensor, _ in bad} if in_place else set()
         inputs = list(tensors_in((args, kwargs)))
-        sources = tuple(self._sources(inputs, written_into))
+        sources = tuple(self._sources(inputs, written_into, tainted))
         operation = str(func.overloadpacket.__name__)
-        sites, in_hook, in_custom = self._look_around()
+        made = self._forward.get(node._sequence_nr()) if node is not None else None
+        if made is not None and tainted:
+            sites, in_hook, in_custom = made.sites, False, False  # never the root: no need to look
+        else:
+            sites, in_hook, in_custom = self._look_around()
         stack, after, node_name = tuple(self.modules.active), self.modules.finished > 0, None
         if node is not None:
             node_name = str(node.name())
-            made = self._forward.get(node._sequence_nr())
             if not in_hook:
                 if made is not None:
                     sites, stack, after = made.sites, made.modules, made.after_model
@@ -195,7 +214,7 @@ class Trace(TorchDispatchMode):
             if in_place:
                 self._by_storage[_storage_key(tensor)] = fault
 
-    def _sources(self, inputs: list[torch.Tensor], overwritten: set[int]) -> Iterator[Source]:
+    def _sources(self, inputs: list[torch.Tensor], overwritten: set[int], tainted: bool) -> Iterator[Source]:
         for tensor in inputs:
             fault = self.fault_of(tensor)
             if id(tensor) in overwritten:
@@ -204,7 +223,12 @@ class Trace(TorchDispatchMode):
                     yield Source(fault.result, fault, None)
                 continue
             known = self._by_tensor.get(id(tensor))
-            badness = known[2] if known is not None and known[0]() is tensor else badness_of(tensor)
+            if known is not None and known[0]() is tensor:
+                badness = known[2]
+            elif tainted and fault is None:
+                continue  # a NaN among the operands explains the result; others need no look
+            else:
+                badness = badness_of(tensor)
             if badness:
                 yield Source(badness, fault, None if fault is not None else tensor)
 
