@@ -81,7 +81,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     if fix.kind == "set-keywords" and fix.target is None:
         made = construction(site, module)
         if made is None:
-            return "the call is one of an object that is made elsewhere"
+            return "the call is one of an object that is made elsewhere, or at several places"
         target = made, module.source.span(made)
     if target is None:
         return "the expression to change stands in another function"

@@ -1,0 +1,145 @@
+"""A fix is offered where it can run: for tensors, for the numbers they hold, where the options are set."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.codemod.propose import propose_all
+from stablelint.diagnostic import Diagnostic
+from tests.analysis.support import IMPORTS, body, report
+
+
+def fixes(code: str) -> dict[str, tuple[str, ...] | str | None]:
+    """By rule: what the fix puts in, or why there is none."""
+    found = propose_all((IMPORTS + body(code)).encode(), report(code).diagnostics)
+    return {item.code: _written(item) for item in found}
+
+
+def _written(item: Diagnostic) -> tuple[str, ...] | str | None:
+    if item.fix is None:
+        return item.fix_withheld
+    return tuple(" ".join(edit.content.split()) for edit in item.fix.edits if edit.content.strip())
+
+
+def test_a_python_count_gets_a_python_maximum() -> None:
+    written = fixes("""
+        def mean(loss: torch.Tensor, mask: torch.Tensor):
+            return loss.sum() / (mask > 0).sum().item()
+        """)
+    assert written["SL102"] == ("max((mask > 0).sum().item(), 1)",)
+
+
+def test_a_tensor_of_counts_is_kept_at_one() -> None:
+    written = fixes("""
+        def share(x: torch.Tensor, y: torch.Tensor):
+            hits = (x == y).sum()
+            return x.sum() / hits
+        """)
+    assert written["SL102"] == ("hits.clamp_min(1)",)
+
+
+@pytest.mark.parametrize("divisor", ["value", "value - 1", "2 * value"])
+def test_nothing_is_written_for_what_may_be_a_number(divisor: str) -> None:
+    written = fixes(f"""
+        def squash(t, value):
+            return torch.tanh(t / ({divisor})) * value
+        """)
+    assert "SL102" in written
+    assert not isinstance(written["SL102"], tuple)
+
+
+def test_a_root_of_what_may_be_a_number_is_left_alone() -> None:
+    written = fixes("""
+        def scale(weight, fan):
+            return weight * fan ** -0.5
+        """)
+    assert "nothing shows that `fan` is a tensor" in str(written.get("SL103"))
+
+
+def test_how_a_name_is_used_shows_that_it_is_a_tensor() -> None:
+    written = fixes("""
+        def scale(weight, fan):
+            return weight.to(fan.device) * fan ** -0.5
+        """)
+    assert written["SL103"] == ("fan.clamp_min(torch.finfo(fan.dtype).eps)",)
+
+
+def test_an_integer_tensor_is_not_asked_for_its_finfo() -> None:
+    written = fixes("""
+        def entropy(x):
+            counts = torch.bincount(x).long()
+            return torch.log(counts)
+        """)
+    assert written["SL101"] == ("counts.clamp_min(1e-30)",)
+
+
+def test_an_operand_without_a_name_gets_a_literal() -> None:
+    written = fixes("""
+        def f(x: torch.Tensor, y: torch.Tensor):
+            return torch.log(x.relu().sum() * y.relu().sum())
+        """)
+    assert written["SL101"] == ("(x.relu().sum() * y.relu().sum()).clamp_min(1e-30)",)
+
+
+def test_an_operand_that_can_be_float16_gets_a_constant_of_its_type() -> None:
+    written = fixes("""
+        def f(x: torch.Tensor, y: torch.Tensor):
+            x, y = x.half(), y.half()
+            return torch.log(x.relu().sum() * y.relu().sum())
+        """)
+    assert "1e-30" not in str(written["SL101"])
+
+
+class TestOptions:
+    def test_of_a_function_are_set_in_the_call(self) -> None:
+        written = fixes("""
+            def loss(a, b, c, d):
+                return F.ctc_loss(a, b, c, d)
+            """)
+        assert written["SL308"] == (", zero_infinity=True",)
+
+    def test_of_an_object_are_set_where_it_is_made(self) -> None:
+        code = """
+            class Model(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.loss = nn.CTCLoss(blank=1)
+                def forward(self, a, b, c, d):
+                    return self.loss(a, b, c, d)
+            """
+        (found,) = [item for item in report(code).diagnostics if item.code == "SL308"]
+        (fixed,) = propose_all((IMPORTS + body(code)).encode(), [found])
+        assert fixed.fix is not None
+        (edit,) = fixed.fix.edits
+        assert edit.content == ", zero_infinity=True"
+        assert edit.span.start.row < found.span.start.row
+
+    def test_of_an_object_made_twice_are_left_alone(self) -> None:
+        written = fixes("""
+            class Model(nn.Module):
+                def __init__(self, mean):
+                    super().__init__()
+                    self.loss = nn.CTCLoss()
+                    if mean:
+                        self.loss = nn.CTCLoss(reduction="mean")
+                def forward(self, a, b, c, d):
+                    return self.loss(a, b, c, d)
+            """)
+        assert "at several places" in str(written["SL308"])
+
+
+def test_the_test_of_one_path_is_no_test_of_the_others() -> None:
+    written = fixes("""
+        def scale(h: torch.Tensor, w: torch.Tensor, size, part):
+            test = (h > 0) | (w > 0)
+            return torch.where((h > size) if part else test, w.exp() / h.abs(), torch.ones_like(h))
+        """)
+    assert "no name at this place" in str(written["SL503"])
+
+
+def test_a_default_that_callers_set_is_left_to_them() -> None:
+    written = fixes("""
+        def log(t, eps=1e-20):
+            return torch.log(t.half().clamp(min=eps))
+        """)
+    assert "callers may have set another" in str(written["SL402"])

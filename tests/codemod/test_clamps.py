@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codemod.support import proposal, rewritten
+
+HEAD = "import torch\ny = "
+
+
+def guarded(expression: str, template: str) -> str:
+    source = f"{HEAD}{expression}.sqrt()\n"
+    return rewritten(source, proposal(source, expression, template, x=expression)).removeprefix(HEAD)
+
+
+@pytest.mark.parametrize(
+    ("expression", "after"),
+    [
+        ("a.clamp(min=0)", "a.clamp(min=1e-30).sqrt()\n"),
+        ("a.clamp(0.0)", "a.clamp(1e-30).sqrt()\n"),
+        ("a.clamp_min(0)", "a.clamp_min(1e-30).sqrt()\n"),
+        ("a.clamp(0, 1)", "a.clamp(1e-30, 1).sqrt()\n"),
+        ("a.clamp(max=1, min=0)", "a.clamp(max=1, min=1e-30).sqrt()\n"),
+        ("(a + b).clamp(min=-1e-6)", "(a + b).clamp(min=1e-30).sqrt()\n"),
+        ("torch.clamp(a, min=0.0)", "torch.clamp(a, min=1e-30).sqrt()\n"),
+    ],
+)
+def test_a_bound_that_is_there_is_tightened(expression: str, after: str) -> None:
+    assert guarded(expression, "$x.clamp_min(1e-30)") == after
+
+
+@pytest.mark.parametrize("expression", ["a.clamp(max=1)", "a.clamp(min=low)", "a.relu()", "a.clamp(min=0.1)"])
+def test_any_other_clamp_gets_one_behind_it(expression: str) -> None:
+    assert guarded(expression, "$x.clamp_min(1e-30)") == f"{expression}.clamp_min(1e-30).sqrt()\n"
+
+
+def test_both_bounds_are_tightened_at_once() -> None:
+    assert guarded("a.clamp(-1, 1)", "$x.clamp(-1 + 1e-6, 1 - 1e-6)") == (
+        "a.clamp(-1 + 1e-6, 1 - 1e-6).sqrt()\n"
+    )
+
+
+def test_constants_of_the_element_type_count_as_small() -> None:
+    after = guarded("a.clamp(min=0)", "$x.clamp_min(torch.finfo($x.dtype).tiny)")
+    assert after == "a.clamp(min=torch.finfo(a.dtype).tiny).sqrt()\n"
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10))
+def test_the_result_has_the_tighter_bound(old: float, new: float) -> None:
+    source = f"a.clamp(min={old!r})"
+    after = guarded(source, f"$x.clamp_min({new!r})").strip()
+
+    class Number(float):
+        def clamp(self, min: float) -> Number:
+            return Number(max(self, min))
+
+        clamp_min = clamp
+
+        def sqrt(self) -> float:
+            return self
+
+    for value in (-20.0, (old + new) / 2, old, new, 20.0):
+        assert eval(after, {"a": Number(value)}) == max(value, old, new)
