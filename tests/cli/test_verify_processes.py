@@ -132,7 +132,10 @@ def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
 
 def test_a_time_out_keeps_what_was_found(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "endless", ENDLESS)
-    done = _verify(folder, "--timeout", "20", "-q")
-    assert done.returncode == 2
-    assert "the command was stopped after 20 s; sites reached until then count" in done.stderr
+    for seconds in ("10", "40", "160"):  # a busy machine may need that long to import torch
+        done = _verify(folder, "--timeout", seconds, "-q")
+        assert done.returncode == 2
+        assert f"the command was stopped after {seconds} s; sites reached until then count" in done.stderr
+        if (folder / "ready").exists():
+            break
     assert _verdicts(done.stdout) == {8: "confirmed", 12: "not-reached"}

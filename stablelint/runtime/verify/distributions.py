@@ -18,8 +18,8 @@ def log_probabilities(distribution: Distribution) -> tuple[torch.Tensor, ...]:
     """Log-probabilities of `distribution`, which its gradient flows through.
 
     Those of all outcomes where they can be listed; else those of a sample, and for a distribution over all real
-    numbers those of points at a distance of 1 from its mean: the action of another policy, the target of a
-    regression. Raises what `log_prob` raises.
+    numbers those of points at a distance of 1 from its mean (the action of another policy, the target of a
+    regression), and the mean itself. Raises what `log_prob` raises.
     """
     match distribution:
         case Categorical() | OneHotCategorical():
@@ -28,10 +28,13 @@ def log_probabilities(distribution: Distribution) -> tuple[torch.Tensor, ...]:
             return tuple(distribution.log_prob(outcome) for outcome in distribution.enumerate_support())
         case Independent():
             return log_probabilities(distribution.base_dist)
-    points = [distribution.sample().detach()]
+    found = [distribution.log_prob(distribution.sample())]
     if _over_all_numbers(distribution):
-        points.append(distribution.mean.detach() + 1.0)
-    return tuple(distribution.log_prob(point) for point in points)
+        mean = distribution.mean
+        found.append(distribution.log_prob(mean.detach() + 1.0))
+        if bool(torch.isfinite(mean).all()):
+            found.append(mean)  # or two distributions apart would look alike, each from its own mean
+    return tuple(found)
 
 
 def _over_all_numbers(distribution: Distribution) -> bool:

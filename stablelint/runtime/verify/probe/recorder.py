@@ -124,6 +124,10 @@ class Recorder:
 
     def see(self, number: int, index: int, value: object) -> None:
         """Note an operand of the innermost open frame of the target."""
+        placed = REGISTRY.placed.get(number)
+        if placed is not None and placed.overwrites and isinstance(value, torch.Tensor):
+            with contextlib.suppress(Exception):  # what cannot be copied is noted as it is
+                value = value.detach().clone().requires_grad_(value.requires_grad)
         self.frames.see(number, index, value)
 
     def end(self, number: int, frame: Frame | None, value: object) -> None:
@@ -197,11 +201,13 @@ class Recorder:
         self._dirty = True
         watched.grad_calls += grad
         sample = watched.sample
+        call: Call | None = None
         if sample.room_for_failing():
             if not all_finite(value):
                 watched.bad_results += 1
                 if all(all_finite(item, nan_only=True) for item in operands.values()):
-                    sample.failing.append(self._call(operands, grad))
+                    call = self._call(operands, grad)
+                    sample.failing.append(call)
             elif grad:
                 self._await_gradient(watched, operands)
         elif not all_finite(value):
@@ -209,11 +215,13 @@ class Recorder:
         if watched.looked_at >= _ALWAYS and self.spent > _SHARE * (time.perf_counter() - self._started):
             return
         watched.looked_at += 1
-        self._measure(watched, operands, grad)
+        self._measure(watched, operands, grad, call)
 
-    def _measure(self, watched: Watched, operands: dict[str, object], grad: bool) -> None:
+    def _measure(
+        self, watched: Watched, operands: dict[str, object], grad: bool, call: Call | None = None
+    ) -> None:
+        """Ranges, and whether the call is one to keep; `call` is its copy, if there is one already."""
         sample = watched.sample
-        call: Call | None = None
         for name, item in operands.items():
             row = extent_row(item) if name in watched.measured else None
             if row is None or not isinstance(item, torch.Tensor):

@@ -39,6 +39,7 @@ class Placed:
     number: int
     target: Target
     function: int | None = None
+    overwrites: bool = False  # evaluating the target may change its operands: they are copied before
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,16 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(f"({text}\n)", mode="eval").body
     except SyntaxError:
         return None
+
+
+def _overwrites(node: ast.AST) -> bool:
+    """Whether a call writes into a tensor that it is given: `x.log_()`, `out=`, `inplace=True`."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name.endswith("_") and not name.endswith("__"):
+        return True
+    return any(keyword.arg in ("out", "inplace") for keyword in node.keywords)
 
 
 def _guarded(tree: ast.expr, place: ast.AST) -> ast.expr:
@@ -237,10 +248,11 @@ class _Insert(ast.NodeTransformer):
             inner = _call(SEE, node, _number(number, node), _number(index, node), inner)
         for number, index in earlier:
             inner = _call(HOLD, node, _number(number, node), _number(index, node), inner)
+        overwrites = bool(absent) and any(map(_overwrites, ast.walk(node)))
         for number, target, seen in absent:
             begin = _call(BEGIN, node, _number(number, node), *_extra(target, seen, node))
             inner = _call(END, node, _number(number, node), begin, inner)
-            self.placed.append(Placed(number, target))
+            self.placed.append(Placed(number, target, overwrites=overwrites))
         return inner
 
     def _mark(self, node: ast.expr, number: int, target: Target) -> frozenset[int]:
