@@ -40,6 +40,8 @@ def call_builtin(
         operands = {f"input{i}" if i else "input": v for i, v in enumerate(positional)}
         if name == "range" and len(positional) > 1:
             operands["start"] = positional[0]
+        if name == "enumerate" and (len(positional) > 1 or "start" in keywords):
+            operands["start"] = positional[1] if len(positional) > 1 else keywords["start"]
         key = frame.graph.key(f"python.{name}", *(v.key for v in positional))
         return Value(f"python.{name}", key, Kind.UNKNOWN, operands, node=node, module=frame.module)
     if name in ("list", "tuple", "sorted", "reversed") and first is not None:

@@ -17,7 +17,11 @@ def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
         inner = unrolled(iterable.operands["input"], frame)
         if inner is None:
             return None
-        return [frame.graph.sequence([frame.graph.constant(i), value]) for i, value in enumerate(inner)]
+        start = iterable.operands.get("start")
+        first = start.constant() if start is not None else 0
+        if not isinstance(first, int):
+            return None
+        return [frame.graph.sequence([frame.graph.constant(i), v]) for i, v in enumerate(inner, first)]
     if iterable.kind is Kind.LAYER:
         return layers.known_elements(iterable)
     if iterable.kind is Kind.SEQUENCE and any(v.kind in lists.CALLABLE for v in iterable.data):
@@ -25,31 +29,25 @@ def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
     return None
 
 
+def _position(start: Value | None, target: ast.expr, frame: Frame) -> Value:
+    """The loop variable of a count that begins at `start`, or at 0."""
+    low = start.interval.lo if start is not None else 0.0
+    interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True, integral=True)
+    zero = Ground.EXACT if start is None or start.constant() == 0 else Ground.COINCIDENCE
+    return Value(
+        "loop_index", frame.graph.fresh(), Kind.NUMBER, {}, interval, zero if interval.contains(0.0) else Ground.NONE,
+        Ground.COINCIDENCE, node=target,
+    )  # fmt: skip
+
+
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     """What a loop variable stands for."""
     if iterable.kind is Kind.SEQUENCE and iterable.data:
         return join(frame.graph, list(iterable.data))
     if iterable.op == "python.range":
-        interval = Interval(0.0, math.inf, hi_open=True, integral=True)
-        start = iterable.operands.get("start")
-        if start is not None and start.interval.lo < math.inf:
-            interval = Interval(start.interval.lo, math.inf, hi_open=True, integral=True)
-        return Value(
-            "loop_index",
-            frame.graph.fresh(),
-            Kind.NUMBER,
-            {},
-            interval,
-            Ground.EXACT,
-            Ground.COINCIDENCE,
-            node=target,
-        )
+        return _position(iterable.operands.get("start"), target, frame)
     if iterable.op == "python.enumerate":
-        count = Interval(0.0, math.inf, hi_open=True, integral=True)
-        key = frame.graph.fresh()
-        index = Value(
-            "loop_index", key, Kind.NUMBER, {}, count, Ground.EXACT, Ground.COINCIDENCE, node=target
-        )
+        index = _position(iterable.operands.get("start"), target, frame)
         return frame.graph.sequence([index, element_of(iterable.operands["input"], target, frame)], target)
     if iterable.op == "python.zip":
         return frame.graph.sequence(

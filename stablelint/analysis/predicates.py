@@ -33,7 +33,9 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_SPARING = frozenset("triu tril eye topk sort kthvalue cumsum".split())  # of which each row keeps an element
+_SPARING = frozenset(
+    "triu tril eye amax cummax topk sort kthvalue cumsum".split()
+)  # of which each row keeps an element
 _HALF = ("float16", "bfloat16")
 
 
@@ -213,7 +215,9 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
 def _spares(mask: Value, depth: int) -> bool:
     if mask.op in _SPARING:
         return True
-    return depth > 0 and any(_spares(v, depth - 1) for v in mask.operands.values())
+    if depth == 0 or mask.op == "arange":
+        return False
+    return any(_spares(v, depth - 1) for v in mask.operands.values())
 
 
 def _single(predicate: Predicate, context: Context) -> bool:

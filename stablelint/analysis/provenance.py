@@ -196,9 +196,15 @@ def _vanishes_at_once(value: Value) -> bool:
     return (
         value.op in _VANISHING
         or _AGREEING.search(value.name) is not None
-        or value.op == "attribute"
+        or (value.op == "attribute" and not _is_yielded(value))
         or value.kind is Kind.INSTANCE
     )
+
+
+def _is_yielded(value: Value) -> bool:
+    """Whether an attribute is one of what a call has returned: `model(x).pooled`."""
+    base = value.first
+    return base is not None and (base.op.startswith(("call.", "method.")) or base.op == "layer_output")
 
 
 def _behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
