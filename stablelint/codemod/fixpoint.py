@@ -116,11 +116,16 @@ class _Trial:
         pending = [wanted]
         while pending:
             group = pending.pop()
+            if not group:
+                continue
             verdict = self._try([*kept, *group])
             if verdict is None:
                 kept += group
             elif len(group) == 1:
                 failed.append((group[0], verdict.reason))
+            elif verdict.certain and (bad := [item for item in group if item in verdict.suspects]):
+                failed += [(item, verdict.reason) for item in bad]
+                pending.append([item for item in group if item not in bad])
             elif 0 < len(suspects := [item for item in group if item in verdict.suspects]) < len(group):
                 # A suspect may be wronged, so each is tried once more on its own.
                 pending += [[item] for item in suspects]
@@ -152,7 +157,9 @@ class _Trial:
         kept = [key for key, count in wanted.items() if now[key] > self._before[key] - count]
         if kept:
             suspects = tuple(item for item in items if _key(item) in kept)
-            return _Verdict("the finding would still be there", suspects)
+            # Where one of several equal findings is gone, it is not known which.
+            certain = all(now[key] >= self._before[key] for key in kept)
+            return _Verdict("the finding would still be there", suspects, certain)
         # A finding around a fixed expression is the same finding, although its text has changed.
         edited = [edit.span for item in items if item.fix is not None for edit in item.fix.edits]
         others = [item for item in self._findings if item not in items and _touched(item, edited)]
@@ -175,6 +182,7 @@ class _Verdict:
 
     reason: str
     suspects: tuple[Diagnostic, ...] = ()
+    certain: bool = False
 
 
 def _at_rows(items: list[Diagnostic], found: list[Span]) -> Iterator[Diagnostic]:
