@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import runpy
 import threading
 import tracemalloc
@@ -220,6 +221,24 @@ def test_memory_stays_flat(pair: tuple) -> None:
         item for item in after.compare_to(before, "filename") if "stablelint" in item.traceback[0].filename
     ]
     assert sum(item.size_diff for item in ours) < 4096
+
+
+def test_thousands_of_steps_leave_nothing_behind() -> None:
+    weight = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=1e-9)
+
+    def objects_after(steps: int) -> int:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            weight.sum().backward()
+            optimizer.step()
+        gc.collect()
+        return len(gc.get_objects())
+
+    with Guard(history=16) as guard:
+        before = objects_after(4_000)
+        assert objects_after(16_000) - before < 100
+        assert guard.watch.step == 20_000
 
 
 def test_threads_are_watched_apart() -> None:
