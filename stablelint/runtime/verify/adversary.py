@@ -238,11 +238,20 @@ def _healthy_cases(replayer: Replayer, base: Call, label: str, hazards: Hazards)
         if span is None:
             return []
         drawn = torch.rand(value.shape, generator=generator, dtype=torch.float64)
-        operands[source] = (span[0] + (span[1] - span[0]) * drawn).to(value)
+        drawn = span[0] + (span[1] - span[0]) * drawn
+        if _counts(value):
+            drawn = torch.where(drawn > 0, drawn.ceil(), drawn.floor())
+        operands[source] = drawn.to(value)
         touched = True
     if not touched:
         return []
     return [Case(replace(base, operands=operands, inputs={}), Role.HEALTHY, f"{label} ordinary")]
+
+
+def _counts(value: torch.Tensor) -> bool:
+    """Whether a floating operand holds counts: whole numbers, and not only 0 and 1."""
+    whole = bool((torch.isfinite(value) & (value == value.round())).all())
+    return whole and value.numel() > 1 and bool((value.abs() > 1).any())
 
 
 def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:

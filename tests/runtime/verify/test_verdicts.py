@@ -100,6 +100,14 @@ def test_a_fix_that_changes_healthy_values_diverges() -> None:
     assert found.decision.verdict is Verdict.DIVERGES
 
 
+def test_ordinary_counts_are_whole_numbers() -> None:
+    ratio = site("x / y", "x / y.clamp_min(1)", {"x": "x", "y": "y"}, **DIVISION)
+    counted = [call(x=torch.ones(4), y=torch.tensor([0.0, 1.0, 2.0, 5.0]))]
+    measured = [call(x=torch.ones(4), y=torch.tensor([0.0, 1.0, 2.5, 5.0]))]
+    assert replay(ratio, counted).decision.verdict is Verdict.CONFIRMED
+    assert replay(ratio, measured).decision.verdict is Verdict.DIVERGES
+
+
 def test_a_site_never_evaluated_is_not_reached() -> None:
     found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), ran=True)
     assert found.decision.verdict is Verdict.NOT_REACHED
