@@ -14,6 +14,7 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
+from stablelint.syntax.order import keeps_order, order_readers
 
 
 def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
@@ -91,6 +92,9 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     for name in template.metavariables & site.match.bindings.keys():
         binding = _binding(name, site, node, module)
         if binding.text is None:
+            own = site.match.bindings[name].node
+            if own is not None and not _inside_function(own, site):
+                return "the expression to change stands in another function, which others may call"
             return "an operand that the rewrite needs has no name at this place"
         bindings[name] = binding
     also: tuple[Proposal, ...] = ()
@@ -138,6 +142,9 @@ def _changed_at_origin(name: str, node: ast.AST, site: Site) -> bool:
         return True  # an in-place operation: the name stands for its result from there on
     loads = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == text]
     later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= node.lineno]  # type: ignore[attr-defined]
+    if keeps_order(node) and len(later) > 1 and site.rule.expect == "wrong":
+        unmoved = order_readers(function.node, text)
+        later = [n for n in later if n not in unmoved]
     return len(later) == 1
 
 

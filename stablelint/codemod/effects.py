@@ -83,8 +83,11 @@ def is_cheap(node: ast.AST) -> bool:
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.operand, ast.Constant | ast.Name)
     if isinstance(node, ast.Subscript):
-        plain = isinstance(node.slice, ast.Constant | ast.Name)
-        return plain and isinstance(node.value, ast.Name | ast.Attribute) and is_cheap(node.value)
+        return (
+            isinstance(node.slice, ast.Constant)
+            and isinstance(node.value, ast.Name | ast.Attribute)
+            and is_cheap(node.value)
+        )
     return False
 
 

@@ -123,7 +123,7 @@ def _name_for(tree: ast.expr) -> str:
         return _name_for(inner)
     if isinstance(tree, ast.Subscript):
         base = _last_name(tree.value)
-        if isinstance(tree.slice, ast.Name | ast.Compare | ast.UnaryOp | ast.Call) and base:
+        if isinstance(tree.slice, ast.Name | ast.Attribute | ast.Compare | ast.UnaryOp | ast.Call) and base:
             return "selected"
         return f"{base}_item" if base else _name_for(tree.value)
     if isinstance(tree, ast.Attribute):

@@ -15,6 +15,7 @@ from stablelint.codemod.source import SourceText
 _USUAL = 88
 _LONGEST = 120
 _TOLERATED = 104  # rather than opening brackets within brackets
+_WORTH_A_LINE = 16
 _Break = tuple[int, str]  # a column of the new line, and what goes in before it
 
 
@@ -41,18 +42,18 @@ def broken(source: SourceText, change: Change) -> list[Change] | None:
     where that is too long still, its parts get one each, or the brackets within are opened.
     """
     start, end, text = change
-    row = source.position(start).row
-    if row != source.position(end).row or "\n" in text or "\r" in text:
+    row, last = source.position(start).row, source.position(end).row
+    if "\n" in text or "\r" in text:
         return None
     first = source.line_start(row)
-    before, after = source.text[first:start], source.text[end : source.line_end(row)]
+    before, after = source.text[first:start], source.text[end : source.line_end(last)]
     line = before + text + after
     scanned = _scan(line)
     if scanned is None:
         return None
     brackets, code_end = scanned
     longest = limit(source)
-    if code_end <= longest or code_end <= source.line_end(row) - first:
+    if code_end <= longest or (row == last and code_end <= source.line_end(row) - first):
         return None
     touched = [one for one in brackets if one.start < len(before) + len(text) and len(before) < one.end]
     indent = line[: len(line) - len(line.lstrip())]
@@ -63,9 +64,12 @@ def broken(source: SourceText, change: Change) -> list[Change] | None:
 def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longest: int) -> Iterator[_Break]:
     """Breaks at the last outermost of the touched brackets, and within it as far as needed."""
     outermost = min((one.depth for one in touched), default=0)
-    chosen = max((one for one in touched if one.depth == outermost), key=lambda one: one.start, default=None)
-    if chosen is None:
+    level = [one for one in touched if one.depth == outermost]
+    if not level:
         return
+    chosen = max(level, key=lambda one: one.start)
+    if chosen.end - chosen.start < _WORTH_A_LINE:
+        chosen = max(level, key=lambda one: one.end - one.start)
     inner = indent + ("\t" if "\t" in indent else "    ")
     yield chosen.start, newline + inner
     yield chosen.end, newline + indent
@@ -90,6 +94,7 @@ def _scan(line: str) -> tuple[list[_Bracket], int] | None:
     """The brackets of a line that are closed in it and hold something, and where its code ends."""
     opened: list[tuple[int, list[int]]] = []
     found: list[_Bracket] = []
+    undivided: set[int] = set()  # brackets whose commas belong to a comprehension or a lambda
     code_end = 0
     lead = len(line) - len(line.lstrip())
     try:
@@ -97,6 +102,8 @@ def _scan(line: str) -> tuple[list[_Bracket], int] | None:
             if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
                 continue
             code_end = lead + token.end[1]
+            if token.string in ("for", "lambda") and opened:
+                undivided.add(opened[-1][0])
             if token.type != tokenize.OP:
                 continue
             if token.string in "([{":
@@ -107,7 +114,8 @@ def _scan(line: str) -> tuple[list[_Bracket], int] | None:
                 start, commas = opened.pop()
                 end = lead + token.start[1]
                 if end - start > 1:
-                    found.append(_Bracket(start, end, len(opened), tuple(c for c in commas if c < end)))
+                    parts = [] if start in undivided else [comma for comma in commas if comma < end]
+                    found.append(_Bracket(start, end, len(opened), tuple(parts)))
     except (tokenize.TokenError, SyntaxError, IndexError):
         return None
     return found, code_end

@@ -54,7 +54,7 @@ class Rewriter:
             for part in (proposal, *proposal.also):
                 edits += [edit for edit in self._edits(part) if edit not in edits]
                 if finding is not None and part.kind == "replace":
-                    check_unshared(self._file.tree, part.span, finding)
+                    check_unshared(self._file.tree, part.span, finding, part.template)
         except SourceError as error:
             raise Withheld(str(error)) from error
         except RecursionError as error:

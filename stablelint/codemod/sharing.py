@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Span
+from stablelint.syntax.order import keeps_order, order_readers
 
 
-def check_unshared(tree: Tree, span: Span, finding: Span) -> None:
+def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") -> None:
     """Raise Withheld unless what the expression at `span` gives is used within `finding` alone.
 
     That is so within the finding, and for a value that is bound to one name or attribute which is read
-    nowhere else.
+    nowhere else; where `template` takes an increasing function away, also for readers of the order alone.
     """
     node = tree.find(span)
     if node is None or finding.contains(span) or not isinstance(node, ast.expr):
@@ -25,6 +27,9 @@ def check_unshared(tree: Tree, span: Span, finding: Span) -> None:
     target = statement.targets[0]
     inside = range(tree.source.offset(finding.start), tree.source.offset(finding.end))
     readers = [other for other in _readers(tree, statement, target) if tree.start(other) not in inside]
+    if re.fullmatch(r"\$\w+", template) and keeps_order(node):
+        unmoved = order_readers(tree.module, ast.unparse(target))
+        readers = [other for other in readers if other not in unmoved]
     if readers:
         raise Withheld(
             f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"

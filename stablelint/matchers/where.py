@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,7 +18,8 @@ from stablelint.analysis.masking import (
 )
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.provenance import is_trained
-from stablelint.analysis.sites import Site, text_before
+from stablelint.analysis.sites import Site, encloses, text_before
+from stablelint.analysis.suited import is_tensor
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Value
 from stablelint.diagnostic import Level, Status
@@ -60,7 +62,7 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         letter = "c" if takes_where_true(site, hider) else "d"
         bindings[letter] = test
         # Where paths meet, the text of one would be no text of the other.
-        texts[letter] = text_before(test, site.value, site.frame) if test.op != "phi" else None
+        texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
     expected = test is not None and _compares(test, bindings[name]) and is_trained(bindings[name], site.frame)
     level = Level.LIKELY if known or expected else Level.POSSIBLE
@@ -92,6 +94,19 @@ def _compares(test: Value, operand: Value) -> bool:
     return not keys.isdisjoint({stripped(operand).key, *factors}) and any(
         v.is_constant for v in test.operands.values()
     )
+
+
+def _can_double(site: Site, hider: Hider) -> bool:
+    """Whether the test may guard the operand too: it stands around the operation, or it speaks of the operand."""
+    test, outer, inner = hider.test, hider.value.node, site.value.node
+    if test is None or test.op == "phi" or not is_tensor(site.match.bindings[site.judgement.operand], site):
+        return False
+    if outer is not None and inner is not None and encloses(outer, inner):
+        return True
+    if isinstance(site.statement, ast.Return) or not isinstance(test.node, ast.expr):
+        return False
+    text = site.texts.get(site.judgement.operand)
+    return any(ast.unparse(node) == text for node in ast.walk(test.node) if isinstance(node, ast.expr))
 
 
 def _message(hider: Hider, site: Site) -> str:

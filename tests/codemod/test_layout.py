@@ -50,3 +50,48 @@ def test_the_break_has_the_newline_and_indentation_of_the_file() -> None:
     after = rewritten(source, proposal(source, "third_value", GUARD, b="third_value"))
     assert ".masked_fill(\r\n\t\tthird_value.abs() < " in after
     assert after.endswith(".eps\r\n\t)\r\n")
+
+
+def test_what_is_too_long_on_a_line_of_its_own_is_broken_at_its_parts() -> None:
+    names = "first_operand, second_operand, third_operand"
+    source = f"import torch\ndef f({names}):\n    return g({names})\n"
+    template = "$b.clamp(torch.finfo($b.dtype).smallest_normal, torch.finfo($b.dtype).max)"
+    after = rewritten(source, proposal(source, "second_operand", template, occurrence=1, b="second_operand"))
+    assert after.endswith(
+        "    return g(\n"
+        "        first_operand,\n"
+        "        second_operand.clamp(\n"
+        "            torch.finfo(second_operand.dtype).smallest_normal, torch.finfo(second_operand.dtype).max\n"
+        "        ),\n"
+        "        third_operand\n    )\n"
+    )
+
+
+def test_the_commas_of_a_comprehension_part_nothing() -> None:
+    source = "import torch\ny = [first * (second - third.log()) for first, second, third in zip(many, more, most)]\n"
+    after = rewritten(
+        source, proposal(source, "third", "$b.clamp_min(torch.finfo($b.dtype).tiny)", b="third")
+    )
+    assert "for first, second, third in zip(many, more, most)" in after
+
+
+def test_a_method_goes_on_a_line_of_its_own_where_the_chain_does() -> None:
+    source = "import torch\ny = (\n    torch.tensor(x)\n    .exp()\n    .mean()\n)\n"
+    after = rewritten(source, proposal(source, "torch.tensor(x)", "$x.clamp(max=80.0)", x="torch.tensor(x)"))
+    assert (
+        after
+        == "import torch\ny = (\n    torch.tensor(x)\n    .clamp(max=80.0)\n    .exp()\n    .mean()\n)\n"
+    )
+
+
+def test_what_stood_on_several_lines_is_broken_when_it_comes_to_stand_on_one() -> None:
+    source = "import torch\nlength = torch.sqrt(\n    torch.sum((first_operand_of_many - second_operand_of_many) ** 2)\n)\n"
+    whole = source[source.index("torch.sqrt") :].rstrip()
+    operand = "first_operand_of_many - second_operand_of_many"
+    after = rewritten(
+        source, proposal(source, whole, "torch.linalg.vector_norm($x, dim=-1, keepdim=True)", x=operand)
+    )
+    assert after == (
+        "import torch\nlength = torch.linalg.vector_norm(\n"
+        "    first_operand_of_many - second_operand_of_many, dim=-1, keepdim=True\n)\n"
+    )
