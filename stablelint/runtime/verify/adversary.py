@@ -38,6 +38,7 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) 
     found: list[Case] = list(named)
     shapes = _distinct(calls)[:_SHAPES] or _invented(replayer, hazards)
     for index, base in enumerate(shapes):
+        found += _number_cases(replayer, base)
         for dtype, decisive in _dtypes(replayer, base, hazards):
             cast = _cast(base, dtype)
             label = dtype_name(dtype)
@@ -150,6 +151,23 @@ def _contract_cases(replayer: Replayer, base: Call, label: str, decisive: bool) 
         for number in _spread(bound.beyond, 2):
             call = _with(calm, source, torch.full_like(value, number))
             cases.append(Case(call, Role.STRESS, f"{label} {metavariable} = {number:.3g}"))
+    return cases
+
+
+def _number_cases(replayer: Replayer, base: Call) -> list[Case]:
+    """Operands that are numbers of Python's, at the edge of the contract."""
+    cases = []
+    for metavariable, source in replayer.metavariables.items():
+        value = base.operands.get(source)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        bound = _bound(replayer, metavariable, FORMATS["float64"])
+        calm = _calm(replayer, base, metavariable)
+        whole = isinstance(value, int)
+        near = [number for number in bound.near if not whole or number.is_integer()] if bound else []
+        for number in _spread(near, 2):
+            call = _with(calm, source, int(number) if whole else number)
+            cases.append(Case(call, Role.BOUNDARY, f"{metavariable} = {number:.3g}"))
     return cases
 
 

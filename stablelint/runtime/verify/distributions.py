@@ -46,10 +46,11 @@ def _over_all_numbers(distribution: Distribution) -> bool:
 
 
 def refused(error: Exception) -> bool:
-    """Whether torch raised this about the numbers it was given, where it could have computed NaN as well.
+    """Whether this was raised about the numbers themselves, where NaN or infinity could have been the answer.
 
-    A singular matrix, or a parameter that a distribution does not accept.
+    A singular matrix, a parameter that a distribution does not accept, a division of Python's numbers by zero.
     """
-    if isinstance(error, LinAlgError):
+    if isinstance(error, LinAlgError | ArithmeticError):
         return True
-    return isinstance(error, ValueError) and "to satisfy the constraint" in str(error)
+    told = ("to satisfy the constraint", "math domain error", "expected a")
+    return isinstance(error, ValueError) and any(text in str(error) for text in told)

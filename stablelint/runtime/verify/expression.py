@@ -94,7 +94,7 @@ class _Atoms(ast.NodeVisitor):
             self.found.setdefault(key_of(node), node)
 
     def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Load) and not hasattr(builtins, node.id):
+        if isinstance(node.ctx, ast.Load) and not isinstance(getattr(builtins, node.id, None), type):
             self._add(node, node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -119,8 +119,8 @@ class _Atoms(ast.NodeVisitor):
                 self._add(node.func, "self")
             else:
                 self.visit(inner)
-        else:
-            self.visit(node.func)
+        elif not (isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)):
+            self.visit(node.func)  # a builtin that is called is one; as a value, `input` is a tensor
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             self.visit(argument)
 

@@ -24,6 +24,16 @@ def test_names_bound_inside_are_no_operands() -> None:
     assert list(found.values()) == ["values"]
 
 
+def test_names_of_builtins_are_operands_where_they_are_no_types_and_not_called() -> None:
+    found = needed(["max(input / len(input), 0).to(float)"], {}, KNOWN)
+    assert list(found.values()) == ["input"]
+
+
+def test_what_an_opaque_function_returns_is_an_operand_and_not_what_is_made_of_it() -> None:
+    found = needed(["softclip(x).exp()"], {}, KNOWN, opaque=frozenset({"softclip"}))
+    assert list(found.values()) == ["softclip(x)"]
+
+
 def test_what_cannot_be_stored_gives_way_to_what_it_returns() -> None:
     text = "torch.log(1 - model(x))"
     assert list(needed([text], {}, KNOWN).values()) == ["model", "x"]

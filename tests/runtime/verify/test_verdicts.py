@@ -100,6 +100,16 @@ def test_a_fix_that_changes_healthy_values_diverges() -> None:
     assert found.decision.verdict is Verdict.DIVERGES
 
 
+@pytest.mark.parametrize("count", [3, 3.0])
+def test_numbers_of_python_are_tried_at_the_edge(count: float) -> None:
+    mean = site("total / count", "total / max(count, 1)", {"x": "total", "y": "count"}, **DIVISION)
+    for total in (6.0, torch.ones(2)):
+        found = replay(mean, [call(total=total, count=count)]).decision
+        assert found.verdict is Verdict.LATENT
+        assert found.witness is not None
+        assert found.witness.case.call.operands["count"] == 0
+
+
 def test_ordinary_counts_are_whole_numbers() -> None:
     ratio = site("x / y", "x / y.clamp_min(1)", {"x": "x", "y": "y"}, **DIVISION)
     counted = [call(x=torch.ones(4), y=torch.tensor([0.0, 1.0, 2.0, 5.0]))]

@@ -64,8 +64,13 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
 
 
 def being_recorded(operands: Mapping[str, object]) -> bool:
-    """Whether a trace or a CUDA graph is being recorded, which whatever a probe computes would be part of."""
+    """Whether a trace, or a graph of `torch.fx` or of CUDA, is being recorded.
+
+    Whatever a probe computes would be part of it.
+    """
     if torch._C._get_tracing_state() is not None:
+        return True
+    if any(isinstance(value, torch.fx.Proxy) for value in operands.values()):
         return True
     on_gpu = any(isinstance(value, torch.Tensor) and value.is_cuda for value in operands.values())
     return on_gpu and torch.cuda.is_current_stream_capturing()
