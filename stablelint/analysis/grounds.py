@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from stablelint.analysis.transfer import difference, stripped, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.vanishing import vanish_together
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
@@ -169,6 +170,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
         return Ground.NONE, ends
     if a.key == b.key and op == "sub":
         return Ground.EXACT, Ground.EXACT
+    if vanish_together(a, b):
+        return Ground.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
         return Ground.NONE, ends
     if op == "add" and a.interval.lo >= 0 and b.interval.lo >= 0:

@@ -12,6 +12,7 @@ from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.vanishing import is_masked_difference
 
 if TYPE_CHECKING:
     from stablelint.analysis.state import Frame
@@ -103,6 +104,8 @@ def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
 
 def vanishes_with_data(value: Value) -> bool:
     """Whether ordinary data makes all elements 0 at once: raw input does, the output of a network or a draw does not."""
+    if is_masked_difference(value):
+        return True
     found = False
     for part in _behind(value, _vanishes_at_once):
         if part.op in _COMPARED and _is_drawn(part):
