@@ -12,7 +12,8 @@ from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of the expression
 _LAYERS = 16
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 180, 72, 22
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM = 400, 170, 72, 14, 24
+_TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
 
 _STYLE = """
 table { border-collapse: collapse; font-size: .86rem; margin: .5rem 0; }
@@ -21,15 +22,20 @@ th:first-child, td:first-child { text-align: left; }
 th { color: var(--muted); font-weight: 500; }
 .event { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem;
   margin: 1rem 0; }
+.scroll { overflow-x: auto; }
 .event pre { overflow-x: auto; background: var(--paper); border-radius: .4rem; padding: .6rem;
   margin: .6rem 0; }
 mark { background: var(--bad-soft); color: inherit; border-bottom: 2px solid var(--bad); }
 .add { background: var(--ins); } .sub { background: var(--del); }
-svg { width: 100%; height: auto; } svg text { fill: var(--muted); font-size: 11px; }
-.line { fill: none; stroke: var(--after); stroke-width: 2; } .bad { fill: var(--bad); }
+.event svg { display: block; width: 100%; min-width: 0; height: auto; }
+.event svg text { fill: var(--muted); font-size: 12px; } .event svg .bad-text { fill: var(--bad); }
+.line { fill: none; stroke: var(--after); stroke-width: 2; } .bad { fill: var(--bad); } .one { fill: var(--after); }
 .axis { stroke: var(--grid); stroke-width: 1; }
-.layers { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: .5rem 1rem; }
-figure { margin: 0; } figcaption { color: var(--muted); font-size: .82rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr));
+  gap: 1rem 1.5rem; }
+.layers { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr));
+  gap: .8rem 1.2rem; }
+figure { margin: 0; min-width: 0; } figcaption { color: var(--muted); font-size: .82rem; }
 """
 
 
@@ -51,14 +57,17 @@ def render(reports: Sequence[Mapping[str, Any]]) -> str:
 def _event(report: Mapping[str, Any], sources: Sources) -> Iterator[str]:
     event, cause = report["event"], report["cause"]
     code = f" [{cause['code']}]" if cause["code"] else ""
-    yield f'<section class="event"><h2>{escape(event["kind"])}{escape(code)}: {escape(cause["summary"])}</h2>'
+    yield f'<section class="event"><h2>{_TITLES[event["kind"]]}{escape(code)}: {escape(cause["summary"])}</h2>'
     where = [f"{event['phase']} pass of step {event['step']}", event["origin"]]
     where += [f"module {event['module']}"] if event["module"] else []
     where += [f"rank {event['rank']}"] if event["rank"] is not None else []
+    where += [f"reaches {event['parameter']}"] if event["parameter"] else []
     yield f'<p class="meaning">{escape(", ".join(where))}</p>'
     yield from _source(event, sources)
     if cause["derivation"]:
         yield "<ul>" + "".join(f"<li>{escape(step)}</li>" for step in cause["derivation"]) + "</ul>"
+    if event["exact"]:
+        yield "<p>The step replayed gave the same loss, bit for bit.</p>"
     if event["note"]:
         yield f"<p>{escape(event['note'])}</p>"
     yield from _operands(event["operands"])
@@ -91,21 +100,23 @@ def _operands(operands: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not operands:
         return
     heads = ("operand", "shape", "dtype", "device", "min", "max", "zeros", "nan", "inf")
-    yield "<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"
+    yield '<div class="scroll"><table><tr>' + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"
     for operand in operands:
         shape = "×".join(map(str, operand["shape"])) or "scalar"
         cells = [operand["name"], shape, operand["dtype"], operand["device"]]
         cells += [_short(operand[key]) for key in ("min", "max", "zero", "nan", "inf")]
         yield "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
-    yield "</table>"
+    yield "</table></div>"
 
 
 def _history(history: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if len(history) < 2:
         return
     steps = [record["step"] for record in history]
+    yield '<div class="plots">'
     for title, key in (("loss", "loss"), ("gradient norm", "gradient_norm")):
-        yield f"<h3>{title}</h3>{plot(steps, [record[key] for record in history])}"
+        yield f"<figure><h3>{title}</h3>{plot(steps, [record[key] for record in history])}</figure>"
+    yield "</div>"
 
 
 def _layers(event: Mapping[str, Any]) -> Iterator[str]:
@@ -116,7 +127,7 @@ def _layers(event: Mapping[str, Any]) -> Iterator[str]:
     yield "<h3>gradient norm by layer</h3>"
     if event["growth"] is not None:
         rates = ", ".join(_short(rate) for rate in event["growth"]["learning_rates"])
-        yield f"<p>Learning rate {escape(rates)}.</p>"
+        yield f"<p>Learning rate {escape(rates)}.{escape(_clipping(event['growth']))}</p>"
     yield '<div class="layers">'
     width = min(len(record["layers"]) for record in records)
     for index in range(min(width, _LAYERS)):
@@ -126,6 +137,14 @@ def _layers(event: Mapping[str, Any]) -> Iterator[str]:
     yield "</div>"
     if width > _LAYERS:
         yield f"<p>{width - _LAYERS} more layers are not shown.</p>"
+
+
+def _clipping(growth: Mapping[str, Any]) -> str:
+    typical, last = growth["typical_norm"], growth["last_norm"]
+    if not _finite(typical) or not _finite(last) or last <= 0:
+        return ""
+    scale = min(1.0, typical / last)
+    return f" Clipping at the usual norm, {typical:.3g}, would have scaled the last step by {scale:.3g}."
 
 
 def _fix(report: Mapping[str, Any]) -> Iterator[str]:
@@ -147,7 +166,7 @@ def _fix(report: Mapping[str, Any]) -> Iterator[str]:
 def plot(steps: Sequence[int], values: Sequence[object]) -> str:
     """A line over the steps, logarithmic where the values span more than two decades; bad values as dots."""
     known = [(step, value) for step, value in zip(steps, values, strict=True) if _finite(value)]
-    bad = [step for step, value in zip(steps, values, strict=True) if isinstance(value, str)]
+    bad = [(step, value) for step, value in zip(steps, values, strict=True) if isinstance(value, str)]
     if not known:
         return "<p>No finite value.</p>"
     numbers = [value for _, value in known]
@@ -157,7 +176,7 @@ def plot(steps: Sequence[int], values: Sequence[object]) -> str:
     first, last = min(steps), max(steps)
 
     def across(step: int) -> float:
-        return _LEFT + (step - first) / max(last - first, 1) * (_WIDTH - _LEFT - 12)
+        return _LEFT + (step - first) / max(last - first, 1) * (_WIDTH - _LEFT - _RIGHT)
 
     def up(height: float) -> float:
         return 10 + (high - height) / ((high - low) or 1) * (_HEIGHT - _BOTTOM - 16)
@@ -165,16 +184,26 @@ def plot(steps: Sequence[int], values: Sequence[object]) -> str:
     points = " ".join(
         f"{across(step):.1f},{up(height):.1f}" for (step, _), height in zip(known, heights, strict=True)
     )
-    dots = "".join(f'<circle class="bad" cx="{across(step):.1f}" cy="10" r="5"/>' for step in bad)
-    base = _HEIGHT - _BOTTOM
+    dots = "".join(f'<circle class="bad" cx="{across(step):.1f}" cy="10" r="4"/>' for step, _ in bad)
+    dots += "".join(
+        f'<text class="bad-text" x="{across(step) - 8:.1f}" y="14" text-anchor="end">{escape(value)}</text>'
+        for step, value in bad[-1:]
+    )
+    if len(known) == 1:
+        dots += f'<circle class="one" cx="{across(known[0][0]):.1f}" cy="{up(heights[0]):.1f}" r="3"/>'
+    base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    middle = (_LEFT + right) / 2
+    scale = (
+        f'<text x="{middle}" y="{_HEIGHT - 6}" text-anchor="middle">log scale</text>' if logarithmic else ""
+    )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
-        f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH - 12}" y2="{base}"/>'
+        f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{right}" y2="{base}"/>'
         f'<polyline class="line" points="{points}"/>{dots}'
         f'<text x="{_LEFT - 6}" y="14" text-anchor="end">{_short(max(numbers))}</text>'
         f'<text x="{_LEFT - 6}" y="{base}" text-anchor="end">{_short(min(numbers))}</text>'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">step {first}</text>'
-        f'<text x="{_WIDTH - 12}" y="{_HEIGHT - 6}" text-anchor="end">step {last}</text></svg>'
+        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">step {first}</text>{scale}'
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">step {last}</text></svg>'
     )
 
 
