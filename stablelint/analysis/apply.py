@@ -158,7 +158,8 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     ranges = {name: _rounded(v, frame.state.effective(v), fmt) for name, v in operands.items()}
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
-    zero, ends = grounds(op, _narrow(operands, ranges), interval)
+    known = _narrow(operands, ranges) if frame.state.facts else operands
+    zero, ends = grounds(op, known, interval)
     blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
     if blend is not None:
         interval, zero = blend

@@ -149,7 +149,7 @@ def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
     if isinstance(node, ast.Lambda):
         return Outline(1)
-    statements = _statements(node.body)
+    statements = statements_of(node.body)
     returns = any(type(s) is ast.Return and not _is_none(s.value) for s in statements)
     generator = may_yield and any(_yields(s) for s in statements)
     annotation = node.returns
@@ -162,7 +162,7 @@ def _is_none(value: ast.expr | None) -> bool:
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
-def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+def statements_of(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a body at every level, without those of nested definitions."""
     found = list(body)
     for statement in found:  # grows while it is walked

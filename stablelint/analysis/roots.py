@@ -69,8 +69,10 @@ def _survey(
         words = root.seen.words
         words.update(word for name in root.seen.loads.keys() & bound.keys() for word in bound[name])
         root.risky = interest.holds(words)
-        root.words = interest.roots(words)
+        root.words = interest.roots(words) if root.risky else frozenset()
     for name, roots in names.items():
+        if not any(_is_local(root.function, module) for root in roots):
+            continue
         loads = sum(seen.loads.get(name, 0) for seen in glances)
         called = sum(seen.calls.get(name, 0) for seen in glances)
         for root in roots:

@@ -93,6 +93,9 @@ class Graph:
     def __init__(self) -> None:
         self._keys: dict[Any, int] = {}
         self._next = 0
+        self._constants: dict[
+            tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]
+        ] = {}
 
     @property
     def youngest(self) -> int:
@@ -113,13 +116,20 @@ class Graph:
 
     def constant(self, data: Any, node: ast.AST | None = None) -> Value:
         """A literal."""
+        known = self._constants.get((type(data), data))
+        if known is None:
+            known = self._constants[type(data), data] = self._constant(data)
+        return Value("const", *known, node=node, data=data)
+
+    def _constant(self, data: Any) -> tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]:
+        """Key, kind, operands, interval and grounds of a literal."""
         key = self.key("const", type(data).__name__, data if data == data else "nan")
         if isinstance(data, bool | int | float):
             interval = Interval.point(_as_float(data))
             zero = Ground.EXACT if data == 0 else Ground.NONE
-            return Value("const", key, Kind.NUMBER, {}, interval, zero, Ground.EXACT, node=node, data=data)
+            return key, Kind.NUMBER, {}, interval, zero, Ground.EXACT
         kind = Kind.NONE if data is None else Kind.STRING if isinstance(data, str | bytes) else Kind.FOREIGN
-        return Value("const", key, kind, node=node, data=data)
+        return key, kind, {}, TOP, Ground.NONE, Ground.NONE
 
     def unknown(self, name: str = "", node: ast.AST | None = None, kind: Kind = Kind.UNKNOWN) -> Value:
         """A value of which nothing is known."""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
-from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.modules import ModuleInfo, statements_of
 from stablelint.analysis.state import Frame, Session, State
 from stablelint.analysis.value import Graph, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site
 from stablelint.matchers.tree import nodes_in
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
     from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
+_LOADS = re.compile(r"\btorch\.load\b|\bimport\b.*\bload\b")
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
@@ -32,8 +35,9 @@ def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
             _qualified(base, module) in ("torch.nn.Module", "torch.nn.modules.Module") for base in info.bases
         ):
             continue
-        for statement in nodes_in(init, ast.Assign):
-            assert isinstance(statement, ast.Assign)
+        for statement in statements_of(init.body):
+            if not isinstance(statement, ast.Assign):
+                continue
             target = statement.targets[0]
             if not isinstance(target, ast.Attribute) or not _holds_modules(statement.value, module):
                 continue
@@ -128,11 +132,7 @@ def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[as
     """The classes of a file and its calls of `torch.load` that name no device."""
     tree, text = module.source.tree, module.source.text
     classes = _class_statements(tree.body) if "Module" in text or "Dataset" in text else ()
-    calls = (
-        (n for n in ast.walk(tree) if isinstance(n, ast.Call))
-        if "torch.load" in text or "import load" in text
-        else ()
-    )
+    calls = (n for n in descendants(tree) if isinstance(n, ast.Call)) if _LOADS.search(text) else ()
     return tuple(classes), tuple(call for call in calls if _is_load(call, module))
 
 

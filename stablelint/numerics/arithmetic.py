@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from stablelint.numerics.ends import End, from_ends, high_end, low_end
 from stablelint.numerics.formats import FloatFormat
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import Interval, interned
 from stablelint.numerics.powers import power
 
 __all__ = ["absolute", "add", "div", "maximum", "minimum", "mul", "neg", "power", "sub"]
@@ -23,7 +23,7 @@ __all__ = ["absolute", "add", "div", "maximum", "minimum", "mul", "neg", "power"
 
 def neg(x: Interval) -> Interval:
     """`-x`; exact in every format."""
-    return Interval(-x.hi, -x.lo, x.hi_open, x.lo_open, x.nonzero, x.nan, x.integral)
+    return interned(-x.hi, -x.lo, x.hi_open, x.lo_open, x.nonzero, x.nan, x.integral)
 
 
 def absolute(x: Interval) -> Interval:
@@ -45,9 +45,8 @@ def add(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     hi, hi_open = _sum_of_ends(high_end(a), high_end(b), math.inf)
     if lo == hi:
         lo_open = hi_open = False
-    total = Interval(
-        lo, hi, lo_open, hi_open, nan=a.nan or b.nan or opposite, integral=a.integral and b.integral
-    )
+    nan, integral = a.nan or b.nan or opposite, a.integral and b.integral
+    total = interned(lo, hi, lo_open, hi_open, False, nan, integral)
     return total.rounded(fmt)
 
 
@@ -73,7 +72,7 @@ def mul(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     corners = [_product(x, y) for x in (low_end(a), high_end(a)) for y in (low_end(b), high_end(b))]
     nonzero = not a.contains(0.0) and not b.contains(0.0)
     product = from_ends((end for end in corners if end is not None), fmt, nonzero, nan)
-    return replace(product, integral=a.integral and b.integral)
+    return replace(product, integral=True) if a.integral and b.integral else product
 
 
 def _zero_meets_infinity(a: Interval, b: Interval) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stablelint.numerics.formats import FloatFormat
-from stablelint.numerics.interval import ANYTHING, Interval
+from stablelint.numerics.interval import ANYTHING, Interval, interned
 
 End = tuple[float, bool]
 """The value of an end, and whether it is open."""
@@ -30,4 +30,4 @@ def from_ends(ends: Iterable[End], fmt: FloatFormat, nonzero: bool = False, nan:
     hi, hi_shut = max((value, not is_open) for value, is_open in known)
     if lo == hi:
         return Interval(lo, hi, nan=nan).rounded(fmt)
-    return Interval(lo, hi, lo_open, not hi_shut, nonzero=nonzero and lo < 0 < hi, nan=nan).rounded(fmt)
+    return interned(lo, hi, lo_open, not hi_shut, nonzero and lo < 0 < hi, nan, False).rounded(fmt)

@@ -91,32 +91,21 @@ class Interval:
 
     def join(self, other: Interval) -> Interval:
         """The smallest interval that holds both."""
+        if self is other:
+            return self
         lo, lo_open = min((self.lo, self.lo_open), (other.lo, other.lo_open))
         hi, hi_shut = max((self.hi, not self.hi_open), (other.hi, not other.hi_open))
-        return Interval(
-            lo,
-            hi,
-            lo_open,
-            not hi_shut,
-            nonzero=not self.contains(0.0) and not other.contains(0.0),
-            nan=self.nan or other.nan,
-            integral=self.integral and other.integral,
-        )
+        nonzero = not self.contains(0.0) and not other.contains(0.0)
+        nan, integral = self.nan or other.nan, self.integral and other.integral
+        return interned(lo, hi, lo_open, not hi_shut, nonzero, nan, integral)
 
     def meet(self, other: Interval) -> Interval | None:
         """What both hold; None where that is nothing."""
         lo, lo_open = max((self.lo, self.lo_open), (other.lo, other.lo_open))
         hi, hi_shut = min((self.hi, not self.hi_open), (other.hi, not other.hi_open))
         try:
-            return Interval(
-                lo,
-                hi,
-                lo_open,
-                not hi_shut,
-                nonzero=self.nonzero or other.nonzero,
-                nan=self.nan and other.nan,
-                integral=self.integral or other.integral,
-            )
+            nan, integral = self.nan and other.nan, self.integral or other.integral
+            return interned(lo, hi, lo_open, not hi_shut, self.nonzero or other.nonzero, nan, integral)
         except ValueError:
             return None
 
@@ -134,17 +123,20 @@ class Interval:
     def without_zero(self) -> Interval | None:
         """The nonzero members; None where 0 is the only one."""
         try:
-            return replace(self, nonzero=True)
+            return interned(self.lo, self.hi, self.lo_open, self.hi_open, True, self.nan, self.integral)
         except ValueError:
             return None
 
     def without_nan(self) -> Interval:
         """The same numbers, NaN left out."""
-        return replace(self, nan=False) if self.nan else self
+        return self._where_nan(False) if self.nan else self
 
     def with_nan(self, nan: bool = True) -> Interval:
         """The same numbers, and NaN where `nan` says so (an attainable NaN stays attainable)."""
-        return replace(self, nan=True) if nan and not self.nan else self
+        return self._where_nan(True) if nan and not self.nan else self
+
+    def _where_nan(self, nan: bool) -> Interval:
+        return interned(self.lo, self.hi, self.lo_open, self.hi_open, self.nonzero, nan, self.integral)
 
     def rounded(self, fmt: FloatFormat, underflow: bool = False) -> Interval:
         """The members, taken as real numbers, rounded to `fmt`.
@@ -153,12 +145,25 @@ class Interval:
         float32). An open end at 0 stays open unless `underflow` is set, and so does `nonzero`: "positive"
         is a claim about where a value comes from, and only an operation known to underflow revokes it.
         """
+        if fmt.bits == 64 and not (self.lo_open or self.hi_open or self.nonzero):
+            return self
         lo, lo_open = _rounded_end(self.lo, self.lo_open, fmt, underflow)
         hi, hi_open = _rounded_end(self.hi, self.hi_open, fmt, underflow)
         if lo == hi:
             lo_open = hi_open = False
         nonzero = self.nonzero and not underflow
-        return Interval(lo, hi, lo_open, hi_open, nonzero, self.nan, self.integral)
+        return interned(lo, hi, lo_open, hi_open, nonzero, self.nan, self.integral)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Interval) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[float, float, bool, bool, bool, bool, bool]:
+        return self.lo, self.hi, self.lo_open, self.hi_open, self.nonzero, self.nan, self.integral
 
     def _one_whole(self) -> bool:
         return self.lo == self.hi and self.lo % 1 == 0
@@ -204,7 +209,9 @@ def _number(value: float) -> str:
     return short if abs(float(short)) != 1 else f"{value:.8g}"
 
 
-TOP = Interval(-math.inf, math.inf, lo_open=True, hi_open=True)
+interned = lru_cache(maxsize=16384)(Interval)
+"""`Interval`, for the places where the same few are made over and over."""
+TOP = interned(-math.inf, math.inf, True, True, False, False, False)
 """Unknown finite values."""
 ANYTHING = Interval(-math.inf, math.inf, nan=True)
 """Every float, infinities and NaN included."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +19,7 @@ from stablelint.syntax import operations
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LARGE = 1000.0
 _NUMBERS = {
     "nan": "nan",
@@ -110,35 +112,36 @@ class Glance:
     words: set[str] = field(default_factory=set)
     callees: set[str] = field(default_factory=set)  # last components of what is called
     calls: dict[str, int] = field(default_factory=dict)  # how often each is called
-    loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
-    nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)  # functions defined within
+    loads: Mapping[str, int] = field(default_factory=dict)  # how often names and attributes are read
+    nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(
+        default_factory=list
+    )  # functions defined within
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
 
 
 def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
     """Collects words from nodes; `imports` are the file's, by local name."""
     seen = Glance()
-    words, loads = seen.words, seen.loads
+    words, looks = seen.words, _LOOKS
+    read: list[str] = []
     for node in nodes:
         kind = type(node)
         if kind is ast.Name:
             if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                name: str = node.id  # type: ignore[attr-defined]
-                loads[name] = loads.get(name, 0) + 1
+                read.append(node.id)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
             if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
                 attr: str = node.attr  # type: ignore[attr-defined]
-                loads[attr] = loads.get(attr, 0) + 1
+                read.append(attr)
                 if attr not in words and not _is_elsewhere(node.value, imports):  # type: ignore[attr-defined]
                     words.add(attr)
-                if attr.endswith("_") and _is_init(node.value, imports):  # type: ignore[attr-defined]
+                if attr[-1] == "_" and _is_init(node.value, imports):  # type: ignore[attr-defined]
                     words.add(f"init.{attr}")
-        else:
-            look = _LOOKS.get(kind)
-            if look is not None:
-                look(node, seen, imports)
-    for name in loads.keys() & imports.keys():
-        words.add(_word(imports[name]))
+        elif kind in looks:
+            looks[kind](node, seen, imports)
+    seen.loads = loads = Counter(read)
+    seen.callees = set(seen.calls)
+    words.update(_word(imports[name]) for name in loads.keys() & imports.keys())
     words.update(_NUMBERS[name] for name in loads.keys() & _NUMBERS.keys())
     return seen
 
@@ -194,7 +197,6 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     name = _last_name(node.func)
     if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
         seen.words.add(LOSS)
-    seen.callees.add(name)
     seen.calls[name] = seen.calls.get(name, 0) + 1
     if name.endswith("_"):
         seen.words.add(IN_PLACE)
@@ -204,7 +206,7 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
     value: Any = node.value
     kind = type(value)
     if kind is str:
-        if value in _NUMBERS:  # as `float` reads it
+        if len(value) < 10 and value in _NUMBERS:  # as `float` reads it
             seen.words.add(_NUMBERS[value])
     elif kind is float or kind is int:
         if value >= _LARGE:
@@ -225,9 +227,7 @@ def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, s
             seen.words.add("!=")
 
 
-def _look_at_definition(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, seen: Glance, imports: Mapping[str, str]
-) -> None:
+def _look_at_definition(node: Definition, seen: Glance, imports: Mapping[str, str]) -> None:
     seen.nested.append(node)
 
 

@@ -1,14 +1,13 @@
 """Walks syntax trees.
 
-`ast.walk` spends most of its time on asking each node for fields it may lack; a node's own dictionary holds
-what is there.
+`ast.walk` spends most of its time on asking each node for fields that cannot hold another; a table by type says which
+ones can.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Container
-from types import EllipsisType, NoneType
 
 
 def descendants(root: ast.AST, without: Container[int] = ()) -> list[ast.AST]:
@@ -17,21 +16,46 @@ def descendants(root: ast.AST, without: Container[int] = ()) -> list[ast.AST]:
     What stands below the nodes whose ids are in `without` is left out, too.
     """
     found: list[ast.AST] = [root]
-    append = found.append
+    append, extend = found.append, found.extend
     for node in found:  # grows while it is walked
-        if without and id(node) in without:
+        fields = _FIELDS[type(node)]
+        if not fields or (without and id(node) in without):
             continue
-        for value in node.__dict__.values():
-            kind = type(value)
-            if kind is list:
-                for item in value:
-                    if type(item) not in _BARE:
-                        append(item)
-            elif kind not in _BARE:
-                append(value)
+        for name in fields:
+            value = getattr(node, name)
+            if type(value) is not list:
+                if value is not None:
+                    append(value)
+            elif type(node) in _GAPPY:
+                extend(item for item in value if item is not None)
+            else:
+                extend(value)
     return found
 
 
-_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-_PLAIN: set[type] = {str, int, bool, float, complex, bytes, NoneType, EllipsisType}
-_BARE = frozenset(_PLAIN.union(*(base.__subclasses__() for base in _MARKS)))
+# Fields that hold a name, a number or a mark.
+_PLAIN = frozenset(
+    "id attr arg name asname module level names kind type_comment conversion is_async simple tag lineno rest kwd_attrs "
+    "ctx op ops cls_name".split()
+)
+_GAPPY = frozenset({ast.Dict, ast.arguments})  # with lists that hold None
+
+
+def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    if kind in (ast.Constant, ast.MatchSingleton):
+        return ()
+    kept = (
+        {"names"}
+        if kind in (ast.Import, ast.ImportFrom)
+        else {"name"}
+        if kind.__name__ == "TypeAlias"
+        else set()
+    )
+    return tuple(field for field in kind._fields if field not in _PLAIN or field in kept)
+
+
+def _kinds(base: type[ast.AST]) -> set[type[ast.AST]]:
+    return {base}.union(*map(_kinds, base.__subclasses__()))
+
+
+_FIELDS = {kind: _fields_of(kind) for kind in _kinds(ast.AST)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
@@ -150,3 +151,23 @@ def test_the_walk_leaves_out_what_stands_below_given_nodes() -> None:
     tree = ast.parse("def f():\n    return x\ny")
     names = {n.id for n in descendants(tree, {id(tree.body[0])}) if isinstance(n, ast.Name)}
     assert names == {"y"}
+
+
+def test_the_quick_walk_sees_every_kind_of_node() -> None:
+    bare = ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop
+    for path in sorted(Path(ast.__file__).parent.glob("[a-d]*.py")):
+        tree = ast.parse(path.read_bytes())
+        expected = {id(node) for node in ast.walk(tree) if not isinstance(node, bare)}
+        assert {id(node) for node in descendants(tree)} == expected, path
+    patterns = """
+match x:
+    case {"a": [1, *rest], **others} | A(b=None) as c:
+        global g
+        async for i in y: print(f"{i!r:>{w}}")
+try: pass
+except* E as e: del e
+def f(a, /, b=1, *c, d, e=2, **k): nonlocal_ = lambda: (yield)
+"""
+    tree = ast.parse(patterns)
+    expected = {id(node) for node in ast.walk(tree) if not isinstance(node, bare)}
+    assert {id(node) for node in descendants(tree)} == expected
