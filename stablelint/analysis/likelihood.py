@@ -126,7 +126,7 @@ def _is_far_saturation(site: Site, operand: Value) -> bool:
     if site.judgement.ground is not Ground.SATURATION or site.value.op not in _POLES:
         return False
     value = stripped(operand)
-    while value.op == "mul":
+    while value.op in ("mul", "add"):
         value = stripped(next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), operand))
         if value is operand:
             return False

@@ -15,7 +15,7 @@ from stablelint.syntax.operations import SELECTIONS, VIEWS
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
 _GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
-_ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg"})
+_ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _DEPTH = 8
 
 

@@ -12,12 +12,13 @@ from stablelint.analysis.provenance import (
     is_kept,
     is_measured,
     is_trained,
+    is_whole_mask,
     needs_agreement,
     vanishes_with_data,
 )
 from stablelint.analysis.suited import is_floating
 from stablelint.analysis.transfer import stripped
-from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.value import NONEMPTY, Ground, Kind, Value
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
 from stablelint.numerics.interval import Interval
@@ -234,8 +235,9 @@ def _in_metric(context: Context) -> bool:
 
 
 def _can_vanish(predicate: Predicate, context: Context) -> bool:
-    """All elements can be 0 at once; of what a network yields, or of weights, that is no more than possible."""
-    if not vanishes_with_data(_value(predicate, context)):
+    """All elements can be 0 at once: raw data, a difference; of what a network yields that is no more than possible."""
+    value = _value(predicate, context)
+    if stripped(value).op != "sub" and not vanishes_with_data(value):
         context.weak = True
     return True
 
@@ -250,9 +252,22 @@ def _differentiable(predicate: Predicate, context: Context) -> bool:
 
 def _emptiable(predicate: Predicate, context: Context) -> bool:
     """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
-    if _in_metric(context):
+    total = context.bindings.get("n")
+    if _in_metric(context) or (total is not None and is_whole_mask(total)):
         context.weak = True
-    return stripped(_value(predicate, context)).key not in context.nonempty
+    mask = stripped(_value(predicate, context))
+    operand = context.root.first
+    if operand is not None and stripped(operand).key in context.nonempty:
+        return False
+    return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
+
+
+def _is_shown(value: Value, mask: int, depth: int) -> bool:
+    """Whether the selection by a mask comes from a path that had shown it to hold an element."""
+    index = value.operands.get("index") or value.operands.get("mask")
+    if index is not None and stripped(index).key == mask and value.guard == NONEMPTY:
+        return True
+    return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
 
 
 def _keyword(predicate: Predicate, context: Context) -> bool:

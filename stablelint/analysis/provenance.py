@@ -29,6 +29,8 @@ _SPREADS = frozenset("norm vector_norm std var amax max".split())
 _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
+_PASSED_MASK = re.compile(r"mask$")
+_COUNTED = frozenset("arange linspace shape size numel".split())
 _COMPARED = frozenset("gt ge lt le".split())
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
 _LENGTH = 8  # operations looked through
@@ -37,7 +39,7 @@ _SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 _AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")
 _WIDTH = 80  # values looked at
 _OBJECTIVE = re.compile(
-    r"loss|criterion|objective|log_?prob|rsample|kl_div|likelihood|elbo|(^|_)energy(_|$)|training_step|penalty|reward",
+    r"loss|criterion|objective|log_?prob|rsample|kl_div|likelihood|elbo|(^|_)energy(_|$)|training_step|penalty",
     re.I,
 )
 _INFERENCE = re.compile(
@@ -108,7 +110,7 @@ def vanishes_with_data(value: Value) -> bool:
         return True
     found = False
     for part in _behind(value, _vanishes_at_once):
-        if part.op in _COMPARED and _is_drawn(part):
+        if (part.op in _COMPARED and _is_drawn(part)) or _is_solid(part):
             return False
         if part.op in _VANISHING or _AGREEING.search(part.name):
             found = True
@@ -146,7 +148,9 @@ def is_kept(mask: Value) -> bool:
 def needs_agreement(value: Value) -> bool:
     """Whether a value is 0 only if all elements of what a network or a draw yields agree: their norm, spread, maximum."""
     source = _spread_behind(value)
-    return source is not None and source.first is not None and not vanishes_with_data(source.first)
+    if source is None or source.first is None:
+        return False
+    return is_whole_mask(source) or not vanishes_with_data(source.first)
 
 
 def _spread_behind(value: Value) -> Value | None:
@@ -157,8 +161,8 @@ def _spread_behind(value: Value) -> Value | None:
         if value.op in _SPREADS:
             return value
         if value.op in ("sum", "mean") and value.first is not None:
-            summed = stripped(value.first)
-            if summed.op in _SIZES or (summed.op in _COMPARED and _is_drawn(summed)):
+            summed = _unnegated(value.first)
+            if summed.op in _SIZES or (summed.op in _COMPARED and _is_drawn(summed)) or is_whole_mask(value):
                 return value
         following = value.first
         if value.op in ("mul", "div"):
@@ -169,6 +173,29 @@ def _spread_behind(value: Value) -> Value | None:
             return None
         value = following
     return None
+
+
+def _unnegated(value: Value) -> Value:
+    value = stripped(value)
+    while value.op == "logical_not" and value.first is not None:
+        value = stripped(value.first)
+    return value
+
+
+def is_whole_mask(total: Value) -> bool:
+    """Whether a mask that somebody passes is counted over the whole batch, which is not padding throughout."""
+    dim = total.operands.get("dim")
+    mask = _unnegated(total.operands["input"])
+    passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
+    return passed and (dim is None or dim.constant() == 0) and _PASSED_MASK.search(mask.name) is not None
+
+
+def _is_solid(value: Value) -> bool:
+    """Whether vectors are put together of which a component is never 0: homogeneous coordinates."""
+    tensors = value.operands.get("tensors")
+    if value.op not in ("stack", "cat") or tensors is None or tensors.kind is not Kind.SEQUENCE:
+        return False
+    return any(not v.interval.contains(0.0) for v in tensors.data)
 
 
 def _is_drawn(test: Value) -> bool:
@@ -198,6 +225,7 @@ def _blocks_gradient(value: Value) -> bool:
 def _vanishes_at_once(value: Value) -> bool:
     return (
         value.op in _VANISHING
+        or value.op in _COUNTED
         or _AGREEING.search(value.name) is not None
         or (value.op == "attribute" and not _is_yielded(value))
         or value.kind is Kind.INSTANCE

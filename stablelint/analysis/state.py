@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.paths import Paths
-from stablelint.analysis.value import Graph, Ground, Value, join
+from stablelint.analysis.value import NONEMPTY, Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def _meet_paths(
 def _narrowed(graph: Graph, state: State, value: Value) -> Value:
     """The value with the path's facts made its own, so that a join keeps them."""
     interval = state.effective(value)
+    if value.op in ("index", "masked_select") and value.key in state.nonempty:
+        value = replace(value, guard=NONEMPTY)
     if interval == value.interval:
         return value
     zero = value.zero if interval.contains(0.0) else Ground.NONE

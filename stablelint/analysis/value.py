@@ -48,6 +48,9 @@ class Ground(IntEnum):
     EXACT = 3  # ordinary data reaches it: an empty mask, a dead relu, a constant row
 
 
+NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
+
+
 @dataclass(slots=True, eq=False)
 class Value:
     """One node of the data-flow graph.

@@ -178,3 +178,39 @@ def test_an_odd_function_is_zero_where_its_operand_is() -> None:
         return torch.sin(t * angle) / torch.sin(angle) * a
     """
     assert (3, "SL102") in likely(code)
+
+
+def test_a_batch_is_not_padding_throughout_and_a_row_of_it_can_be() -> None:
+    code = """
+    def mean(x: torch.Tensor, attention_mask: torch.Tensor, labels: torch.Tensor):
+        chosen = labels != -100
+        return (x * {mask}).sum({dim}) / {mask}.sum({dim})
+    """
+    pairs = [("attention_mask", "", set()), ("attention_mask", "-1", {"SL102"}), ("chosen", "", {"SL502"})]
+    for mask, dim, expected in pairs:
+        shown = {rule for _, rule in likely(code.format(mask=mask, dim=dim))}
+        assert shown & {"SL102", "SL502"} == expected, (mask, dim)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        """
+        def finished(lengths: torch.Tensor, cut: torch.Tensor):
+            done = lengths[~cut.bool()]
+            if len(done) == 0:
+                done = torch.zeros(1)
+            return done.float().mean()
+        """,
+        """
+        def ratio(x: torch.Tensor, mask: torch.Tensor, flat: bool):
+            if flat:
+                chosen = x.flatten()
+            else:
+                chosen = x[mask.bool()]
+            return torch.mean(chosen) if chosen.numel() > 0 else torch.tensor(0.0)
+        """,
+    ],
+)
+def test_a_selection_that_was_counted_is_not_empty(code: str) -> None:
+    assert likely(code) == []
