@@ -36,7 +36,7 @@ def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
         return [_part(value, i, node, frame) for i in range(count)]
     if value.op == "shape":
-        from stablelint.analysis.expressions import size_of
+        from stablelint.analysis.subscripts import size_of
 
         return [size_of(value.operands["input"], node, frame) for _ in range(count)]
     return [frame.graph.unknown(node=node) for _ in range(count)]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable
 from typing import Any
 
-from stablelint.analysis import calls, layers, lookup
+from stablelint.analysis import calls, lookup
 from stablelint.analysis.apply import apply
-from stablelint.analysis.conditions import assume, narrowed_by
+from stablelint.analysis.conditions import assume
 from stablelint.analysis.iteration import element_of
 from stablelint.analysis.paths import Paths, outcome
 from stablelint.analysis.state import Frame, merge
+from stablelint.analysis.subscripts import subscript
 from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
 
@@ -36,7 +36,6 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
-_COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
 
 
 def evaluate(node: ast.expr | None, frame: Frame) -> Value:
@@ -188,67 +187,6 @@ def _subscript(node: ast.Subscript, frame: Frame) -> Value:
     base = evaluate(node.value, frame)
     index = evaluate(node.slice, frame)
     return subscript(base, index, node, frame)
-
-
-def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
-    """`base[index]`: an element of a sequence, a selection of a tensor, a shape's size."""
-    constant = index.constant()
-    if (
-        base.kind is Kind.SEQUENCE
-        and isinstance(constant, int)
-        and -len(base.data) <= constant < len(base.data)
-    ):
-        element: Value = base.data[constant]
-        return element
-    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant in base.data:
-        found: Value = base.data[constant]
-        return found
-    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant is None and base.data:
-        values = list(base.data.values())
-        if all(v.is_constant and v.kind is Kind.NUMBER for v in values):
-            return join(frame.graph, values)
-    if base.op == "shape":
-        return size_of(base.operands["input"], node, frame)
-    if base.kind in (Kind.STRING, Kind.FOREIGN):
-        return frame.graph.foreign(node)
-    if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant == 0:
-        return base  # values, indices = x.max(dim)
-    if base.kind is Kind.LAYER:
-        return layers.element(base, constant, frame)
-    if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
-        stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
-        if stored is not None:
-            return stored
-        if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
-            key = frame.graph.key("item", base.key, index.key)
-            return lookup.hinted(
-                Value("item", key, node=node, module=frame.module, name=str(index.data)), frame
-            )
-        selected = lookup.narrowed_value(base, narrowed_by(index, True, base, frame), frame)
-        return apply("index", {"input": selected, "index": index}, node, frame)
-    return frame.graph.unknown(node=node)
-
-
-def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
-    """A tensor's size: at least 1, unless the tensor is a selection that can be empty."""
-    selected = tensor.op in ("masked_select", "nonzero") or (
-        tensor.op == "index" and tensor.operands["index"].dtype == "bool"
-    )
-    low = 0.0 if selected and tensor.key not in frame.state.nonempty else 1.0
-    key = frame.graph.key("size_at", tensor.key, ast.dump(node))
-    zero = Ground.EXACT if low == 0.0 else Ground.NONE
-    interval = Interval(low, math.inf, hi_open=True, integral=True)
-    return Value(
-        "size",
-        key,
-        Kind.NUMBER,
-        {"input": tensor},
-        interval,
-        zero,
-        Ground.EXACT if low == 0.0 else Ground.COINCIDENCE,
-        node=node,
-        module=frame.module,
-    )
 
 
 def _slice(node: ast.Slice, frame: Frame) -> Value:

@@ -164,7 +164,7 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
 
 
 def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    from stablelint.analysis.expressions import size_of
+    from stablelint.analysis.subscripts import size_of
 
     tensor = operands.get("input")
     if tensor is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings, load, override
-from stablelint.diagnostic import Level, Problem
+from stablelint.diagnostic import Level, Problem, Severity
 from stablelint.workspace.selection import Described, Selection, Selectors, resolve
 from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
 
@@ -91,7 +91,15 @@ class MetaRule:
     code: str
     name: str
     summary: str
+    severity: Severity = Severity.WARNING
     enabled: bool = True
+    forward: str | None = None
+    backward: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its page, as it is written."""
+        return (Path(__file__).parent / "pages" / f"{self.name}.md").read_text(encoding="utf-8")
 
 
 META_RULES = {UNUSED_CODE: MetaRule(UNUSED_CODE, UNUSED_NAME, "A suppression comment that silences nothing.")}

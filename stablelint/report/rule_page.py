@@ -4,15 +4,47 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from stablelint.catalog import Rule
+    from stablelint.diagnostic import Severity
 
 _TOML = re.compile(r"^```toml\n.*?^```\n", re.DOTALL | re.MULTILINE)
 
 
-def render(rule: Rule, columns: int, colour: bool) -> str:
+class Paged(Protocol):
+    """A rule as its page shows it."""
+
+    @property
+    def code(self) -> str:
+        """`SL101`."""
+
+    @property
+    def name(self) -> str:
+        """`unguarded-log`."""
+
+    @property
+    def severity(self) -> Severity:
+        """How its findings are reported."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is on unless told otherwise."""
+
+    @property
+    def forward(self) -> str | None:
+        """What the value needs."""
+
+    @property
+    def backward(self) -> str | None:
+        """What the gradient needs."""
+
+    @property
+    def text(self) -> str:
+        """The page as it is written."""
+
+
+def render(rule: Paged, columns: int, colour: bool) -> str:
     """The page laid out by rich. The block that only the program reads gives way to one line."""
     from rich.console import Console
     from rich.markdown import Markdown
@@ -34,7 +66,7 @@ def render(rule: Rule, columns: int, colour: bool) -> str:
     return stream.getvalue()
 
 
-def _facts(rule: Rule) -> str:
+def _facts(rule: Paged) -> str:
     facts = [f"- severity: {rule.severity}"]
     if not rule.enabled:
         facts.append("- off by default: `--extend-select " + rule.code + "`")

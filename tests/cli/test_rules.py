@@ -23,6 +23,20 @@ def test_a_page_is_printed_as_it_is_written(run: Run, name: str) -> None:
     assert "## Why is this bad?" in outcome.out
 
 
+@pytest.mark.parametrize("name", ["SL001", "unused-suppression"])
+def test_the_program_has_a_page_for_its_own_rule(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert run("rule", name).out.startswith("# unused-suppression\n")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "severity: warning" in run("rule", name).out
+
+
+def test_every_listed_rule_has_a_page(run: Run) -> None:
+    for item in json.loads(run("rules", "--output-format", "json").out):
+        assert run("rule", item["code"]).code == 0, item["code"]
+
+
 def test_a_page_is_laid_out_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     outcome = run("rule", "SL101")
