@@ -186,6 +186,8 @@ def is_whole_mask(total: Value) -> bool:
     """Whether a mask that somebody passes is counted over the whole batch, which is not padding throughout."""
     dim = total.operands.get("dim")
     mask = _unnegated(total.operands["input"])
+    while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
+        mask = _unnegated(mask.first)
     passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
     return passed and (dim is None or dim.constant() == 0) and _PASSED_MASK.search(mask.name) is not None
 
