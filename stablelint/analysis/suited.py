@@ -110,7 +110,9 @@ def _used_as_tensors(function: ast.AST) -> frozenset[str]:
             method = node.func.attr
             if operations.method(method) is not None and method not in _SHARED_METHODS:
                 found.add(_name_of(node.func.value))
-            if _name_of(node.func.value) in ("torch", "F") and node.args:
+            own = operations.canonical(method)
+            takes_tensor = own is not None and own.parameters[:1] == ("input",)
+            if takes_tensor and _name_of(node.func.value) in ("torch", "F") and node.args:
                 found.add(_name_of(node.args[0]))
     # A function of the torch namespace called on a module is no method of it.
     return frozenset(found - {"", "torch", "F", "np", "math", "self"})

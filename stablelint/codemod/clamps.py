@@ -13,6 +13,7 @@ from stablelint.codemod import forms
 from stablelint.codemod.instantiate import uses
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.operand import Operand, bare
+from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 
 _LOWER, _UPPER = "min", "max"
@@ -31,6 +32,7 @@ def merged(
 ) -> cst.BaseExpression:
     """``y.clamp(min=0)`` with the bounds of the template ``$x.clamp_min(...)``, where `node`, the value of
     ``$x``, is a clamp whose own bounds are numbers that the new ones make idle; else `expression` as it is.
+    Raises Withheld where a bound is no number: a second clamp behind it would say that it does not suffice.
     """
     wanted = _template_bounds(expression, operands, node)
     given = _given_bounds(node)
@@ -38,7 +40,9 @@ def merged(
         return expression
     for side, argument in given.items():
         old = _number(argument)
-        if side in wanted and (old is None or not _tighter(side, wanted[side][1], old)):
+        if side in wanted and old is None:
+            raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
+        if side in wanted and old is not None and not _tighter(side, wanted[side][1], old):
             return expression
     if not given.keys() & wanted.keys():
         return expression

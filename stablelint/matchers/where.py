@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _PRODUCTS = frozenset({"mul", "div"})
 _COMPARISONS = frozenset("eq ne gt ge lt le".split())
+_SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
 # The page's name for the operand of each operation whose gradient is hidden.
 _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "atanh": "u"}
 
@@ -99,6 +100,8 @@ def _compares(test: Value, operand: Value) -> bool:
 def _can_double(site: Site, hider: Hider) -> bool:
     """Whether the test may guard the operand too: it stands around the operation, or it speaks of the operand."""
     test, outer, inner = hider.test, hider.value.node, site.value.node
+    if site.match.bindings[site.judgement.operand].op in _SINGULAR:
+        return False  # what makes the operand has the same flaw, and is to be guarded within
     if test is None or test.op == "phi" or not is_tensor(site.match.bindings[site.judgement.operand], site):
         return False
     if outer is not None and inner is not None and encloses(outer, inner):

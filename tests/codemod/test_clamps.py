@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.codemod.support import proposal, rewritten
+from tests.codemod.support import proposal, rewritten, withheld
 
 HEAD = "import torch\ny = "
 
@@ -30,9 +30,15 @@ def test_a_bound_that_is_there_is_tightened(expression: str, after: str) -> None
     assert guarded(expression, "$x.clamp_min(1e-30)") == after
 
 
-@pytest.mark.parametrize("expression", ["a.clamp(max=1)", "a.clamp(min=low)", "a.relu()", "a.clamp(min=0.1)"])
+@pytest.mark.parametrize("expression", ["a.clamp(max=1)", "a.relu()", "a.clamp(min=0.1)"])
 def test_any_other_clamp_gets_one_behind_it(expression: str) -> None:
     assert guarded(expression, "$x.clamp_min(1e-30)") == f"{expression}.clamp_min(1e-30).sqrt()\n"
+
+
+def test_a_clamp_by_a_name_is_left_to_its_author() -> None:
+    source = f"{HEAD}a.clamp(min=low).sqrt()\n"
+    change = proposal(source, "a.clamp(min=low)", "$x.clamp_min(1e-30)", x="a.clamp(min=low)")
+    assert withheld(source, change) == "there is a clamp already, by `low`"
 
 
 def test_both_bounds_are_tightened_at_once() -> None:
