@@ -194,6 +194,29 @@ def test_a_given_step_is_what_is_replayed() -> None:
     assert event.exact
 
 
+def test_a_step_that_cannot_be_replayed_is_said_so_with_what_is_known(pair: tuple) -> None:
+    model, optimizer = pair
+    stream = iter([torch.randn(4, 3) for _ in range(3)] + [torch.full((4, 3), torch.nan), torch.ones(4, 3)])
+
+    def run() -> None:
+        while True:
+            x = next(stream)  # a replay gets the batch after it
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+
+    with Guard(model, optimizer), pytest.raises(NonFiniteError) as caught:
+        run()
+    event = caught.value.event
+    assert (event.step, event.exact, event.operation) == (3, False, None)
+    assert event.note is not None
+    assert "differs from run to run" in event.note
+    assert len(event.history) == 4
+    assert event.location is not None
+    assert event.location.expression == "loss.backward()"
+
+
 def test_the_package_offers_the_guard_with_its_rules() -> None:
     program = Path(__file__).parent / "scenarios" / "backward_norm_by_hand.py"
     with pytest.raises(stablelint.NonFiniteError), stablelint.guard() as guard:
