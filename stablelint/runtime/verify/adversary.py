@@ -214,7 +214,7 @@ def _structure_cases(base: Call, label: str) -> list[Case]:
             for flag in (True, False):
                 call = _with(base, source, torch.full_like(value, flag))
                 cases.append(Case(call, Role.STRUCTURE, f"{label} {source} all {flag}"))
-        elif value.is_floating_point() and value.ndim:
+        elif value.is_floating_point() and value.ndim and value.numel():
             masked = value.clone()
             masked[0] = -math.inf
             cases.append(Case(_with(base, source, masked), Role.STRUCTURE, f"{label} {source} masked row"))

@@ -145,7 +145,7 @@ def _at(
 
 def _placed(value: torch.Tensor, point: float) -> torch.Tensor:
     """A tensor that holds the point once per row among ones, so that expressions over rows see a contrast."""
-    if value.ndim == 0 or value.shape[-1] == 1:
+    if value.ndim == 0 or value.shape[-1] <= 1:
         return torch.full_like(value, point)
     filled = torch.ones_like(value)
     filled[..., 0] = point

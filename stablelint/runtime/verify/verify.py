@@ -87,6 +87,10 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
             interrupted = True
             problems.append(f"interrupted: {len(request.sites) - number + 1} sites were not replayed")
             break
+        except Exception as error:  # one site that cannot be examined must not cost the others
+            start = site.span.start
+            problems.append(f"{site.filename}:{start.row}: internal error: {type(error).__name__}: {error}")
+            continue
         examinations[site.id] = examination
         reports.append(shown)
     rerun: RerunReport | None = None

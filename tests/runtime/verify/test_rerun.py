@@ -155,3 +155,21 @@ def test_an_emitted_test_fails_before_the_fix_and_passes_after(
     after = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent)
     path.write_text(PROGRAM, encoding="utf-8")
     assert after.returncode == 0, after.stdout
+
+
+def test_a_site_that_cannot_be_examined_does_not_cost_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stablelint.runtime.verify import verify as whole
+    from tests.runtime.verify.support import site
+
+    good, bad = (site(text, None, {"x": "x"}, **LOG) for text in ("torch.log(x)", "torch.log2(x)"))
+    examine = whole.examine
+
+    def failing(each: Site, *arguments: object, **keywords: object) -> object:
+        if each is bad:
+            raise IndexError("out of range")
+        return examine(each, *arguments, **keywords)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(whole, "examine", failing)
+    report = verify(Request([bad, good], {"program.py": b"import torch\n"})).report
+    assert [each.site for each in report.sites] == [good]
+    assert report.problems == ("program.py:1: internal error: IndexError: out of range",)

@@ -110,6 +110,11 @@ def test_numbers_of_python_are_tried_at_the_edge(count: float) -> None:
         assert found.witness.case.call.operands["count"] == 0
 
 
+def test_an_empty_capture_is_replayed() -> None:
+    found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), [call(x=torch.empty(0, 3))])
+    assert found.decision.verdict is Verdict.NOT_REPRODUCED
+
+
 def test_ordinary_counts_are_whole_numbers() -> None:
     ratio = site("x / y", "x / y.clamp_min(1)", {"x": "x", "y": "y"}, **DIVISION)
     counted = [call(x=torch.ones(4), y=torch.tensor([0.0, 1.0, 2.0, 5.0]))]

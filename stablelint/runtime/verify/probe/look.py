@@ -70,10 +70,13 @@ def being_recorded(operands: Mapping[str, object]) -> bool:
     """
     if torch._C._get_tracing_state() is not None:
         return True
-    if any(isinstance(value, torch.fx.Proxy) for value in operands.values()):
-        return True
-    on_gpu = any(isinstance(value, torch.Tensor) and value.is_cuda for value in operands.values())
-    return on_gpu and torch.cuda.is_current_stream_capturing()
+    for value in operands.values():
+        if isinstance(value, torch.Tensor):
+            if value.is_cuda:
+                return torch.cuda.is_current_stream_capturing()
+        elif isinstance(value, torch.fx.Proxy):
+            return True
+    return False
 
 
 def requires_grad(value: object) -> bool:
