@@ -33,6 +33,7 @@ def main() -> None:
     weight = torch.ones(4, requires_grad=True)
     optimizer = torch.optim.SGD([weight], lr=1e-9)
     marks: list[tuple[int, int, int]] = []
+    print(f"{'step':>9} {'resident MiB':>13} {'objects':>9}", flush=True)
     with nullcontext() if options.plain else Guard():
         for step in range(1, options.steps + 1):
             optimizer.zero_grad()
@@ -40,10 +41,9 @@ def main() -> None:
             optimizer.step()
             if step % (options.steps // 10) == 0:
                 gc.collect()
-                marks.append((step, resident(), len(gc.get_objects())))
-    print(f"{'step':>9} {'resident MiB':>13} {'objects':>9}")
-    for step, held, objects in marks:
-        print(f"{step:>9} {held / 2**20:>13.2f} {objects:>9}")
+                held, objects = resident(), len(gc.get_objects())
+                marks.append((step, held, objects))
+                print(f"{step:>9} {held / 2**20:>13.2f} {objects:>9}", flush=True)
     later = marks[len(marks) // 2 :]
     slope = statistics.linear_regression([mark[0] for mark in later], [mark[1] for mark in later]).slope
     print(f"{slope:.4f} bytes a step over the second half")
