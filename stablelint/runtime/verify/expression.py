@@ -199,7 +199,8 @@ def needed(
     The given `operands` come first; then every name or `self.` chain that is neither inside one of them nor
     in `known`. Operands that are literals are left in place. What is called on, or is an attribute of, a name
     in `opaque` is one operand as a whole. An operand that is made of another one is no operand, unless its
-    metavariable is in `kept` and every text uses it. Raises `NotReplayableError`.
+    metavariable is in `kept` and every text uses it; nor is one that a text takes apart, as a fix that merges
+    its clamp with that of the operand. Raises `NotReplayableError`.
     """
     bound: dict[str, ast.expr] = {}
     named: set[str] = set()
@@ -229,12 +230,37 @@ def needed(
         for key in atoms.found:
             wanted.setdefault(key, None)
     first = [key for key in wanted if key not in names or names[key] in used]
+    apart = {
+        key
+        for key in first
+        if key in bound
+        and not all(key in keys for keys in used_by_all)
+        and any(key_of(part) in first for part in _computed_from(bound[key]) if part is not bound[key])
+    }
+    if apart:
+        whole_ones = {
+            name: text for name, text in operands.items() if key_of(parse_expression(text)) not in apart
+        }
+        return needed(texts, whole_ones, known, opaque, kept)
     return {f"o{index}": key for index, key in enumerate(first)}
 
 
 def _contains(tree: ast.expr, keys: Mapping[str, object]) -> bool:
     """Whether one of the keyed expressions is a proper part of `tree`."""
     return any(key_of(part) in keys for part in _parts(tree) if part is not tree)
+
+
+def _computed_from(tree: ast.expr) -> list[ast.expr]:
+    """The parts of an expression but for its subscripts."""
+    found = [tree]
+    for name, child in ast.iter_fields(tree):
+        if isinstance(tree, ast.Subscript) and name == "slice":
+            continue
+        for each in child if isinstance(child, list) else [child]:
+            inner = each.value if isinstance(each, ast.keyword) else each
+            if isinstance(inner, ast.expr):
+                found += _computed_from(inner)
+    return found
 
 
 def _parts(tree: ast.expr) -> list[ast.expr]:

@@ -29,6 +29,13 @@ def test_names_of_builtins_are_operands_where_they_are_no_types_and_not_called()
     assert list(found.values()) == ["input"]
 
 
+def test_an_operand_that_the_fix_takes_apart_gives_way_to_its_parts() -> None:
+    texts = ["torch.acos(c.clamp(-1, 1))", "torch.acos(c.clamp(-0.9, 0.9))"]
+    assert list(needed(texts, {"x": "c.clamp(-1, 1)"}, KNOWN).values()) == ["c"]
+    indexed = ["torch.log(p[i])", "torch.log_softmax(z, -1)[i]"]
+    assert list(needed(indexed, {"x": "p[i]"}, KNOWN).values()) == ["p[i]", "z", "i"]
+
+
 def test_what_an_opaque_function_returns_is_an_operand_and_not_what_is_made_of_it() -> None:
     found = needed(["softclip(x).exp()"], {}, KNOWN, opaque=frozenset({"softclip"}))
     assert list(found.values()) == ["softclip(x)"]
