@@ -111,8 +111,12 @@ def _zero_of_logarithm(op: str, operand: Value) -> Ground:
 
 
 def _reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
-    if op in ("amax", "max") and stripped(operand).op == "abs":
-        return Ground.EXACT, operand.ends  # the maximum norm
+    if op in ("amax", "max") and stripped(operand).op == "abs":  # the maximum norm
+        inner = stripped(operand).operands["input"]
+        fixed = (
+            inner.interval.is_bounded and _row_of_zeros(inner) < Ground.SATURATION
+        )  # a circle's points, say
+        return Ground.COINCIDENCE if fixed else Ground.EXACT, operand.ends
     if op == "sum" and operand.zero is Ground.SATURATION and _underflows_together(operand):
         return Ground.SATURATION, operand.ends
     zero = operand.zero if op in ("amin", "min", "prod", "median") else _row_of_zeros(operand)

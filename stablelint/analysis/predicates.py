@@ -256,6 +256,8 @@ def _emptiable(predicate: Predicate, context: Context) -> bool:
     if _in_metric(context) or (total is not None and is_whole_mask(total)):
         context.weak = True
     mask = stripped(_value(predicate, context))
+    if is_kept(mask):
+        context.weak = True  # made once, by one who saw it
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
         return False

@@ -30,6 +30,7 @@ _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _PASSED_MASK = re.compile(r"mask$")
+_MADE = frozenset("zeros ones full eye buffer".split())
 _COUNTED = frozenset("arange linspace shape size numel".split())
 _COMPARED = frozenset("gt ge lt le".split())
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
@@ -110,7 +111,7 @@ def vanishes_with_data(value: Value) -> bool:
         return True
     found = False
     for part in _behind(value, _vanishes_at_once):
-        if (part.op in _COMPARED and _is_drawn(part)) or _is_solid(part):
+        if _is_chance_test(part, 3) or _is_solid(part):
             return False
         if part.op in _VANISHING or _AGREEING.search(part.name):
             found = True
@@ -142,7 +143,14 @@ def is_kept(mask: Value) -> bool:
     mask = stripped(mask)
     while mask.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and mask.first is not None:
         mask = stripped(mask.first)
-    return is_own_attribute(mask) or mask.op in ("buffer", "ones", "zeros")
+    return is_own_attribute(mask) or _is_made(mask)
+
+
+def _is_made(mask: Value) -> bool:
+    """Whether a mask is put together of constants alone, and compares nothing."""
+    parts = list(_behind(mask, lambda _: False))
+    compares = any(v.op in _COMPARED or v.op in ("eq", "ne", "tensor") for v in parts)
+    return not compares and all(v.op in _MADE or v.is_constant for v in parts if not v.operands)
 
 
 def needs_agreement(value: Value) -> bool:
@@ -162,7 +170,7 @@ def _spread_behind(value: Value) -> Value | None:
             return value
         if value.op in ("sum", "mean") and value.first is not None:
             summed = _unnegated(value.first)
-            if summed.op in _SIZES or (summed.op in _COMPARED and _is_drawn(summed)) or is_whole_mask(value):
+            if summed.op in _SIZES or _is_chance_test(summed, 3) or is_whole_mask(value):
                 return value
         following = value.first
         if value.op in ("mul", "div"):
@@ -200,9 +208,13 @@ def _is_solid(value: Value) -> bool:
     return any(not v.interval.contains(0.0) for v in tensors.data)
 
 
-def _is_drawn(test: Value) -> bool:
+def _is_chance_test(test: Value, depth: int) -> bool:
     """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
-    return any(stripped(v).op in _DRAWN or stripped(v).op == "arange" for v in test.operands.values())
+    test = _unnegated(test)
+    if test.op == "phi" and depth:
+        return all(_is_chance_test(path, depth - 1) for path in test.operands.values())
+    operands = [stripped(v) for v in test.operands.values()]
+    return test.op in _COMPARED and any(v.op in _DRAWN or v.op == "arange" for v in operands)
 
 
 def base_names(info: ClassInfo) -> list[str]:
