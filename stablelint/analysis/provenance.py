@@ -139,18 +139,18 @@ def is_own_attribute(value: Value) -> bool:
 
 
 def is_kept(mask: Value) -> bool:
-    """Whether a mask is, or is a test of, what an object keeps."""
-    mask = stripped(mask)
-    while mask.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and mask.first is not None:
-        mask = stripped(mask.first)
-    return is_own_attribute(mask) or _is_made(mask)
+    """Whether a mask is made of constants, or is, or tests, what an object keeps."""
+    inner = stripped(mask)
+    while inner.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and inner.first is not None:
+        inner = stripped(inner.first)
+    return is_own_attribute(inner) or _is_made(mask)
 
 
 def _is_made(mask: Value) -> bool:
-    """Whether a mask is put together of constants alone, and compares nothing."""
+    """Whether a mask is put together of constants alone, and neither compares nor draws."""
     parts = list(_behind(mask, lambda _: False))
-    compares = any(v.op in _COMPARED or v.op in ("eq", "ne", "tensor") for v in parts)
-    return not compares and all(v.op in _MADE or v.is_constant for v in parts if not v.operands)
+    told = any(v.op in _COMPARED or v.op in _DRAWN or v.op in ("eq", "ne", "tensor") for v in parts)
+    return not told and all(v.op in _MADE or v.is_constant for v in parts if not v.operands)
 
 
 def needs_agreement(value: Value) -> bool:
