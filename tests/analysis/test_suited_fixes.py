@@ -61,7 +61,7 @@ def test_how_a_name_is_used_shows_that_it_is_a_tensor() -> None:
         def scale(weight, fan):
             return weight.to(fan.device) * fan ** -0.5
         """)
-    assert written["SL103"] == ("fan.clamp_min(torch.finfo(fan.dtype).eps)",)
+    assert written["SL103"] == ("fan.clamp_min(1e-12)",)
 
 
 def test_an_integer_tensor_is_not_asked_for_its_finfo() -> None:
@@ -71,6 +71,15 @@ def test_an_integer_tensor_is_not_asked_for_its_finfo() -> None:
             return torch.log(counts)
         """)
     assert written["SL101"] == ("counts.clamp_min(1e-30)",)
+
+
+def test_where_nothing_shows_floating_point_numbers_a_literal_is_written() -> None:
+    written = fixes("""
+        def information(contingency: torch.Tensor):
+            u = contingency.sum(dim=1)
+            return torch.log(u)
+        """)
+    assert written["SL101"] == ("u.clamp_min(1e-30)",)
 
 
 def test_an_operand_without_a_name_gets_a_literal() -> None:
