@@ -157,8 +157,9 @@ def _site(site: Document) -> Iterator[str]:
     yield f"### {site['verdict']}: {site['code']} {site['name']}, {place}"
     yield ""
     yield "```diff"
-    yield from (f"- {line}" for line in site["expression"].splitlines())
-    yield from (f"+ {line}" for line in (site["fix"] or "").splitlines())
+    yield f"- {' '.join(site['expression'].split())}"
+    if site["fix"]:
+        yield f"+ {' '.join(site['fix'].split())}"
     yield "```"
     yield ""
     calls = site["captured"]["calls"]

@@ -212,7 +212,12 @@ class Recorder:
                 self._await_gradient(watched, operands)
         elif not all_finite(value):
             watched.bad_results += 1
-        if watched.looked_at >= _ALWAYS and self.spent > _SHARE * (time.perf_counter() - self._started):
+        # the range of a call that is kept is told beside it
+        if (
+            call is None
+            and watched.looked_at >= _ALWAYS
+            and self.spent > _SHARE * (time.perf_counter() - self._started)
+        ):
             return
         watched.looked_at += 1
         self._measure(watched, operands, grad, call)
