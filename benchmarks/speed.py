@@ -2,6 +2,7 @@
 """Times the linter beside its floor and its peers, in one run, on the transformers wheel.
 
     python benchmarks/speed.py                  the linter, ast.parse and ruff
+    python benchmarks/speed.py --package timm   another release
     python benchmarks/speed.py --peers DIR      also torchfix and semgrep, whose commands are in DIR
     python benchmarks/speed.py --output docs/speed.md
 
@@ -90,7 +91,7 @@ def peer_rows(tree: Path, peers: Path, scratch: Path) -> Iterator[Row]:
     part, factor = every_tenth(tree, scratch / "part")
     if (peers / "torchfix").exists():
         cost = run([str(peers / "torchfix"), "--select", "ALL", "."], part)
-        yield "torchfix (scaled)", cost.wall * factor, cost.cpu * factor, cost.peak_mib
+        yield f"torchfix (a part, × {factor:.1f})", cost.wall * factor, cost.cpu * factor, cost.peak_mib
     if (peers / "semgrep").exists():
         rules = scratch / "rules.yaml"
         rules.write_text(SEMGREP_RULES)
@@ -101,9 +102,9 @@ def peer_rows(tree: Path, peers: Path, scratch: Path) -> Iterator[Row]:
 
 
 def every_tenth(tree: Path, target: Path) -> tuple[Path, float]:
-    """Copies every tenth Python file; returns the folder and how many times larger the whole is in bytes."""
+    """Copies every tenth Python file, but no fewer than ten; returns the folder and how many times larger the whole is in bytes."""
     files = python_files(tree)
-    chosen = files[::10]
+    chosen = files[:: min(10, max(1, len(files) // 10))]
     for path in chosen:
         copy = target / path.relative_to(tree)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -151,10 +152,10 @@ def render(rows: list[Row], unit: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def report(peers: Path | None) -> str:
+def report(package: str, peers: Path | None) -> str:
     """Runs everything and returns the page."""
-    version = releases([PACKAGE])[PACKAGE]
-    tree = fetch(PACKAGE, version)
+    version = releases([package])[package]
+    tree = fetch(package, version)
     files = python_files(tree)
     size = f"{len(files):,} files, {count_lines(files):,} lines"
     load = f"{os.getloadavg()[0]:.1f}"  # what else ran: above 0 it slows every wall time
@@ -167,7 +168,7 @@ def report(peers: Path | None) -> str:
                 "",
                 "Written by `python benchmarks/speed.py`, all in one run; the least of a few repeats.",
                 "",
-                f"{PACKAGE} {version}: {size}. {machine}, load {load} at the start.",
+                f"{package} {version}: {size}. {machine}, load {load} at the start.",
                 "",
                 render(list(whole_package(tree, peers, scratch)), "ast.parse"),
                 render(list(small_file(scratch)), "one small file, cold"),
@@ -181,10 +182,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--package", default=PACKAGE, help="another release of ecosystem.toml")
     parser.add_argument("--peers", type=Path, help="folder with torchfix and semgrep")
     parser.add_argument("--output", type=Path, help="write the page there too")
     options = parser.parse_args()
-    text = report(options.peers)
+    text = report(options.package, options.peers)
     print(text)
     if options.output:
         options.output.write_text(text, encoding="utf-8")
