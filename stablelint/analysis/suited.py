@@ -52,13 +52,25 @@ def unsuited(template: str, site: Site) -> str | None:
         if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
             continue
         text = site.texts.get(name) or "the operand"
-        if value.kind is Kind.NUMBER:
+        if value.kind is Kind.NUMBER or _is_annotated_number(text, site):
             return f"`{_short(text)}` is a Python number, and the rewrite is one for tensors"
         if not is_tensor(value, site):
             return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
         if attribute == "dtype" and f"finfo(${name}.dtype)" in template and is_integral(value):
             return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
     return None
+
+
+def _is_annotated_number(text: str, site: Site) -> bool:
+    """Whether the operand is a parameter that its function says is a number, whatever one caller passes."""
+    function = site.frame.function
+    if function is None or not text.isidentifier():
+        return False
+    given = function.node.args
+    for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        if parameter.arg == text and parameter.annotation is not None:
+            return re.search(r"\b(float|int)\b", ast.unparse(parameter.annotation)) is not None
+    return False
 
 
 def is_tensor(value: Value, site: Site) -> bool:

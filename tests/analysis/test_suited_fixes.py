@@ -73,6 +73,17 @@ def test_an_integer_tensor_is_not_asked_for_its_finfo() -> None:
     assert written["SL101"] == ("counts.clamp_min(1e-30)",)
 
 
+def test_a_parameter_annotated_as_a_number_is_one() -> None:
+    written = fixes("""
+        def gaussian(distance: torch.Tensor, sigma: float):
+            return torch.exp(-torch.pow(distance / sigma, 2) / 2)
+
+        def kernel(distance: torch.Tensor, sigma: list[float]):
+            return gaussian(distance, sigma[0])
+        """)
+    assert "SL102" not in written or not isinstance(written["SL102"], tuple)
+
+
 def test_where_nothing_shows_floating_point_numbers_a_literal_is_written() -> None:
     written = fixes("""
         def information(contingency: torch.Tensor):
