@@ -25,6 +25,8 @@ from stablelint.runtime.verify.replay import Outcome, evaluate, widened
 from stablelint.runtime.verify.site import Kind, Site
 from stablelint.runtime.verify.values import Call, Opaque
 
+_CLEARLY = 8.0  # times the original's own error that a fix must be off before it is blamed
+
 
 class Role(StrEnum):
     """What a set of operands is evidence of."""
@@ -322,8 +324,10 @@ def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, sc
     limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny
     moved = (one - other).abs()
     wrong = (other - exact).abs()
-    # rounding of the original is no reason to blame the fix: it must be off from the truth as well
-    wrong = torch.where((one - exact).abs() >= wrong, torch.zeros_like(wrong), wrong)
+    # rounding of the original is no reason to blame the fix: it must be further off from the truth than that
+    noise = (one - exact).abs()
+    noise = _CLEARLY * torch.maximum(noise, noise[healthy].mean())
+    wrong = torch.where(noise >= wrong, torch.zeros_like(wrong), wrong)
     blame = torch.minimum(moved, wrong) / limit
     blame = torch.where(torch.isfinite(other), blame, torch.full_like(blame, math.inf))
     return float(blame[healthy].max())

@@ -115,6 +115,18 @@ def test_an_empty_capture_is_replayed() -> None:
     assert found.decision.verdict is Verdict.NOT_REPRODUCED
 
 
+def test_gradients_that_cancel_to_rounding_are_no_difference() -> None:
+    by_hand = site(
+        "d / (p.norm(dim=-1) * t.norm(dim=-1))",
+        "torch.nn.functional.cosine_similarity(p, t, dim=-1)",
+        {},
+        model="(p * t).sum(dim=-1) / (p.norm(dim=-1) * t.norm(dim=-1))",
+    )
+    p = torch.tensor([[1.0, 2.0, 3.0, 4.0], [-1.0, -2.0, -3.0, -4.0]])
+    found = replay(by_hand, [call(p=p, t=p.abs(), d=(p * p.abs()).sum(-1))])
+    assert found.decision.verdict is Verdict.LATENT, "the gradient of parallel vectors is 0"
+
+
 def test_ordinary_counts_are_whole_numbers() -> None:
     ratio = site("x / y", "x / y.clamp_min(1)", {"x": "x", "y": "y"}, **DIVISION)
     counted = [call(x=torch.ones(4), y=torch.tensor([0.0, 1.0, 2.0, 5.0]))]
