@@ -102,7 +102,7 @@ def peer_rows(tree: Path, peers: Path, scratch: Path) -> Iterator[Row]:
 
 
 def every_tenth(tree: Path, target: Path) -> tuple[Path, float]:
-    """Copies every tenth Python file, but no fewer than ten; returns the folder and how many times larger the whole is in bytes."""
+    """Copies every tenth Python file, or ten; returns the folder and how many times larger the whole is in bytes."""
     files = python_files(tree)
     chosen = files[:: min(10, max(1, len(files) // 10))]
     for path in chosen:
