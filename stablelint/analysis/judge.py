@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stablelint.analysis.transfer import format_of, stripped
 from stablelint.analysis.value import Ground, Kind, Value
@@ -55,8 +55,10 @@ def judge(
                 continue
             fmt = format_of(value)
             interval = ranges[comparison.variable]
-            if comparison.proved_by(interval, fmt) or (
-                is_backward and _within_margin(comparison, interval, fmt)
+            # A NaN among them is for its own cause to answer for.
+            numbers = replace(interval, nan=False) if interval.nan else interval
+            if comparison.proved_by(numbers, fmt) or (
+                is_backward and _within_margin(comparison, numbers, fmt)
             ):
                 proof = proof or _proof(value, interval)
                 continue
