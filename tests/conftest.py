@@ -1,0 +1,10 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import signal
+
+# A shell that starts a job in the background makes it deaf to Ctrl-C, and with it all that the job starts; the
+# tests that interrupt a command need one that hears.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
