@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch.distributions import (
     Bernoulli,
@@ -35,6 +38,17 @@ def log_probabilities(distribution: Distribution) -> tuple[torch.Tensor, ...]:
         if bool(torch.isfinite(mean).all()):
             found.append(mean)  # or two distributions apart would look alike, each from its own mean
     return tuple(found)
+
+
+@contextmanager
+def checked() -> Iterator[None]:
+    """Distributions check their parameters meanwhile: `torch.compile` switches that off for the whole process."""
+    before = Distribution._validate_args
+    Distribution.set_default_validate_args(True)
+    try:
+        yield
+    finally:
+        Distribution.set_default_validate_args(before)
 
 
 def _over_all_numbers(distribution: Distribution) -> bool:

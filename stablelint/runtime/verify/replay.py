@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import torch
 
-from stablelint.runtime.verify.distributions import log_probabilities, refused
+from stablelint.runtime.verify.distributions import checked, log_probabilities, refused
 from stablelint.runtime.verify.expression import Expression
 from stablelint.runtime.verify.measure import Counts, count
 from stablelint.runtime.verify.values import Call, Context, Opaque, Value, dtype_of
@@ -40,7 +40,7 @@ _CALM = ContextVar("calm", default=False)
 
 @contextlib.contextmanager
 def calm() -> Iterator[None]:
-    """Gradients on and warnings off, within; random states, too, are as before afterwards.
+    """Gradients and checks on and warnings off, within; random states, too, are as before afterwards.
 
     Around many replays it is entered once: each of them enters it, and finds it entered.
     """
@@ -55,6 +55,7 @@ def calm() -> Iterator[None]:
             torch.inference_mode(False),
             torch.enable_grad(),
             warnings.catch_warnings(),
+            checked(),
         ):
             warnings.simplefilter("ignore")
             yield

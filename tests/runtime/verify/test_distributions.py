@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.distributions import Categorical, Gamma, Independent, Normal
+from torch.distributions import Categorical, Distribution, Gamma, Independent, Normal
 
 from stablelint.runtime.verify.distributions import log_probabilities, refused
 from stablelint.runtime.verify.site import Verdict
@@ -38,6 +38,18 @@ def test_a_scale_is_judged_by_what_torch_makes_of_it(scale: float, verdict: Verd
     assert decision.witness is not None
     assert decision.witness.original_failed == failed
     assert decision.witness.fixed_failed is None
+
+
+def test_a_scale_is_refused_though_compilation_has_switched_checks_off() -> None:
+    before = Distribution._validate_args
+    Distribution.set_default_validate_args(False)
+    try:
+        decision = replay(SCALE, [call(m=torch.zeros(1), s=torch.zeros(1))], source=SOURCE).decision
+        assert not Distribution._validate_args
+    finally:
+        Distribution.set_default_validate_args(before)
+    assert decision.witness is not None
+    assert decision.witness.original_failed == "refused"
 
 
 @pytest.mark.parametrize(
