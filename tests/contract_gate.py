@@ -75,7 +75,8 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
     assert isinstance(result, ast.expr)
     if fix.constructor is not None:
         made = operations.module(fix.constructor)
-        assert isinstance(result, ast.Call) and isinstance(result.func, ast.Attribute)
+        assert isinstance(result, ast.Call)
+        assert isinstance(result.func, ast.Attribute)
         assert made is not None
         result.func.attr = made.operation
     return result

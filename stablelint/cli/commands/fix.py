@@ -154,7 +154,9 @@ def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
         except WriteRefused as error:
             problems.append(Problem(str(error)))
         except KeyboardInterrupt:
-            problems.append(Problem("interrupted: this file and those after it are as they were", item.filename))
+            problems.append(
+                Problem("interrupted: this file and those after it are as they were", item.filename)
+            )
             break
         else:
             done.append(item)
