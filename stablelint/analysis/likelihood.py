@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
@@ -87,7 +88,9 @@ def _is_component(value: Value) -> bool:
 
 def _is_unfelt(site: Site, operand: Value) -> bool:
     """Where only the gradient is bad, something must show that one is taken."""
-    return site.judgement.backward_only and not _is_trained(site, operand)
+    if not site.judgement.backward_only:
+        return False
+    return not any(_is_trained(site, value) for value in felt_operands(site.value, operand))
 
 
 def _is_chance(site: Site, operand: Value) -> bool:

@@ -65,9 +65,15 @@ def is_doubled(site: Site, hider: Hider) -> bool:
 def feels_gradient(site: Site, hider: Hider) -> bool:
     """Whether a gradient flows back through the hider to the site's operand."""
     operand = site.match.bindings.get(site.judgement.operand)
-    if operand is None or site.value.kind is Kind.NUMBER or not differentiable(operand, site.gradient):
+    if operand is None or site.value.kind is Kind.NUMBER:
         return False
-    return site.value.key in hider.feels
+    felt = any(differentiable(value, site.gradient) for value in felt_operands(site.value, operand))
+    return felt and site.value.key in hider.feels
+
+
+def felt_operands(result: Value, operand: Value) -> tuple[Value, ...]:
+    """The operands whose gradient a bad one spoils: of a quotient, the numerator's is divided by it, too."""
+    return (operand, result.operands["input"]) if result.op == "div" else (operand,)
 
 
 def is_empty_group(site: Site) -> bool:

@@ -11,6 +11,7 @@ from stablelint.analysis.interest import observes
 from stablelint.analysis.masking import (
     Hider,
     feels_gradient,
+    felt_operands,
     hider_of,
     is_doubled,
     is_empty_group,
@@ -65,7 +66,11 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         # Where paths meet, the text of one would be no text of the other.
         texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
-    expected = test is not None and _compares(test, bindings[name]) and is_trained(bindings[name], site.frame)
+    expected = (
+        test is not None
+        and _compares(test, bindings[name])
+        and any(is_trained(value, site.frame) for value in felt_operands(site.value, bindings[name]))
+    )
     level = Level.LIKELY if known or expected else Level.POSSIBLE
     judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)
     ranges = {name: site.ranges[operand]}

@@ -157,3 +157,14 @@ def test_a_nucleus_keeps_its_first_token() -> None:
         return ordered.masked_fill(share > p, float("-inf")).softmax(-1)
     """
     assert likely(code) == []
+
+
+def test_a_count_has_no_gradient_and_what_it_divides_has() -> None:
+    code = """
+    def pooled(embedding: nn.Embedding, tokens: torch.Tensor):
+        keep = (tokens != 0).float()
+        count = keep.sum(1, keepdim=True)
+        average = (embedding(tokens) * keep.unsqueeze(-1)).sum(1) / count
+        return torch.where(count == 0, torch.zeros_like(average), average)
+    """
+    assert (4, "SL503") in likely(code)
