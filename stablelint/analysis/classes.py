@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
 from functools import partial
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.state import Frame, State
-from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.numerics.interval import TOP
+from stablelint.analysis.value import Kind, Value
 
 _DEPTH = 8
 _REGISTERS = {
@@ -165,7 +163,7 @@ def register(
 
 
 def _filled_later(value: Value, name: str, frame: Frame) -> Value:
-    """A buffer that starts with zeros: training or a checkpoint fills it."""
+    """What an object keeps and starts with zeros: training, a checkpoint or a build step fills it."""
     from stablelint.analysis import lookup
 
     made = Value(
@@ -195,10 +193,8 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     method = find_method(info, attr, frame)
     if attr in attributes:
         value: Value = attributes[attr]
-        if value.op in ("zeros", "zeros_like") and value.kind is Kind.TENSOR:
-            return replace(
-                value, op="attribute", interval=TOP, zero=Ground.COINCIDENCE, ends=Ground.NONE
-            )  # to be filled
+        if value.op in _PLACEHOLDERS:
+            value = attributes[attr] = _filled_later(value, attr, frame)
         settled = value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION)
         if settled or not any(attr in c.reassigned for c in ancestors(info, frame)):
             return value

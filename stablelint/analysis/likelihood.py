@@ -23,8 +23,8 @@ _COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _SIGMOIDS = frozenset({"sigmoid", "softmax", "softplus", "hardsigmoid"})
 _MEANT = re.compile(
-    r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|harmless|undefined|clamp"
-    r"|which no",
+    r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
+    r"harmless|undefined|clamp",
     re.I,
 )
 _ANNOUNCED = re.compile(r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by)\b", re.I)
@@ -90,7 +90,7 @@ def _is_unfelt(site: Site, operand: Value) -> bool:
     """Where only the gradient is bad, something must show that one is taken."""
     if not site.judgement.backward_only:
         return False
-    return not any(_is_trained(site, value) for value in felt_operands(site.value, operand))
+    return not any(is_trained(value, site.frame) for value in felt_operands(site.value, operand))
 
 
 def _is_chance(site: Site, operand: Value) -> bool:
@@ -102,7 +102,7 @@ def _is_scheduled(site: Site, operand: Value) -> bool:
     """A logarithm known by its name alone may be large where a network yields it, not where an object keeps it."""
     if not _is_upper_bound(site) or operand.ends < Ground.EXACT or operand.interval.is_bounded:
         return False
-    return stripped(operand).op == "attribute" or not _is_trained(site, operand)
+    return stripped(operand).op == "attribute" or not is_trained(operand, site.frame)
 
 
 def _is_a_figure(site: Site, operand: Value) -> bool:
@@ -112,14 +112,12 @@ def _is_a_figure(site: Site, operand: Value) -> bool:
 
 def _is_announced(site: Site, operand: Value) -> bool:
     """A comment that says NaN or zero is meant, never there or dealt with: its author has thought of it."""
-    lines = site.frame.module.source.lines
-    node = site.node
-    last = getattr(node, "end_lineno", None) or node.lineno  # type: ignore[attr-defined]
-    rows = [lines[row - 1] for row in range(node.lineno, last + 1) if row <= len(lines)]  # type: ignore[attr-defined]
-    above = node.lineno - 2  # type: ignore[attr-defined]
-    while 0 <= above < len(lines) and lines[above].lstrip().startswith("#"):
-        rows.append(lines[above])
-        above -= 1
+    source = site.frame.module.source
+    span = source.span(site.node)
+    first = span.start.row - 1
+    while first > 0 and source.lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    rows = source.lines[first : span.end.row]
     comment = " ".join(row.partition("#")[2] for row in rows)
     return bool(_ANNOUNCED.search(comment) and _MEANT.search(comment))
 
@@ -138,10 +136,6 @@ def _is_far_saturation(site: Site, operand: Value) -> bool:
 
 def _is_upper_bound(site: Site) -> bool:
     return " <" in site.judgement.failing
-
-
-def _is_trained(site: Site, operand: Value) -> bool:
-    return is_trained(operand, site.frame)
 
 
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
