@@ -14,7 +14,6 @@ written otherwise is open again. Each fix's place in the draw is a hash of its o
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
 import json
 import sys
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from measure import ROOT, run
 from releases import CACHE, fetch, releases
+from verdicts import Row, Verdicts
 
 sys.path.insert(0, str(ROOT))
 
@@ -33,14 +33,14 @@ from stablelint.codemod.edits import apply_edits
 from stablelint.diagnostic import Edit, Position, Span
 
 JUDGED = Path(__file__).with_name("diffs_judged.csv")
-COLUMNS = ["package", "place", "code", "applicability", "before", "after", "verdict", "reason"]
-VERDICTS = ("merge", "change")
+VERDICTS = Verdicts(
+    ("package", "place", "code", "applicability", "before", "after", "verdict", "reason"), ("merge", "change")
+)
 PACKAGES = """
 captum e3nn geoopt gpytorch kornia nflows normflows pyro-ppl pytorch-metric-learning sentence-transformers
 stable-baselines3 tianshou torchmetrics vector-quantize-pytorch x-transformers
 """.split()
 
-Row = dict[str, str]
 Key = tuple[str, str, str, str]
 
 
@@ -121,18 +121,6 @@ def draw(fixes: list[Proposed], count: int, seed: int, cap: int) -> list[Propose
     return sorted(sample.values(), key=lambda item: (item.code, item.package, item.place))
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The rows judged so far; raises SystemExit on a verdict that is none."""
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        if row["verdict"] not in ("", *VERDICTS):
-            raise SystemExit(f"{path.name}: {row['place']}: verdict {row['verdict']!r}; use {VERDICTS}")
-    return rows
-
-
 def merge(sample: list[Proposed], known: list[Row]) -> list[Row]:
     """The sample as rows, verdicts filled in where the same diff was judged before."""
     verdicts = {(r["package"], r["code"], r["before"], r["after"]): r for r in known if r["verdict"]}
@@ -141,16 +129,8 @@ def merge(sample: list[Proposed], known: list[Row]) -> list[Row]:
         old = verdicts.get(item.key, {"verdict": "", "reason": ""})
         values = [item.package, item.place, item.code, item.applicability]
         values += [item.before, item.after, old["verdict"], old["reason"]]
-        rows.append(dict(zip(COLUMNS, values, strict=True)))
+        rows.append(dict(zip(VERDICTS.columns, values, strict=True)))
     return rows
-
-
-def write_rows(path: Path, rows: list[Row]) -> None:
-    """Writes the table; one line a diff."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def judge_page(sample: list[Proposed], rows: list[Row]) -> str:
@@ -162,19 +142,6 @@ def judge_page(sample: list[Proposed], rows: list[Row]) -> str:
         parts.append(f"{item.message}\n\n{item.applicability} fix: {item.promise}\n")
         parts.append(f"```diff\n{item.diff}```\n")
     return "\n".join(parts)
-
-
-def score(rows: list[Row]) -> str:
-    """Share of `merge` over all and per rule."""
-    judged = [row for row in rows if row["verdict"]]
-    if not judged:
-        return "nothing is judged yet"
-    total = Counter(row["code"] for row in judged)
-    good = Counter(row["code"] for row in judged if row["verdict"] == "merge")
-    lines = [f"{code}  {good[code]:3} of {total[code]:3}" for code in sorted(total)]
-    merged, packages = sum(good.values()), len({row["package"] for row in judged})
-    lines.append(f"all    {merged:3} of {len(judged):3}  {merged / len(judged):.0%} over {packages} packages")
-    return "\n".join(lines)
 
 
 def main() -> int:
@@ -192,22 +159,22 @@ def main() -> int:
     )
     parser.add_argument("--score", action="store_true", help="score the table and draw nothing")
     options = parser.parse_args()
-    known = read_rows(options.table)
+    known = VERDICTS.read(options.table)
     if options.score:
-        print(score(known))
+        print(VERDICTS.score(known))
         return 0
     fixes: list[Proposed] = []
     for name, version in releases(options.only).items():
         fixes += proposed(name, fetch(name, version))
     sample = draw(fixes, options.count, options.seed, options.cap)
     rows = merge(sample, known)
-    write_rows(options.table, rows)
+    VERDICTS.write(options.table, rows)
     options.page.write_text(judge_page(sample, rows), encoding="utf-8")
     still_open = sum(not row["verdict"] for row in rows)
     packages = len({item.package for item in sample})
     print(f"drew {len(sample)} of {len(fixes)} fixes over {packages} packages; {still_open} not judged")
     print(f"read {options.page}, fill in {options.table}")
-    print(score(rows))
+    print(VERDICTS.score(rows))
     return 0
 
 

@@ -4,7 +4,8 @@
     python benchmarks/sample.py                 draw 150, update judged.csv, write the page for the judges
     python benchmarks/sample.py --score         the share that is worth the maintainer's time, from judged.csv
 
-`judged.csv` holds one row a drawn finding: package, place, code, expression, message, verdict, reason.
+`judged.csv` holds one row a drawn finding: package, place, code, expression, message, verdict, reason;
+`judged_before.csv` keeps the verdicts on what is not drawn any more.
 A judge fills in the verdict (`worth` or `noise`) and one line of reason. A verdict is remembered by package,
 code and expression: a finding that is drawn again, at another line or in another release, keeps it. Each
 finding's place in the draw is a hash of its own, so that a changed linter draws nearly the same sample.
@@ -13,19 +14,20 @@ finding's place in the draw is a hash of its own, so that a changed linter draws
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import Counter
 from pathlib import Path
 
 from findings import Finding, check, crashed
 from releases import CACHE, fetch, releases
+from verdicts import Row, Verdicts
 
 JUDGED = Path(__file__).with_name("judged.csv")
-COLUMNS = ["package", "place", "code", "expression", "message", "verdict", "reason"]
-VERDICTS = ("worth", "noise")
+BEFORE = Path(__file__).with_name("judged_before.csv")
+VERDICTS = Verdicts(
+    ("package", "place", "code", "expression", "message", "verdict", "reason"), ("worth", "noise")
+)
 CONTEXT_LINES = 12
 
-Row = dict[str, str]
 Key = tuple[str, str, str]
 
 
@@ -38,20 +40,6 @@ def draw(findings: list[Finding], count: int, seed: int, cap: int) -> list[Findi
             taken[item.package] += 1
             sample.append(item)
     return sorted(sample, key=lambda item: (item.package, item.path, item.row, item.code))
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows judged so far; raises SystemExit on a verdict that is none."""
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        if row["verdict"] not in ("", *VERDICTS):
-            raise SystemExit(
-                f"{path.name}: {row['package']} {row['place']}: verdict {row['verdict']!r}; use {VERDICTS}"
-            )
-    return rows
 
 
 def key_of(row: Row) -> Key:
@@ -67,7 +55,7 @@ def merge(sample: list[Finding], known: list[Row]) -> list[Row]:
         verdict, reason = verdicts.get(item.key, ("", ""))
         package, code, expression = item.key
         values = [package, item.place, code, expression, item.message, verdict, reason]
-        rows.append(dict(zip(COLUMNS, values, strict=True)))
+        rows.append(dict(zip(VERDICTS.columns, values, strict=True)))
     return rows
 
 
@@ -75,14 +63,6 @@ def keep_judged(rows: list[Row], known: list[Row]) -> list[Row]:
     """Verdicts outside the present sample, kept for the next draw."""
     drawn = {key_of(row) for row in rows}
     return [row for row in known if row["verdict"] and key_of(row) not in drawn]
-
-
-def write_rows(path: Path, rows: list[Row]) -> None:
-    """Writes the table; one line a finding."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: " ".join(value.split()) for name, value in row.items()} for row in rows)
 
 
 def judge_page(sample: list[Finding], rows: list[Row], trees: dict[str, Path]) -> str:
@@ -104,22 +84,6 @@ def context(path: Path, row: int) -> str:
     return "\n".join(f"{'>' if n == row else ' '}{n:5} {lines[n - 1]}" for n in range(first, last + 1))
 
 
-def score(rows: list[Row]) -> str:
-    """Share of `worth` over all and per rule."""
-    judged = [row for row in rows if row["verdict"]]
-    if not judged:
-        return "nothing is judged yet"
-    total, good = (
-        Counter(row["code"] for row in judged),
-        Counter(r["code"] for r in judged if r["verdict"] == "worth"),
-    )
-    lines = [f"{code}  {good[code]:3} of {total[code]:3}" for code in sorted(total)]
-    share = sum(good.values()) / len(judged)
-    packages = len({row["package"] for row in judged})
-    lines.append(f"all    {sum(good.values()):3} of {len(judged):3}  {share:.0%} over {packages} packages")
-    return "\n".join(lines)
-
-
 def main() -> int:
     """Draws and writes, or scores."""
     parser = argparse.ArgumentParser(
@@ -134,10 +98,11 @@ def main() -> int:
     parser.add_argument("--page", type=Path, default=CACHE / "to-judge.md", help="where the judges read")
     parser.add_argument("--score", action="store_true", help="score the table and draw nothing")
     options = parser.parse_args()
-    known = read_rows(options.table)
+    present, before = VERDICTS.read(options.table), VERDICTS.read(BEFORE)
     if options.score:
-        print(score(known))
+        print(VERDICTS.score(present))
         return 0
+    known = present + before
     findings: list[Finding] = []
     trees: dict[str, Path] = {}
     for name, version in releases(options.only).items():
@@ -150,13 +115,14 @@ def main() -> int:
         findings += found
     sample = draw(findings, options.count, options.seed, options.cap)
     rows = merge(sample, known)
-    write_rows(options.table, rows + keep_judged(rows, known))
+    VERDICTS.write(options.table, rows)
+    VERDICTS.write(BEFORE, keep_judged(rows, known))
     options.page.write_text(judge_page(sample, rows, trees), encoding="utf-8")
     still_open = sum(not row["verdict"] for row in rows)
     packages = len({item.package for item in sample})
     print(f"drew {len(sample)} of {len(findings)} findings over {packages} packages; {still_open} not judged")
     print(f"read {options.page}, fill in {options.table}")
-    print(score(rows))
+    print(VERDICTS.score(rows))
     return 0
 
 

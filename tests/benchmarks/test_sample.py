@@ -43,9 +43,9 @@ def test_a_verdict_outlives_a_moved_line_and_is_kept_when_not_drawn(tmp_path: Pa
     rows = sample.merge([finding(1), finding(2)], [])
     rows[0].update(verdict="worth", reason="softmax, can be 0")
     rows[1].update(verdict="noise", reason="a count")
-    sample.write_rows(table, rows)
+    sample.VERDICTS.write(table, rows)
 
-    known = sample.read_rows(table)
+    known = sample.VERDICTS.read(table)
     moved = sample.merge([replace(finding(1), row=70)], known)
     assert (moved[0]["place"], moved[0]["verdict"], moved[0]["reason"]) == (
         "timm/loss.py:70",
@@ -59,16 +59,16 @@ def test_the_score_counts_judged_rows_alone() -> None:
     rows = sample.merge([finding(row) for row in range(4)], [])
     for row, verdict in zip(rows, ["worth", "worth", "noise"], strict=False):
         row["verdict"] = verdict
-    assert sample.score(rows).splitlines()[-1] == "all      2 of   3  67% over 1 packages"
+    assert sample.VERDICTS.score(rows).splitlines()[-1] == "all      2 of   3  67% over 1 packages"
 
 
 def test_an_unknown_verdict_is_refused_with_its_place(tmp_path: Path) -> None:
     table = tmp_path / "judged.csv"
     rows = sample.merge([finding(1)], [])
     rows[0]["verdict"] = "maybe"
-    sample.write_rows(table, rows)
+    sample.VERDICTS.write(table, rows)
     with pytest.raises(SystemExit, match=r"timm/loss\.py:1.*maybe"):
-        sample.read_rows(table)
+        sample.VERDICTS.read(table)
 
 
 def test_an_expression_over_two_lines_is_cut_exactly() -> None:
