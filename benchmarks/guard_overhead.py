@@ -1,7 +1,8 @@
 """What watching costs: the time of a training step under each detector over that of the plain step.
 
 Steps of all variants are interleaved in one process, so that a busy machine troubles all alike; the numbers
-are medians of the rounds' ratios; the plain step and what the guard adds to it are from the quickest rounds.
+are medians of the rounds' ratios. What the guard adds is measured apart, as it would be left on: one guard,
+switched on and off over short blocks (off, on, on, off), the median of the differences.
 
 Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda]
 """
@@ -12,14 +13,18 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 from guard_detectors import DETECTORS, SKIPPED, plain
 from torch import nn
 from torch.nn import functional
 
+from stablelint.runtime.guard import Guard
+
 Step = Callable[[], None]
+SETTLED = 20  # blocks after which the guard has found the buffers and reads the layers seldom
 Task = tuple[nn.Module, torch.Tensor, torch.Tensor]  # model, inputs, classes
 
 
@@ -85,24 +90,58 @@ def seconds(step: Step, repeat: int, device: str) -> float:
     return (clock() - started) / repeat
 
 
-def measure(name: str, rounds: int, device: str) -> dict[str, float]:
-    step = classifier(*MODELS[name](), device)
-    repeat = 40 if name == "mlp" else 4
-    seconds(step, 5, device)
-    variants = {"plain": plain, **DETECTORS}
+def ratios(step: Step, repeat: int, rounds: int, device: str) -> dict[str, float]:
+    """The step under each detector over the plain step next to it."""
+    variants = {"plain": plain, **DETECTORS, "guard": lasting(Guard())}
     taken: dict[str, list[float]] = {variant: [] for variant in variants}
     for _ in range(rounds):
         for variant, detector in variants.items():
             with detector():
                 seconds(step, 2, device)
                 taken[variant].append(seconds(step, repeat, device))
-    base = min(taken["plain"])
-    pairs = {
+    return {
         variant: statistics.median(mine / own for mine, own in zip(times, taken["plain"], strict=True))
         for variant, times in taken.items()
     }
-    extra = min(taken["guard"]) - base
-    return {"plain_ms": base * 1e3, "guard_extra_us": extra * 1e6, **{key: pairs[key] for key in DETECTORS}}
+
+
+def extra(step: Step, repeat: int, rounds: int, device: str) -> tuple[float, float]:
+    """Seconds of a plain step, and what a guard that stays on adds to it."""
+    watched = lasting(Guard())
+    with watched():
+        seconds(step, SETTLED * repeat, device)
+    plainly, differences = [], []
+    for _ in range(rounds):
+        times = []
+        for context in (plain, watched, watched, plain):
+            with context():
+                times.append(seconds(step, repeat, device))
+        plainly.append((times[0] + times[3]) / 2)
+        differences.append((times[1] + times[2]) / 2 - plainly[-1])
+    return statistics.median(plainly), statistics.median(differences)
+
+
+def lasting(guard: Guard) -> Callable[[], AbstractContextManager[None]]:
+    """One guard as a context that can be entered again and again, and remembers the run."""
+
+    @contextmanager
+    def watched() -> Iterator[None]:
+        guard.start()
+        try:
+            yield
+        finally:
+            guard.stop()
+
+    return watched
+
+
+def measure(name: str, rounds: int, device: str) -> dict[str, float]:
+    step = classifier(*MODELS[name](), device)
+    quick = name == "mlp"
+    seconds(step, 5, device)
+    pairs = ratios(step, 40 if quick else 4, rounds, device)
+    base, more = extra(step, 10 if quick else 2, 10 * rounds if quick else rounds, device)
+    return {"plain_ms": base * 1e3, "guard_extra_us": more * 1e6, **{key: pairs[key] for key in DETECTORS}}
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import ast
 
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by, selector
+from stablelint.analysis.decompositions import part_at
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 
@@ -15,8 +16,10 @@ def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
     from stablelint.analysis.lookup import bind
 
     parts = _parts(value, len(target.elts), target, frame)
-    for element, part in zip(target.elts, parts, strict=True):
-        bind(element, part, frame)
+    for place, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
+        ignored = isinstance(element, ast.Name) and element.id.startswith("_")
+        decomposed = None if ignored else part_at(value, place, value.node or target, frame)
+        bind(element, decomposed or part, frame)
 
 
 def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]:
@@ -24,13 +27,6 @@ def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]
         return list(value.data)
     if value.op in ("amax", "amin", "median", "cummax") and count == 2:
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
-    if value.op in ("eigh", "svd", "qr"):
-        parts = [frame.graph.unknown(node=node, kind=Kind.TENSOR) for _ in range(count)]
-        vectors = {"eigh": (1,), "svd": (0, 2), "qr": (0,)}[value.op]
-        for i in vectors:
-            if i < count:
-                parts[i].op = "eigenvectors"
-        return parts
     if value.op in ("topk", "sort") and count == 2:
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:

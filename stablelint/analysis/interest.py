@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stablelint.analysis.decompositions import PARTS
 from stablelint.analysis.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
@@ -150,7 +151,7 @@ def _words(root: Value) -> list[Words]:
             continue
         if value.op == "metavariable":
             continue
-        if value.op != "attribute":
+        if value.op != "attribute" and value.op not in PARTS:
             found.append(words_of(value.op.removeprefix("method.").removeprefix("call.")))
         stack.extend(value.operands.values())
     return found

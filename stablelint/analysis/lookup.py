@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 from stablelint.analysis import classes
+from stablelint.analysis.decompositions import part_named
 from stablelint.analysis.hints import hint
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
 from stablelint.analysis.paths import Paths
@@ -47,7 +48,6 @@ _BUILTINS = frozenset(
     "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
-_STRUCTURED = frozenset({"eigh", "eig", "svd", "qr"})  # results whose parts are named
 _TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
 
 
@@ -193,6 +193,9 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         return frame.graph.foreign(node)
     if attr == "shape":
         return Value("shape", frame.graph.key("shape", base.key), Kind.UNKNOWN, {"input": base}, node=node)
+    decomposed = part_named(base, attr, node, frame)
+    if decomposed is not None:
+        return decomposed
     if attr in ("indices", "dtype", "device", "layout"):
         key = frame.graph.key("attribute", base.key, attr)
         return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=base.dtype, name=attr)
@@ -215,8 +218,6 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         )
     key = frame.graph.key("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
-    if frame.reporting and base.op in _STRUCTURED:
-        frame.session.observe(value, frame)
     return hinted(value, frame)
 
 

@@ -8,6 +8,7 @@ import math
 from stablelint.analysis import layers, lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by
+from stablelint.analysis.decompositions import part_at
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
@@ -36,6 +37,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return frame.graph.foreign(node)
     if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant == 0:
         return base  # values, indices = x.max(dim)
+    if isinstance(constant, int) and (part := part_at(base, constant, node, frame)) is not None:
+        return part
     if base.kind is Kind.LAYER:
         return layers.element(base, constant, frame)
     if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stablelint.analysis.decompositions import UNIT_VECTORS
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
@@ -250,7 +251,7 @@ def unit_length(value: Value) -> bool:
         value.op in VIEWS or value.op in SELECTIONS or value.op in ("index", "part")
     ):
         value = value.first
-    return value.op in ("eigenvectors", "normalize")
+    return value.op == "normalize" or value.op in UNIT_VECTORS
 
 
 def _extreme_of(value: Value, op: str) -> Value | None:
