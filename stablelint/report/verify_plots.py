@@ -109,7 +109,9 @@ def accuracy(curve: Curve, prefix: str) -> str:
 
 
 def _legend(axes: Any) -> None:
-    """Above the drawing, where it hides nothing."""
+    """Above the drawing, where it hides nothing; none where nothing has a name."""
+    if not axes.get_legend_handles_labels()[0]:
+        return
     legend = axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),

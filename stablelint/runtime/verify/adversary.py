@@ -231,6 +231,14 @@ def _structure_cases(base: Call, label: str) -> list[Case]:
 
 def _generic_cases(base: Call, label: str) -> list[Case]:
     cases = []
+    zeros = {
+        source: torch.zeros_like(value)
+        for source, value in base.operands.items()
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    }
+    if len(zeros) > 1:
+        call = replace(base, operands={**base.operands, **zeros}, inputs={})
+        cases.append(Case(call, Role.STRESS, f"{label} all = 0"))
     for source, value in base.operands.items():
         if isinstance(value, torch.Tensor) and value.is_floating_point():
             info = torch.finfo(value.dtype)

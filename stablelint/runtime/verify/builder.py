@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import decode_source
@@ -13,6 +14,8 @@ from stablelint.runtime.verify.expression import NotReplayableError, parse_expre
 from stablelint.runtime.verify.site import Kind, Site
 
 _LOOP_FAMILIES = ("amp", "training")  # their rules speak of statements, not of one expression
+_TAKEN = re.compile(r"torch\.where\(\$(\w+), \$\w+, 1\)")
+_DROPPED = re.compile(r"torch\.where\(\$(\w+), 1, \$\w+\)")
 _INLINED = 4  # earlier statements that are spelled out, at most
 
 
@@ -75,6 +78,7 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         fix_message=fix.message if fix else "",
         has_fix=fix is not None,
     )
+    site = replace(site, hidden=_hidden(diagnostic, operands))
     if rule is not None:
         site = replace(
             site,
@@ -94,6 +98,18 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         return _with_expressions(site, diagnostic, _Text.of(source))
     except (SyntaxError, ValueError, NotReplayableError):
         return site
+
+
+def _hidden(diagnostic: Diagnostic, operands: Mapping[str, str]) -> str | None:
+    """Where the finding's result is dropped, if its fix puts 1 in the operand's place there."""
+    for proposal in diagnostic.proposals[:1]:
+        taken = _TAKEN.fullmatch(proposal.template)
+        dropped = _DROPPED.fullmatch(proposal.template)
+        if taken and taken[1] in operands:
+            return f"1.0 - ({operands[taken[1]]}) * 1.0"
+        if dropped and dropped[1] in operands:
+            return f"({operands[dropped[1]]}) * 1.0"
+    return None
 
 
 def _kind(rule: Rule) -> Kind:

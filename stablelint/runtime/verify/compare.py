@@ -61,6 +61,7 @@ class Result:
     original_failed: str | None = None  # "forward", "backward", "accuracy", "wrong", "refused"
     fixed_failed: str | None = None
     changed: float | None = None  # largest healthy change, in units of the tolerance
+    shown: bool = False  # what is not finite is taken by the test that the fix is about: nothing hides it
 
     @property
     def infinite(self) -> bool:
@@ -85,6 +86,7 @@ class Replayer:
     names: Mapping[str, object] = field(repr=False)
     model: Expression | None = None  # used where operands were not captured together
     spare: tuple[str, ...] = ()  # texts worth capturing besides
+    hidden: Expression | None = None  # 1.0 where the program drops the result
 
     def result(self, case: Case) -> Result | None:
         """Replay a case; None when the original cannot be evaluated on it.
@@ -96,9 +98,22 @@ class Replayer:
         if original.error is not None and not (original.refused and real):
             return None
         fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
-        return _judge(
-            self, case, expression, original, None if fixed is not None and fixed.missing else fixed
-        )
+        fixed = None if fixed is not None and fixed.missing else fixed
+        result = _judge(self, case, expression, original, fixed)
+        return replace(result, shown=self._shows(case, original)) if original.forward.bad else result
+
+    def _shows(self, case: Case, original: Outcome) -> bool:
+        """Whether a value that is not finite stands where the program takes the result."""
+        if self.hidden is None:
+            return False
+        dropped = evaluate(self.hidden, case.call, self.names, backward=False)
+        if dropped.error or len(dropped.values) != 1 or len(original.values) != 1:
+            return False
+        bad, there = ~torch.isfinite(original.values[0]), dropped.values[0] == 0
+        try:
+            return bool((bad & there).any())
+        except RuntimeError:  # shapes that do not fit: the test is of something else
+            return False
 
     def _evaluated(self, case: Case) -> tuple[Expression, Outcome]:
         """The original on a case.
@@ -147,7 +162,8 @@ def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> 
         except NotReplayableError:
             continue
     spare = tuple(text for text in spares(texts, frozenset(names)) if text not in operands.values())
-    return Replayer(site, original, fixed, operands, metavariables, names, model, spare)
+    hidden = compile_expression(site.hidden, operands) if site.hidden and site.fixed else None
+    return Replayer(site, original, fixed, operands, metavariables, names, model, spare, hidden)
 
 
 def _alike(one: Outcome, other: Outcome) -> bool:

@@ -68,6 +68,7 @@ class Site:
     has_fix: bool = True  # the fix may be no rewrite of one expression: `fixed` is None then
     target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
     model: str | None = None  # the original with earlier statements spelled out, over the operands of the fix
+    hidden: str | None = None  # where the result is dropped anyway: 1.0 there, 0.0 where it is taken
 
     @property
     def id(self) -> str:

@@ -37,7 +37,8 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     captured, searched and contract-breaking operands; extreme operands speak against it only when the
     original could handle them.
     """
-    decisive = [result for result in results if result.case.decisive]
+    # a fix of what a test hides says nothing of what it takes
+    decisive = [r for r in results if r.case.decisive and not (r.shown and r.fixed_failed)]
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
@@ -114,6 +115,8 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
         and result.fixed_bits is not None
         and result.fixed_bits < result.original_bits - 1.0
     ]
+    if any(result.shown and result.fixed_failed for result in results):
+        notes.append("what the test takes can be non-finite still: the fix is about what it hides")
     if site.redefines:
         notes.append("the fix computes another quantity, as its rule page says")
     elif worse:

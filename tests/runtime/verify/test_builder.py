@@ -37,8 +37,10 @@ def _span(text: str, row: int) -> Span:
     return Span(Position(row, column), Position(row, column + len(text)))
 
 
-def _site(span: Span, *edits: Edit, bindings: dict[str, Binding] | None = None, fix: bool = True) -> Site:
-    proposal = Proposal("", Applicability.SAFE, span, bindings or {}, "")
+def _site(
+    span: Span, *edits: Edit, bindings: dict[str, Binding] | None = None, fix: bool = True, template: str = ""
+) -> Site:
+    proposal = Proposal(template, Applicability.SAFE, span, bindings or {}, "")
     found = Diagnostic(
         "SL202",
         "log-of-softmax",
@@ -96,6 +98,18 @@ def test_a_fix_elsewhere_is_no_fix_of_the_expression() -> None:
     assert site.fixed is None
     assert site.has_fix
     assert not _site(span, fix=False).has_fix
+
+
+def test_where_the_fix_puts_one_the_result_is_dropped() -> None:
+    span = _span("torch.log(p)", 7)
+    for template, hidden in (
+        ("torch.where($c, $x, 1)", "1.0 - (p > 0) * 1.0"),
+        ("torch.where($c, 1, $x)", "(p > 0) * 1.0"),
+        ("torch.where($x > 0, $x, 1)", None),
+    ):
+        edit = Edit(span, "torch.log(torch.where(p > 0, p, 1))")
+        site = _site(span, edit, bindings={"x": Binding("p"), "c": Binding("p > 0")}, template=template)
+        assert site.hidden == hidden
 
 
 def test_a_built_site_is_replayed_across_statements() -> None:

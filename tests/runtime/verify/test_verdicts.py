@@ -190,3 +190,19 @@ def test_an_interface_fix_may_change_the_value() -> None:
     )
     found = replay(fault, [call(z=torch.randn(4, 3), y=torch.tensor([0, 1, 2, 0]))])
     assert found.decision.verdict is Verdict.CONFIRMED
+
+
+def test_a_fix_of_what_a_test_hides_need_not_cure_what_it_takes() -> None:
+    """`where((s == 0) & (d == 0), 1, d / s)` is infinite on purpose where `s` alone is 0."""
+    test = "(s == 0) & (d == 0)"
+    guarded = "d / torch.where((s == 0) & (d == 0), 1, s)"
+    operands = {"x": "s", "d": test}
+    ratio = site("d / s", guarded, operands, hidden=f"({test}) * 1.0")
+    taken = call(s=torch.tensor([0.0, 1.0]), d=torch.ones(2))
+    hidden = call(s=torch.tensor([0.0, 1.0]), d=torch.zeros(2))
+    found = replay(ratio, [taken]).decision
+    assert found.verdict is Verdict.LATENT
+    assert "what the test takes can be non-finite still: the fix is about what it hides" in found.notes
+    assert replay(ratio, [hidden]).decision.verdict is Verdict.CONFIRMED
+    half = site("d / s", "d / torch.where((s == 0) & (d == 0), 0, s)", operands, hidden=f"({test}) * 1.0")
+    assert replay(half, [hidden]).decision.verdict is Verdict.INEFFECTIVE
