@@ -38,6 +38,8 @@ _KEEPS = frozenset(
     clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
     """.split()
 )
+# Of these the further operands are sizes, or tensors that lend theirs.
+_RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
 _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # Tensor methods that other objects have as well, under the same name.
@@ -153,7 +155,8 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
         return True
     if depth == 0 or value.op not in _KEEPS:
         return False
-    return any(is_floating(part, depth - 1) for part in _parts(value))
+    enough = all if value.op == "phi" else any  # of two paths each may be taken
+    return enough(is_floating(part, depth - 1) for part in _parts(value))
 
 
 _ASIDE = frozenset(
@@ -163,6 +166,8 @@ _ASIDE = frozenset(
 
 def _parts(value: Value) -> list[Value]:
     """The operands whose sort of number decides on the result's."""
+    if value.op in _RESHAPES:
+        return [value.operands["input"]] if "input" in value.operands else []
     return [operand for name, operand in value.operands.items() if name not in _ASIDE]
 
 

@@ -93,6 +93,24 @@ def test_where_nothing_shows_floating_point_numbers_a_literal_is_written() -> No
     assert written["SL101"] == ("u.clamp_min(1e-30)",)
 
 
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "n = torch.tensor(sizes)[dims].prod().expand_as(x.float())",
+        "n = torch.tensor(sizes) if flag else x.float()",
+    ],
+)
+def test_a_shape_or_one_path_shows_no_floating_point_numbers(counted: str) -> None:
+    written = fixes(f"""
+        def share(x: torch.Tensor, sizes, dims, flag):
+            {counted}
+            return x / n
+        """)
+    assert not any("masked_fill" in text for text in written.get("SL102") or ()), (
+        "an integer tensor would round the fill to 0"
+    )
+
+
 def test_an_operand_without_a_name_gets_a_literal() -> None:
     written = fixes("""
         def f(x: torch.Tensor, y: torch.Tensor):
