@@ -48,6 +48,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="time to search for failing inputs (default: 5)",
     )
+    group.add_argument(
+        "--search-parameters",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="search among parameters too, each moved by at most this share of its norm",
+    )
     group.add_argument("--no-rerun", action="store_true", help="do not run the command again with the fixes")
     group.add_argument("--again", action="store_true", help="verify sites whose verdict is known as well")
     output = parser.add_argument_group("output")
@@ -165,6 +172,7 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
         found.prints,
         timeout=options.timeout,
         search_seconds=max(options.search, 0.0),
+        search_parameters=max(options.search_parameters, 0.0),
         rerun=not options.no_rerun,
         curves=bool(options.html),
         output=os.open(os.devnull, os.O_WRONLY) if options.quiet else sys.stderr.fileno(),

@@ -39,6 +39,7 @@ class Request:
     directory: Path | None = None
     timeout: float | None = None
     search_seconds: float = 5.0
+    search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
     rerun: bool = True
     curves: bool = False
     output: int | None = None  # file descriptor for the command's output
@@ -140,6 +141,7 @@ def _capture(
         str(folder / "capture"),
         {path: tuple(items) for path, items in targets.items()},
         search_seconds=request.search_seconds,
+        search_parameters=request.search_parameters,
     )
     ending = run_command(
         request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory

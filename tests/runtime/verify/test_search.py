@@ -6,6 +6,12 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablelint.runtime.verify.probe.subject import Parameters
 from stablelint.runtime.verify.site import Verdict
 from stablelint.runtime.verify.verify import Request, verify
 from tests.runtime.verify.programs import site_at
@@ -66,3 +72,76 @@ def test_a_witness_is_reached_and_functions_with_effects_are_left_alone(tmp_path
     assert (tmp_path / "output.txt").read_text().count("an effect") == 3
     assert report.sites[0].calls == 3, "the search is not counted"
     assert not os.path.exists(tmp_path / ".stablelint")
+
+
+SCALED = """\
+import torch
+
+
+class Head(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([1.3]))
+
+    def forward(self, flag):
+        return torch.log((self.scale - 1.0).abs())
+
+
+head = Head()
+head(True).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("reach", "verdict"), [(0.0, Verdict.LATENT), (0.1, Verdict.LATENT), (0.5, Verdict.REACHABLE)]
+)
+def test_parameters_are_searched_when_asked_and_no_further_than_that(
+    tmp_path: Path, reach: float, verdict: Verdict
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(SCALED, encoding="utf-8")
+    text = "(self.scale - 1.0).abs()"
+    fault = site_at(path, f"torch.log({text})", f"torch.log({text}.clamp_min(1e-30))", {"x": text}, **LOG)
+    with open(tmp_path / "output.txt", "wb") as output:
+        request = Request(
+            [fault],
+            {str(path): path.read_bytes()},
+            [sys.executable, "program.py"],
+            directory=tmp_path,
+            search_seconds=20.0,
+            search_parameters=reach,
+            rerun=False,
+            output=output.fileno(),
+        )
+        (found,) = verify(request).report.sites
+    assert found.verdict is verdict, (tmp_path / "output.txt").read_text()
+    if verdict is Verdict.REACHABLE:
+        assert found.witness is not None
+        shown = {operand.name: operand.values for operand in found.witness.operands}
+        assert shown["self.scale"] == (1.0,)
+
+
+@given(
+    st.floats(0.01, 2.0),
+    st.lists(st.lists(st.floats(-10.0, 10.0), min_size=3, max_size=3), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_a_parameter_stays_within_reach_and_is_put_back(
+    reach: float, steps: list[list[float]], zero: bool
+) -> None:
+    module = torch.nn.Linear(3, 1, bias=False)
+    if zero:
+        torch.nn.init.zeros_(module.weight)
+    module.weight.requires_grad_(False)
+    before = module.weight.detach().clone()
+    parameters = Parameters.of(module, reach)
+    size = float(before.norm()) or before.numel() ** 0.5
+    with parameters.tracked() as held:
+        assert held["self.weight"].requires_grad
+        for step in steps:
+            parameters.move("self.weight", torch.tensor([step]))
+            assert float((module.weight.detach() - before).norm()) <= reach * size * (1 + 1e-4)
+    assert not module.weight.requires_grad
+    parameters.restore()
+    assert torch.equal(module.weight, before)
+    assert parameters.values() == {}

@@ -22,5 +22,5 @@ def finish(plan: Plan) -> None:
     if plan.search_seconds > 0:
         from stablelint.runtime.verify.probe.search import search_all
 
-        search_all(plan.search_seconds)
+        search_all(plan.search_seconds, plan.search_parameters)
         RECORDER.flush()

@@ -34,7 +34,7 @@ class Plan:
     )  # path -> file that holds the text to run instead
     capture: bool = True
     search_seconds: float = 0.0
-    seed: int = 0
+    search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
 
     def write(self, path: Path) -> None:
         """Write the plan as JSON."""
@@ -69,7 +69,7 @@ def read_plan(path: str) -> Plan:
         data["sources"],
         data["capture"],
         data["search_seconds"],
-        data["seed"],
+        data["search_parameters"],
     )
 
 

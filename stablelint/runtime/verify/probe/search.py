@@ -6,14 +6,10 @@ gradient steps that drive the site's operands towards the edge of their contract
 
 from __future__ import annotations
 
-import contextlib
-import io
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from types import FunctionType
 
 import torch
 
@@ -21,47 +17,8 @@ from stablelint.runtime.verify.probe.look import all_finite
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import kept
+from stablelint.runtime.verify.probe.subject import Inputs, Subject, calm, subject_of
 from stablelint.runtime.verify.values import Call, Context
-
-# A function that uses one of these names does more than compute; it is not called again.
-_EFFECTS = frozenset(
-    [
-        "backward",
-        "step",
-        "save",
-        "open",
-        "write",
-        "print",
-        "input",
-        "exit",
-        "_exit",
-        "remove",
-        "unlink",
-        "mkdir",
-        "rmtree",
-        "system",
-        "run",
-        "Popen",
-        "barrier",
-        "all_reduce",
-        "broadcast",
-        "add_scalar",
-        "fit",
-        "send",
-        "recv",
-        "put",
-    ]
-)
-Inputs = dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A function that can be called again with other inputs."""
-
-    call: Callable[[Inputs], object]
-    inputs: Inputs  # those of the captured call, without `self`
-    module: torch.nn.Module | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +29,19 @@ class _Method:
     calls: int
 
 
-def search_all(seconds: float) -> None:
-    """Search for each target that went right in every captured call, for `seconds` in all."""
+def search_all(seconds: float, reach: float = 0.0) -> None:
+    """Search for each target that went right in every captured call, for `seconds` in all.
+
+    Parameters of the enclosing module are moved too where `reach` is above 0: by at most that share of their
+    norms. They are as before afterwards.
+    """
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return  # a collective called by one rank alone would wait for ever
     waiting = [watched for watched in RECORDER.targets.values() if not watched.sample.failing]
     deadline = time.perf_counter() + seconds
     for index, watched in enumerate(waiting):
         left = deadline - time.perf_counter()
-        subject = _subject(watched)
+        subject = subject_of(watched, reach)
         if left <= 0 or subject is None:
             continue
         share = time.perf_counter() + left / (len(waiting) - index)
@@ -89,49 +50,12 @@ def search_all(seconds: float) -> None:
             found = _search(watched, subject, share)
         finally:
             RECORDER.listen(None)
+            subject.parameters.restore()
         if found is not None:
             watched.sample.searched.append(found)
 
 
-def _subject(watched: Watched) -> _Subject | None:
-    number = watched.function
-    scope = RECORDER.functions.get(number) if number is not None else None
-    place = REGISTRY.functions.get(number) if number is not None else None
-    if scope is None or place is None:
-        return None
-    owner = scope.get("self")
-    inputs = {name: value for name, value in scope.items() if name != "self"}
-    function: object
-    if owner is not None:
-        function = getattr(type(owner), place.name, None)
-    else:
-        function = next(
-            (
-                getattr(module, place.name, None)
-                for module in list(sys.modules.values())
-                if _path_of(module) == place.path
-            ),
-            None,
-        )
-    if not isinstance(function, FunctionType) or _EFFECTS & set(function.__code__.co_names):
-        return None
-    if set(function.__code__.co_varnames[: function.__code__.co_argcount]) - {"self"} - set(inputs):
-        return None
-
-    def again(values: Inputs) -> object:
-        return function(owner, **values) if owner is not None else function(**values)
-
-    return _Subject(again, inputs, owner if isinstance(owner, torch.nn.Module) else None)
-
-
-def _path_of(module: object) -> str | None:
-    import os
-
-    path = getattr(module, "__file__", None)
-    return os.path.realpath(path) if isinstance(path, str) else None
-
-
-def _search(watched: Watched, subject: _Subject, deadline: float) -> Call | None:
+def _search(watched: Watched, subject: Subject, deadline: float) -> Call | None:
     for inputs in _candidates(subject.inputs):
         if time.perf_counter() > deadline:
             return None
@@ -140,9 +64,11 @@ def _search(watched: Watched, subject: _Subject, deadline: float) -> Call | None
             return found
     for direction in _directions(watched):
         for method in _METHODS:
-            found = _climb(watched, subject, direction, method, deadline)
+            with subject.parameters.tracked():
+                found = _climb(watched, subject, direction, method, deadline)
             if found is not None:
                 return found
+            subject.parameters.restore()
     return None
 
 
@@ -179,26 +105,9 @@ def _candidates(inputs: Inputs) -> Iterator[Inputs]:
             yield {**inputs, first: floating[second].clone()}  # prediction equal to target
 
 
-@contextlib.contextmanager
-def _calm(subject: _Subject) -> Iterator[None]:
-    """Random state, buffers and output streams as they were, whatever the call does."""
-    buffers = (
-        {name: buffer.clone() for name, buffer in subject.module.named_buffers()} if subject.module else {}
-    )
-    with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()), torch.enable_grad():
-        try:
-            yield
-        finally:
-            if subject.module is not None:
-                with torch.no_grad():
-                    for name, buffer in subject.module.named_buffers():
-                        if name in buffers and buffer.shape == buffers[name].shape:
-                            buffer.copy_(buffers[name])
-
-
-def _hear(subject: _Subject, inputs: Inputs) -> list[tuple[dict[str, object], Context, object]]:
+def _hear(subject: Subject, inputs: Inputs) -> list[tuple[dict[str, object], Context, object]]:
     RECORDER.heard.clear()
-    with _calm(subject):
+    with calm(subject):
         try:
             subject.call(inputs)
         except Exception:  # inputs that the function refuses prove nothing
@@ -213,12 +122,12 @@ def _tracked(inputs: Inputs) -> Inputs:
     }
 
 
-def _try(watched: Watched, subject: _Subject, inputs: Inputs) -> Call | None:
+def _try(watched: Watched, subject: Subject, inputs: Inputs) -> Call | None:
     for operands, context, value in _hear(subject, _tracked(inputs)):
         usual = all(all_finite(item, nan_only=watched.infinite) for item in operands.values())
         if usual and _bad(operands, value):
             copies, cut = kept(operands)
-            plain, _ = kept(inputs)
+            plain, _ = kept(inputs | subject.parameters.values())
             return Call(copies, Context(context.autocast, context.device, True), "search", cut, plain)
     return None
 
@@ -252,7 +161,7 @@ def _objective(value: torch.Tensor, way: str) -> torch.Tensor:
 
 
 def _climb(
-    watched: Watched, subject: _Subject, direction: tuple[str, str], method: _Method, deadline: float
+    watched: Watched, subject: Subject, direction: tuple[str, str], method: _Method, deadline: float
 ) -> Call | None:
     name, way = direction
     inputs = dict(subject.inputs)
@@ -262,6 +171,7 @@ def _climb(
         tracked = _tracked(inputs)
         heard = _hear(subject, tracked)
         leaves = {n: v for n, v in tracked.items() if isinstance(v, torch.Tensor) and v.requires_grad}
+        leaves |= subject.parameters.held
         operand = heard[0][0].get(name) if heard else None
         if not leaves or not isinstance(operand, torch.Tensor) or not operand.requires_grad:
             return None
@@ -275,7 +185,11 @@ def _climb(
         if not known:
             return None
         for leaf, gradient in known.items():
-            inputs[leaf] = leaves[leaf].detach() - method.step(turn, leaves[leaf].detach(), gradient, goal)
+            step = method.step(turn, leaves[leaf].detach(), gradient, goal)
+            if leaf in subject.parameters.held:
+                subject.parameters.move(leaf, step)
+            else:
+                inputs[leaf] = leaves[leaf].detach() - step
         found = _try(watched, subject, inputs)
         if found is not None:
             return found
