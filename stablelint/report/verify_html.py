@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from stablelint.report.verify_text import MEANING, extents_text, fixes_text, meaning, number_text
-from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
+from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown, counted
 from stablelint.runtime.verify.site import Verdict
 
 _OPEN = 8  # sites that are unfolded from the start
@@ -76,7 +76,7 @@ def _rerun(report: Report) -> Iterator[str]:
     from stablelint.report import verify_plots as plots
 
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
-    word = {True: "passed", False: "failed", None: "not finished"}[rerun.passed]
+    word = {True: "passed", False: "failed", None: "tells nothing"}[rerun.passed]
     badge = f'<span class="badge {kind}">{word}</span>'
     yield f'<section class="rerun"><h2>Rerun with {fixes_text(rerun)} {badge}</h2>'
     yield f"<p>{escape(_sentence(rerun.claim))}</p>"
@@ -124,7 +124,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     if report.witness is not None:
         yield from _witness(report.witness)
     if report.calls:
-        yield f'<p class="aside">{report.calls:,} calls{escape(extents_text(report))}</p>'
+        yield f'<p class="aside">{counted(report.calls, "call")}{escape(extents_text(report))}</p>'
     for note in report.notes:
         yield f'<p class="note">{_prose(note)}</p>'
     yield "</details>"
@@ -145,5 +145,6 @@ def _witness(witness: WitnessShown) -> Iterator[str]:
         )
     yield f'<tr><th>original</th><td colspan="2" class="bad">{escape(witness.original)}</td></tr>'
     if witness.fixed is not None:
-        yield f'<tr><th>fixed</th><td colspan="2" class="good">{escape(witness.fixed)}</td></tr>'
+        kind = "bad" if witness.fixed_failed else "good"
+        yield f'<tr><th>fixed</th><td colspan="2" class="{kind}">{escape(witness.fixed)}</td></tr>'
     yield "</tbody></table>"

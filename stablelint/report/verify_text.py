@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stablelint.report.cells import crop
 from stablelint.report.context import Context
-from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport
+from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport, counted
 from stablelint.runtime.verify.site import Kind, Verdict
 
 MEANING = {
@@ -96,7 +96,7 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
         if report.witness.fixed is not None:
             yield f"   {style.gutter('=')} fixed:    {report.witness.fixed}"
     if report.calls:
-        yield f"   {style.gutter('=')} {report.calls:,} calls{extents_text(report)}"
+        yield f"   {style.gutter('=')} {counted(report.calls, 'call')}{extents_text(report)}"
     for note in report.notes:
         yield f"   {style.gutter('=')} {style.dim('note: ' + note)}"
 
@@ -117,7 +117,7 @@ def _operands(operands: tuple[OperandShown, ...]) -> str:
 
 def fixes_text(rerun: RerunReport) -> str:
     """How many fixes the rerun had."""
-    return f"{rerun.fixes} fix{'' if rerun.fixes == 1 else 'es'}"
+    return counted(rerun.fixes, "fix", "fixes")
 
 
 def number_text(value: float) -> str:
@@ -139,10 +139,9 @@ def extents_text(report: SiteReport) -> str:
 
 def _rerun(report: Report, rerun: RerunReport, context: Context) -> Iterator[str]:
     style = context.style
-    mark = {True: style.added("passed"), False: style.error("failed"), None: style.dim("not run")}[
-        rerun.passed
-    ]
-    yield f"{style.bold('rerun')} with {fixes_text(rerun)}: {mark}, {rerun.claim}"
+    undecided = "not run" if rerun.after is None else "tells nothing"
+    marks = {True: style.added("passed"), False: style.error("failed"), None: style.dim(undecided)}
+    yield f"{style.bold('rerun')} with {fixes_text(rerun)}: {marks[rerun.passed]}, {rerun.claim}"
     if rerun.after is not None:
         before, after = rerun.before, rerun.after
         times = f"{before.seconds:.1f} s and {after.seconds:.1f} s"

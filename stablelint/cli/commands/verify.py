@@ -73,6 +73,10 @@ def run(options: argparse.Namespace) -> int:
         hint = "pip install 'stablelint[verify]'"
         print_problems([Problem("verify runs code: it needs torch and safetensors", hint=hint)])
         return FAILED
+    if options.html and importlib.util.find_spec("matplotlib") is None:
+        hint = "pip install 'stablelint[html]'"
+        print_problems([Problem("--html draws with matplotlib, which is not installed", hint=hint)])
+        return FAILED
     try:
         session = open_session(options, list(options.paths) or ["."])
         result = _checked(options, session)

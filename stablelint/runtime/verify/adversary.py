@@ -309,5 +309,6 @@ def captured_cases(calls: Sequence[Call]) -> list[Case]:
         if poisoned(call):
             continue
         role = Role.SEARCH if call.origin == "search" else Role.CAPTURED
-        cases.append(Case(call, role, f"{call.origin} {index}"))
+        label = "inputs found by the search" if role is Role.SEARCH else f"captured call {index + 1}"
+        cases.append(Case(call, role, label))
     return cases

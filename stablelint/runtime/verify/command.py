@@ -58,10 +58,19 @@ def command_line(command: Sequence[str]) -> list[str]:
     raise CommandNotFoundError(f"no such command: {first}")
 
 
+def elsewhere(command: Sequence[str]) -> str | None:
+    """What to say of a command that is found on the path, though this environment has one of that name."""
+    found, beside = shutil.which(command[0]), Path(sys.executable).parent / command[0]
+    if found is None or os.sep in command[0] or not beside.is_file() or os.path.samefile(found, beside):
+        return None
+    return f"`{command[0]}` is {found}; that of this environment is {beside}"
+
+
 def environment(plan_file: Path) -> dict[str, str]:
     """The environment in which every Python process of the command finds the plan."""
     found = dict(os.environ)
     found[VARIABLE] = str(plan_file)
+    found.setdefault("PYTHONHASHSEED", "0")  # or each run would walk its sets in another order
     path = found.get("PYTHONPATH")
     found["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *([path] if path else [])])
     return found

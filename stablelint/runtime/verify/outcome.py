@@ -10,6 +10,11 @@ from stablelint.runtime.verify.site import Site, Verdict
 FINITE, NAN, INF = "finite", "nan", "inf"
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 fix`, `2 fixes`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Numbers of finite, NaN and infinite elements."""
@@ -176,7 +181,7 @@ class RerunReport:
     after: RunShown | None
     fixes: int
     claim: str
-    passed: bool | None  # None: it was not run
+    passed: bool | None  # None: it was not run, or failed as it did before
     guilty: tuple[str, ...] = ()  # sites whose fix makes the command worse
 
     def to_json(self) -> dict[str, object]:

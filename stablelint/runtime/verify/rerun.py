@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stablelint.runtime.verify.collect import Losses, read_records
 from stablelint.runtime.verify.command import Ending, run_command
-from stablelint.runtime.verify.outcome import RerunReport, RunShown
+from stablelint.runtime.verify.outcome import RerunReport, RunShown, counted
 from stablelint.runtime.verify.probe.plan import Plan
 
 Compose = Callable[[frozenset[str]], Mapping[str, bytes]]  # ids of sites -> texts of files with their fixes
@@ -90,7 +90,9 @@ def conclude(before: Run, after: Run | None, fixes: int, guilty: tuple[str, ...]
         return RerunReport(before.shown(), None, fixes, "no fix to run the command with", None)
     if after.ending.interrupted:
         return RerunReport(before.shown(), after.shown(), fixes, "the rerun was interrupted", None)
-    passed = not worse(before, after) and not (after.losses is not None and after.losses.bad)
+    passed: bool | None = not worse(before, after) and not (after.losses is not None and after.losses.bad)
+    if passed and after.ending.failed:
+        passed = None  # it fails as it did: nothing is known of what would have come
     return RerunReport(before.shown(), after.shown(), fixes, _claim(before, after), passed, guilty)
 
 
@@ -99,8 +101,10 @@ def _claim(before: Run, after: Run) -> str:
         return "the command with the fixes was stopped by the time-out"
     if after.ending.status and not before.ending.status:
         return f"the command ended with status {after.ending.status}, and without the fixes with 0"
-    steps = after.losses.backwards if after.losses else 0
+    steps = counted(after.losses.backwards if after.losses else 0, "step")
     if after.losses is None:
+        if after.ending.failed:
+            return f"the command ended with status {after.ending.status}, as it did without the fixes"
         return "the command made no training step that could be watched"
     if after.losses.bad:
         first = (
@@ -112,5 +116,5 @@ def _claim(before: Run, after: Run) -> str:
     if before.losses is not None and before.losses.bad:
         bad = before.losses
         first = bad.first_bad_loss if bad.first_bad_loss is not None else bad.first_bad_step
-        return f"{steps} steps without NaN, where step {first} was the first that was not finite"
-    return f"{steps} steps without NaN, as before"
+        return f"{steps} without NaN, where step {first} was the first that was not finite"
+    return f"{steps} without NaN, as before"

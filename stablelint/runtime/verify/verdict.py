@@ -122,7 +122,7 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
     elif worse:
         first = worse[0]
         notes.append(
-            f"the fix is less accurate on {first.case.label} operands: "
+            f"the fix is less accurate on {first.case.label}: "
             f"{first.fixed_bits:.1f} bits against {first.original_bits:.1f}"
         )
     return tuple(notes)

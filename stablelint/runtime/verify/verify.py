@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.runtime.verify.collect import Captured, Records, read_records
-from stablelint.runtime.verify.command import run_command
+from stablelint.runtime.verify.command import elsewhere, run_command
 from stablelint.runtime.verify.compare import Replayer, prepare
 from stablelint.runtime.verify.curve import curve_of
 from stablelint.runtime.verify.examine import Examination, examine
 from stablelint.runtime.verify.expression import NotReplayableError
-from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport
+from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, counted
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, worse
@@ -68,7 +68,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     before: Run | None = None
     records = Records({}, None, None, 0)
     if request.command and request.sites:
-        progress(f"running the command with probes at {len(request.sites)} sites")
+        progress(f"running the command with probes at {counted(len(request.sites), 'site')}")
         before, records = _capture(request, folder, prepared, problems)
     examinations: dict[str, Examination] = {}
     reports: list[SiteReport] = []
@@ -76,7 +76,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     interrupted = before is not None and before.ending.interrupted
     told = time.perf_counter()
     if request.sites:
-        progress(f"replaying {len(request.sites)} sites")
+        progress(f"replaying {counted(len(request.sites), 'site')}")
     for number, site in enumerate(request.sites, 1):
         if time.perf_counter() - told > _TELL_SECONDS:
             told = time.perf_counter()
@@ -86,7 +86,8 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
             examination, shown = _examined(site, request, captured, ran, prepared[site.id])
         except KeyboardInterrupt:
             interrupted = True
-            problems.append(f"interrupted: {len(request.sites) - number + 1} sites were not replayed")
+            left = len(request.sites) - number + 1
+            problems.append(f"interrupted: {counted(left, 'site was', 'sites were')} not replayed")
             break
         except Exception as error:  # one site that cannot be examined must not cost the others
             start = site.span.start
@@ -155,6 +156,8 @@ def _capture(
         problems.append("interrupted; sites reached until then count")
     elif ending.status:
         problems.append(f"the command ended with status {ending.status}; sites reached until then count")
+        if not records.sites and (told := elsewhere(request.command)):
+            problems.append(told)
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
     return Run(ending, records.losses), records
 
@@ -242,7 +245,7 @@ def _rerun(
     )
     if not (allowed and request.compose and candidates):
         return conclude(before, None, len(candidates)), reports
-    progress(f"running the command again with {len(candidates)} fixes")
+    progress(f"running the command again with {counted(len(candidates), 'fix', 'fixes')}")
     rerunner = Rerunner(
         request.command, request.compose, folder, request.directory, request.timeout, request.output
     )
