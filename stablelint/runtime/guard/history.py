@@ -7,7 +7,6 @@ import statistics
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from stablelint.runtime.guard.event import Growth, LayerGrowth, StepRecord
 
@@ -15,11 +14,8 @@ _GROWTH_FACTOR = 10.0  # over the remembered steps, for a run to count as explod
 _GROWTH_STEPS = 3
 
 
-class _Entry(NamedTuple):
-    step: int
-    loss: float | None
-    norm: float | None
-    layers: tuple[float, ...]
+# Step, loss, norm over all gradients, norms by layer; made at every step, and nothing is made quicker than a tuple.
+_Entry = tuple[int, float | None, float | None, tuple[float, ...]]
 
 
 class History:
@@ -30,19 +26,19 @@ class History:
 
     def add(self, step: int, loss: float | None, norm: float | None, layers: tuple[float, ...] = ()) -> None:
         """Remember a step."""
-        self._entries.append(_Entry(step, loss, norm, layers))
+        self._entries.append((step, loss, norm, layers))
 
     def last(self) -> tuple[float | None, float | None]:
         """Loss and gradient norm of the last remembered step."""
-        return (self._entries[-1].loss, self._entries[-1].norm) if self._entries else (None, None)
+        return self._entries[-1][1:3] if self._entries else (None, None)
 
     def records(self) -> tuple[StepRecord, ...]:
         """The remembered steps, oldest first."""
-        return tuple(StepRecord(entry.step, entry.loss, entry.norm, entry.layers) for entry in self._entries)
+        return tuple(StepRecord(*entry) for entry in self._entries)
 
     def growth(self, names: Sequence[str], learning_rates: tuple[float, ...]) -> Growth:
         """Gradient norms by parameter over the remembered steps, largest last norm first."""
-        vectors = [entry.layers for entry in self._entries if entry.layers]
+        vectors = [layers for *_, layers in self._entries if layers]
         width = len(vectors[-1]) if vectors else 0
         vectors = [vector for vector in vectors if len(vector) == width]
         layers = [
@@ -50,9 +46,7 @@ class History:
             for index, column in enumerate(zip(*vectors, strict=True))
         ]
         layers.sort(key=lambda layer: _ratio(layer.norms), reverse=True)
-        norms = [
-            entry.norm for entry in self._entries if entry.norm is not None and math.isfinite(entry.norm)
-        ]
+        norms = [norm for _, _, norm, _ in self._entries if norm is not None and math.isfinite(norm)]
         return Growth(
             layers=tuple(layers),
             learning_rates=learning_rates,
@@ -62,9 +56,8 @@ class History:
 
     def is_exploding(self) -> bool:
         """Whether loss or gradient norm grew steadily up to the last remembered step."""
-        return _grows([entry.norm for entry in self._entries]) or _grows(
-            [entry.loss for entry in self._entries]
-        )
+        norms = [norm for _, _, norm, _ in self._entries]
+        return _grows(norms) or _grows([loss for _, loss, _, _ in self._entries])
 
 
 def _grows(values: Sequence[float | None]) -> bool:

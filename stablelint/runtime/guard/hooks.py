@@ -73,6 +73,8 @@ class IdleObserver:
 _observers: tuple[Observer, ...] = ()  # replaced, never changed: a step under way keeps what it began with
 _undo: list[Callable[[], None]] = []
 _lock = threading.Lock()
+_is_compiling = torch.compiler.is_compiling
+_running_node = torch._C._current_autograd_node
 
 
 def attach(observer: Observer) -> None:
@@ -136,7 +138,7 @@ def _after_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs:
 
 def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling() or torch._C._current_autograd_node() is not None:
+        if _is_compiling() or _running_node() is not None:
             return original(tensors, *args, **kwargs)
         if isinstance(tensors, torch.Tensor):
             losses: tuple[torch.Tensor, ...] = (tensors,)

@@ -178,7 +178,7 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
 
 
 def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) -> Event:
-    site = watch.state.step_site
+    site = watch.state.site_of_step()
     badness = statistics_of(parameter, name)
     return Event(
         kind=Kind.NAN if badness.nan else Kind.INF,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch._utils import _flatten_dense_tensors
 
 from stablelint.runtime.guard import ranks
-from stablelint.runtime.guard.names import gradients_of
+from stablelint.runtime.guard.names import gradients_in, gradients_of
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
 _SMALL = 1 << 14
@@ -26,9 +26,10 @@ class Meter:
     On an accelerator the layers cost no more than their sum, and are taken at every step.
     """
 
-    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured", "sharded")
+    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured", "owner", "sharded")
 
-    def __init__(self, sharded: bool = False) -> None:
+    def __init__(self, owner: torch.optim.Optimizer | None = None, sharded: bool = False) -> None:
+        self.owner: Callable[[], torch.optim.Optimizer | None] = weakref.ref(owner) if owner else lambda: None
         self.sharded = sharded  # over ranks: the norms are of this rank's part
         self.measured: list[weakref.ref[torch.Tensor]] = []  # the parameters behind the norms by layer
         self._small = False
@@ -42,11 +43,9 @@ class Meter:
         gradients = gradients_of(parameters)
         if self.sharded:
             gradients = ranks.local(gradients)
-        if self._wait and self._small and len(gradients) == self._count:
-            self._wait -= 1
-            norm = _flat_norm(gradients)
-            if norm <= self._reference:
-                return norm, ()
+        total = self._total(gradients)
+        if total is not None:
+            return total, ()
         layers = fused_norms(gradients)
         norm = total_norm(layers)
         if len(gradients) != self._count:
@@ -54,9 +53,23 @@ class Meter:
             self._small = _are_small(gradients)
             self.measured = [weakref.ref(one) for one in parameters if one.grad is not None]
         self._taken += 1
-        self._reference = _RISE * norm
+        self._reference = _RISE * norm if math.isfinite(norm) else 0.0
         self._wait = _LAYERS_EVERY - 1 if self._taken > _EARLY else 0
         return norm, layers
+
+    def glance(self, optimizer: torch.optim.Optimizer) -> float | None:
+        """The norm over an optimizer's gradients where no more is due: it is finite and has not risen; else None."""
+        if not self._wait or not self._small or self.sharded:
+            return None
+        return self._total(gradients_in(optimizer))
+
+    def _total(self, gradients: list[torch.Tensor]) -> float | None:
+        if self._wait and self._small and len(gradients) == self._count:
+            norm = _flat_norm(gradients)
+            if norm <= self._reference:
+                self._wait -= 1
+                return norm
+        return None
 
     def accept(self, norm: float) -> bool:
         """Whether a norm measured elsewhere will do for this step, without the layers."""

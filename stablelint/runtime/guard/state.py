@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 
 _QUIET_AFTER = 8  # takes without a change, after which a foreign generator is looked at less often
-_LONGEST_PAUSE = 64
+_LONGEST_PAUSE = 6  # as a power of two
 _default_generator = torch.default_generator
 _uses_cuda: Callable[[], bool] = torch.cuda.is_initialized
 
@@ -42,29 +43,48 @@ class RandomRecorder:
     """Takes random states; generators of Python and NumPy that nobody draws from are read ever less often."""
 
     def __init__(self) -> None:
-        self._python: Any = None
-        self._numpy: Any = None
-        self._unchanged = 0
-        self._skip = 0
+        self._python = _Foreign(random.getstate, operator.eq)
+        self._numpy = _Foreign(_numpy_state, _same_numpy)
+        self._pause = 0  # takes for which neither is looked at
 
     def take(self) -> RandomState:
         """The state of all generators now; torch's exactly, the others' when last seen to move."""
-        if self._skip > 0:
-            self._skip -= 1
+        python, numpy = self._python, self._numpy
+        if self._pause:
+            self._pause -= 1
         else:
-            self._look_at_foreign_generators()
+            python.look()
+            numpy.look()
+            self._pause = pause = min(python.pause, numpy.pause)
+            python.pause -= pause
+            numpy.pause -= pause
         devices = tuple(torch.cuda.get_rng_state_all()) if _uses_cuda() else ()
-        return RandomState(_default_generator.get_state(), devices, self._python, self._numpy)
+        return RandomState(_default_generator.get_state(), devices, python.state, numpy.state)
 
-    def _look_at_foreign_generators(self) -> None:
-        python = random.getstate()
-        numpy = sys.modules.get("numpy")
-        foreign = numpy.random.get_state() if numpy is not None and "numpy.random" in sys.modules else None
-        same = python == self._python and _same_numpy(foreign, self._numpy)
-        self._python, self._numpy = python, foreign
+
+class _Foreign:
+    """A generator that is slow to read: looked at ever less often while it stands still."""
+
+    __slots__ = ("_read", "_same", "_unchanged", "pause", "state")
+
+    def __init__(self, read: Callable[[], Any], same: Callable[[Any, Any], bool]) -> None:
+        self.state: Any = None
+        self.pause = 0  # takes to go until the next look
+        self._read = read
+        self._same = same
+        self._unchanged = 0
+
+    def look(self) -> None:
+        """Read the state if it is time to."""
+        if self.pause:
+            self.pause -= 1
+            return
+        state = self._read()
+        same = self._same(state, self.state)
+        self.state = state
         self._unchanged = self._unchanged + 1 if same else 0
         if self._unchanged >= _QUIET_AFTER:
-            self._skip = min(2 ** (self._unchanged - _QUIET_AFTER), _LONGEST_PAUSE)
+            self.pause = 1 << min(self._unchanged - _QUIET_AFTER, _LONGEST_PAUSE)
 
 
 def current_state() -> RandomState:
@@ -123,6 +143,11 @@ def set_aside(parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor
             parameter.grad = gradient
         before.restore()
         random_state.restore()
+
+
+def _numpy_state() -> Any:
+    numpy = sys.modules.get("numpy")
+    return numpy.random.get_state() if numpy is not None and "numpy.random" in sys.modules else None
 
 
 def _same_numpy(one: Any, other: Any) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from stablelint.runtime.guard.region import Region, place_of, region_at
 from stablelint.runtime.guard.state import RandomState
 
 _FRAMES_KEPT = 8
+_INNER_FRAMES = 3  # between the function that marks a boundary and the user's code at least
 _BOUNDARIES = 16
 _LOOKUPS_KEPT = 4096
 _LARGEST_BUFFER = 1 << 26  # larger ones are tables, not state
@@ -51,7 +52,8 @@ class Carried:
 class Place:
     """What is known of an instruction that a step boundary passes; `place` is None for a library's."""
 
-    site: Site
+    code: CodeType
+    offset: int
     place: tuple[int, int] | None
     region: Region | None  # where names are carried on
     outermost: bool
@@ -66,12 +68,12 @@ class Boundary:
     """
 
     random: RandomState
-    places: list[Place] = field(default_factory=list)
+    places: Sequence[Place] = ()
     carried: list[Carried] = field(default_factory=list)
 
     def place_in(self, code: CodeType) -> tuple[int, int] | None:
         """Where the innermost frame of `code` stood."""
-        return next((place.place for place in self.places if place.site.code is code), None)
+        return next((place.place for place in self.places if place.code is code), None)
 
     def carried_in(self, region: Region) -> Carried | None:
         """What the innermost frame of the same loop carried on."""
@@ -106,22 +108,24 @@ class StepState:
         default_factory=weakref.WeakKeyDictionary
     )
     meter: Meter = field(default_factory=Meter)  # of the steps that no optimizer takes
+    latest: Meter | None = None  # of the optimizer that stepped last
     replay: Follower | None = None  # what follows the steps in the watch's stead
     step: int = 0
     sees_new: bool = True  # an optimizer was met for the first time
     written: bool = False  # a step is known to have written the parameters
     boundaries: deque[Boundary] = field(default_factory=lambda: deque(maxlen=_BOUNDARIES))
+    stack: Sequence[Place] = ()  # where the frames stood at the last boundary, from the innermost out
+    places: Sequence[Place] = ()  # those of them that are user code
     fetched: object = None
     fetched_from: Callable[[], object] = lambda: None  # the loader's iterator, while it lives
     backward_calls: int = 0
     accumulates: bool = False
     loss: float | None = None
-    loss_object: torch.Tensor | None = None
     pending: list[torch.Tensor] = field(default_factory=list)  # losses on an accelerator, not yet read
     scaled: bool = False
     clip_norm: torch.Tensor | None = None
     clip_count: int = 0
-    step_site: Site | None = None
+    step_site: Site | None = None  # where the step under way wrote the parameters
     closure: Callable[[], object] | None = None  # repeats the step under way, where the user gave one
     closure_start: Boundary | None = None
     dropped: bool = False  # the step went wrong and is passed over
@@ -131,33 +135,57 @@ class StepState:
         self.accumulates = self.accumulates and self.backward_calls > 1
         self.backward_calls = 0
         self.scaled = self.dropped = False
-        self.clip_norm = self.loss = self.loss_object = None
+        self.clip_norm = self.loss = self.step_site = None
         if self.pending:
             self.pending = []
 
+    def site_of_step(self) -> Site | None:
+        """The instruction that took the last step."""
+        if self.step_site is None and self.places:
+            return Site(self.places[0].code, self.places[0].offset)
+        return self.step_site
+
 
 def mark_boundary(state: StepState, random: RandomState) -> None:
-    """Remember this moment, the places of the frames around it, and the values that loops carry on."""
-    boundary = Boundary(random)
-    state.boundaries.append(boundary)
-    places = boundary.places
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and len(places) < _FRAMES_KEPT:
-        code, offset = frame.f_code, frame.f_lasti
-        found = _LOOKED_UP.get((id(code), offset))
-        if found is None:
-            found = _look_up(code, offset)
-        if found.place is not None:
-            if not places:
-                state.step_site = found.site
-            places.append(found)
-            if found.region is not None:
-                names = frame.f_locals
-                values = {name: names[name] for name in found.region.carried if name in names}
-                boundary.carried.append(Carried(found.region, values))
-            if found.outermost:
-                return
+    """Remember this moment, the places of the frames around it, and the values that loops carry on.
+
+    To be called at least three calls deep in this package.
+    """
+    frame = sys._getframe(_INNER_FRAMES)
+    carried = _carried_along(state.stack, frame) if state.stack else None
+    if carried is None:
+        state.stack = _stack_of(frame)
+        state.places = tuple([place for place in state.stack if place.place is not None])
+        carried = _carried_along(state.stack, frame) or []
+    state.boundaries.append(Boundary(random, state.places, carried))
+
+
+def _carried_along(stack: Sequence[Place], frame: FrameType | None) -> list[Carried] | None:
+    """What the loops around `frame` carry on; None where the frames do not stand as in `stack`."""
+    carried: list[Carried] = []
+    for place in stack:
+        if frame is None or frame.f_code is not place.code or frame.f_lasti != place.offset:
+            return None
+        if place.region is not None:
+            names = frame.f_locals
+            values = {name: names[name] for name in place.region.carried if name in names}
+            carried.append(Carried(place.region, values))
         frame = frame.f_back
+    return carried
+
+
+def _stack_of(frame: FrameType | None) -> tuple[Place, ...]:
+    stack: list[Place] = []
+    users = 0
+    while frame is not None and users < _FRAMES_KEPT:
+        code, offset = frame.f_code, frame.f_lasti
+        found = _LOOKED_UP.get((id(code), offset)) or _look_up(code, offset)
+        stack.append(found)
+        users += found.place is not None
+        if found.outermost:
+            break
+        frame = frame.f_back
+    return tuple(stack)
 
 
 def buffers_in(frames: Iterable[FrameType]) -> tuple[torch.Tensor, ...]:
@@ -182,7 +210,7 @@ _LOOKED_UP: dict[tuple[int, int], Place] = {}  # by identity: hashing a code obj
 
 def _look_up(code: CodeType, offset: int) -> Place:
     """Place and region of an instruction, remembered."""
-    found = Place(Site(code, offset), None, None, False)
+    found = Place(code, offset, None, None, False)
     if not is_library(code.co_filename):
         try:
             region = region_at(code, offset)
@@ -190,8 +218,8 @@ def _look_up(code: CodeType, offset: int) -> Place:
             region = None
         carries = region is not None and region.carried
         outermost = code.co_name == "<module>"
-        found = Place(found.site, place_of(code, offset), region if carries else None, outermost)
+        found = Place(code, offset, place_of(code, offset), region if carries else None, outermost)
     if len(_LOOKED_UP) > _LOOKUPS_KEPT:
         _LOOKED_UP.clear()
-    _LOOKED_UP[id(code), offset] = found  # the site keeps the code alive, and so the key valid
+    _LOOKED_UP[id(code), offset] = found  # the place keeps the code alive, and so the key valid
     return found

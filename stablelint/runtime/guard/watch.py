@@ -6,6 +6,7 @@ the state of the random generators, and the buffers that were written. Everythin
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import weakref
@@ -37,6 +38,13 @@ _LOOK_FOR_RANKS_EVERY = 64
 _FRAMES_SEARCHED = 12
 
 
+class _Threads(threading.local):
+    """The step under way in each thread."""
+
+    def __init__(self, make: Callable[[], StepState]) -> None:
+        self.state = make()
+
+
 class Watch:
     """Follows the steps of this process and calls `on_alarm` at the first that goes wrong.
 
@@ -63,7 +71,7 @@ class Watch:
         self._on_step = on_step
         self._only = optimizer
         self._parameters_every = parameters_every
-        self._local = threading.local()
+        self._local = _Threads(self._new_state)
         self._names = Names()
         if model is not None:
             self._names.learn(dict(model.named_parameters()))
@@ -74,13 +82,7 @@ class Watch:
     @property
     def state(self) -> StepState:
         """The step under way in the calling thread."""
-        try:
-            state: StepState = self._local.state
-        except AttributeError:
-            state = self._local.state = StepState(history=History(self._history_length))
-            if self._only is not None:
-                state.optimizers[self._only] = self._meter_for(self._only)
-        return state
+        return self._local.state
 
     @property
     def history(self) -> History:
@@ -114,7 +116,7 @@ class Watch:
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the loss where that is free; on an accelerator keep it until the gradients are read."""
-        state = self.state
+        state = self._local.state
         if state.replay is not None:
             state.replay.before_backward(losses)
             return
@@ -125,13 +127,15 @@ class Watch:
             return
         loss = losses[0]
         if not self._distributed and loss.is_cpu:
-            self._checks.loss(state, loss, sum_of(losses))
+            state.loss = value = sum_of(losses)
+            if not math.isfinite(value):
+                self._checks.loss(state, loss, value)
         else:
             state.pending.extend(loss.detach() for loss in losses)
 
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Where gradients accumulate over several calls, look after each, so that the guilty one is known."""
-        state = self.state
+        state = self._local.state
         if state.replay is not None:
             state.replay.after_backward()
         elif state.accumulates and not state.scaled and not self._distributed:
@@ -143,7 +147,9 @@ class Watch:
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The check of the step: losses still unread, then all gradients at once."""
-        state = self.state
+        state = self._local.state
+        if len(args) == 1 and not kwargs and self._is_well(state, optimizer):
+            return None
         if state.replay is not None:
             state.replay.before_step(optimizer)
             return None
@@ -153,6 +159,7 @@ class Watch:
         if meter is None:
             meter = state.optimizers[optimizer] = self._meter_for(optimizer)
             state.sees_new = True
+        state.latest = meter
         if state.dropped:
             self._drop(state)
             return None
@@ -178,7 +185,7 @@ class Watch:
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """The step is over: what the next one starts from is remembered."""
-        state = self.state
+        state = self._local.state
         if state.replay is not None or (self._only is not None and optimizer is not self._only):
             return
         if state.step % self._parameters_every == 0:
@@ -264,7 +271,31 @@ class Watch:
 
     def _meter_for(self, optimizer: torch.optim.Optimizer) -> Meter:
         self._distributed = ranks.are_several()
-        return Meter(self._distributed and ranks.are_sharded(parameters_of(optimizer)))
+        return Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
+
+    def _new_state(self) -> StepState:
+        state = StepState(history=History(self._history_length))
+        if self._only is not None:
+            state.optimizers[self._only] = self._meter_for(self._only)
+        return state
+
+    def _is_well(self, state: StepState, optimizer: torch.optim.Optimizer) -> bool:
+        """The common step, with the least of work: one optimizer, nothing pending, scaled or clipped."""
+        meter = state.latest
+        if (
+            meter is None
+            or meter.owner() is not optimizer
+            or state.replay is not None
+            or state.dropped
+            or state.scaled
+            or state.pending
+            or state.clip_norm is not None
+        ):
+            return False
+        norm = meter.glance(optimizer)
+        if norm is not None:
+            state.history.add(state.step, state.loss, norm)
+        return norm is not None
 
     def _drop(self, state: StepState) -> None:
         for optimizer in list(state.optimizers):
