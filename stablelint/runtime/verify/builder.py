@@ -78,7 +78,8 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         fix_message=fix.message if fix else "",
         has_fix=fix is not None,
     )
-    site = replace(site, hidden=_hidden(diagnostic, operands))
+    hidden = _hidden(diagnostic, operands)
+    site = replace(site, hidden=hidden, guards_hidden=hidden is not None)
     if rule is not None:
         site = replace(
             site,
@@ -112,6 +113,23 @@ def _hidden(diagnostic: Diagnostic, operands: Mapping[str, str]) -> str | None:
     return None
 
 
+def _dropped(root: ast.AST, target: ast.AST) -> str | None:
+    """Where a `where` around the target drops its result, element by element."""
+    for node in ast.walk(root):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="where"), args=[test, taken, other]):
+                pass
+            case ast.Call(func=ast.Attribute(attr="where", value=taken), args=[test, other]):
+                pass
+            case _:
+                continue
+        if target is taken:
+            return f"1.0 - ({ast.unparse(test)}) * 1.0"
+        if target is other:
+            return f"({ast.unparse(test)}) * 1.0"
+    return None
+
+
 def _kind(rule: Rule) -> Kind:
     if rule.expect == "wrong":
         return Kind.INTERFACE
@@ -129,6 +147,8 @@ def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:
         return site
     span = text.span(target)
     original = _value_text(target, text)
+    if site.expect == "inaccurate":
+        site = replace(site, hidden=_dropped(statement or tree, target))
     fixed = None
     if local:
         rewritten = _applied(text, span, local)

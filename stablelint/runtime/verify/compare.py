@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import torch
 
 from stablelint.catalog import contract as contracts
+from stablelint.runtime.verify.accuracy import bits_of, change, reconciled, same
 from stablelint.runtime.verify.expression import (
     Expression,
     NotReplayableError,
@@ -19,13 +20,11 @@ from stablelint.runtime.verify.expression import (
     parse_expression,
     spares,
 )
-from stablelint.runtime.verify.measure import element_bits, mantissa_bits, tolerance
+from stablelint.runtime.verify.measure import mantissa_bits
 from stablelint.runtime.verify.namespace import namespace_of
 from stablelint.runtime.verify.replay import Outcome, evaluate, widened
 from stablelint.runtime.verify.site import Kind, Site
 from stablelint.runtime.verify.values import Call, Opaque
-
-_CLEARLY = 8.0  # times the original's own error that a fix must be off before it is blamed
 
 
 class Role(StrEnum):
@@ -100,20 +99,25 @@ class Replayer:
         fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
         fixed = None if fixed is not None and fixed.missing else fixed
         result = _judge(self, case, expression, original, fixed)
-        return replace(result, shown=self._shows(case, original)) if original.forward.bad else result
+        about = original.forward.bad and self.site.guards_hidden
+        return replace(result, shown=self._shows(case, original)) if about else result
 
     def _shows(self, case: Case, original: Outcome) -> bool:
         """Whether a value that is not finite stands where the program takes the result."""
-        if self.hidden is None:
-            return False
-        dropped = evaluate(self.hidden, case.call, self.names, backward=False)
-        if dropped.error or len(dropped.values) != 1 or len(original.values) != 1:
-            return False
-        bad, there = ~torch.isfinite(original.values[0]), dropped.values[0] == 0
+        taken = self.taken(case.call, original)
+        return taken is not None and bool((~torch.isfinite(original.values[0]) & taken).any())
+
+    def taken(self, call: Call, original: Outcome) -> torch.Tensor | None:
+        """Which elements of the result the program takes; None where that is not known, or it takes all."""
+        if self.hidden is None or len(original.values) != 1:
+            return None
+        dropped = evaluate(self.hidden, call, self.names, backward=False)
+        if dropped.error or len(dropped.values) != 1:
+            return None
         try:
-            return bool((bad & there).any())
+            return (dropped.values[0] == 0).expand(original.values[0].shape)
         except RuntimeError:  # shapes that do not fit: the test is of something else
-            return False
+            return None
 
     def _evaluated(self, case: Case) -> tuple[Expression, Outcome]:
         """The original on a case.
@@ -148,7 +152,7 @@ def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> 
     `opaque` names operands that could not be stored: what they return is an operand in their stead.
     """
     names = namespace_of(source)
-    texts = [text for text in (site.original, site.fixed, site.model) if text]
+    texts = [text for text in (site.original, site.fixed, site.model, site.hidden) if text]
     speaking = (contracts.parse(text).variables for text in (site.forward, site.backward) if text)
     kept = frozenset[str]().union(*speaking)
     operands = needed(texts, site.operands, frozenset(names), opaque, kept)
@@ -162,7 +166,7 @@ def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> 
         except NotReplayableError:
             continue
     spare = tuple(text for text in spares(texts, frozenset(names)) if text not in operands.values())
-    hidden = compile_expression(site.hidden, operands) if site.hidden and site.fixed else None
+    hidden = compile_expression(site.hidden, operands) if site.hidden else None
     return Replayer(site, original, fixed, operands, metavariables, names, model, spare, hidden)
 
 
@@ -224,7 +228,7 @@ def _judge(
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     if site.kind is Kind.INTERFACE:
         if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.HEALTHY):
-            failed = "wrong" if (_change(original, fixed, original) or 0.0) > 1 else None
+            failed = "wrong" if (change(original, fixed, original) or 0.0) > 1 else None
         return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     # torch bounds the probabilities of a distribution: beyond, its log-probabilities are finite and wrong
     digits = site.expect == "inaccurate" or (original.distribution and site.safe)
@@ -235,115 +239,15 @@ def _judge(
     exact = evaluate(expression, wide, replayer.names)
     if replayer.fixed is not None and (site.safe or digits):
         stable = evaluate(replayer.fixed, wide, replayer.names)
-        exact = stable if original.distribution and not stable.error else _reconciled(exact, stable)
+        exact = stable if original.distribution and not stable.error else reconciled(exact, stable)
     truths = exact.values
-    original_bits, worst = _bits(original, truths)
+    original_bits, worst = bits_of(original, truths, replayer.taken(case.call, original))
     fixed_bits = None
     if fixed is not None:
-        fixed_bits = original_bits if _same(fixed.values, original.values) else _bits(fixed, truths)[0]
+        fixed_bits = original_bits if same(fixed.values, original.values) else bits_of(fixed, truths)[0]
     if failed is None and digits and worst is not None:
         lost = worst < mantissa_bits(original.values[0].dtype) / 3
         better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
         failed = "accuracy" if lost and better else None
-    changed = _change(original, fixed, exact) if fixed is not None and not edge else None
+    changed = change(original, fixed, exact) if fixed is not None and not edge else None
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
-
-
-def _same(values: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
-    """Whether they are equal bit for bit; NaN is equal to nothing."""
-    return len(values) == len(others) and all(
-        one.dtype is other.dtype and torch.equal(one, other)
-        for one, other in zip(values, others, strict=True)
-    )
-
-
-def _reconciled(exact: Outcome, other: Outcome) -> Outcome:
-    """float64 results of the original, or of an equivalent fix where they agree roughly.
-
-    Cancellation costs digits in float64 as well, and what overflows in float32 may in float64: the stable
-    form is the better reference wherever it is the same function.
-    """
-    if other.error or len(other.values) != len(exact.values):
-        return exact
-    values = tuple(_finer(*pair) for pair in zip(exact.values, other.values, strict=True))
-    gradients = {
-        source: tuple(
-            row if row is None or better is None else _finer(row, better)
-            for row, better in zip(rows, other.gradients.get(source, rows), strict=True)
-        )
-        for source, rows in exact.gradients.items()
-    }
-    return replace(exact, values=values, gradients=gradients)
-
-
-def _finer(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    if first.shape != second.shape or not first.numel():
-        return first
-    apart = (first - second).abs() > 1e-2 * max(_magnitude(first), _magnitude(second))
-    return torch.where(torch.isfinite(first) & apart, first, second)
-
-
-def _bits(outcome: Outcome, truths: tuple[torch.Tensor, ...]) -> tuple[float | None, float | None]:
-    """Mean and least bits of accuracy over all elements that have a finite reference."""
-    found = []
-    if outcome.error or len(outcome.values) != len(truths):
-        return None, None
-    for value, truth in zip(outcome.values, truths, strict=True):
-        if value.numel() and value.shape == truth.shape:
-            bits = element_bits(value, truth)
-            found.append(bits[~torch.isnan(bits)].flatten())
-    joined = torch.cat(found) if found else torch.empty(0)
-    if not joined.numel():
-        return None, None
-    return round(float(joined.mean()), 2), round(float(joined.min()), 2)
-
-
-def _change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
-    """By how many tolerances the fix moves a healthy value away from the original and from the truth."""
-    if len(original.values) != len(fixed.values):
-        return math.inf
-    worst = 0.0
-    for first, second, truth in zip(original.values, fixed.values, exact.values, strict=False):
-        worst = max(worst, _distance(first, second, truth))
-    for source, rows in original.gradients.items():
-        others, truths = fixed.gradients.get(source), exact.gradients.get(source)
-        if others is None or truths is None:
-            continue
-        # with one cotangent all terms may cancel: the size of a gradient is that under any of them
-        scale = max((_magnitude(truth) for truth in truths if truth is not None), default=0.0)
-        for row, other, exact_row in zip(rows, others, truths, strict=True):
-            if row is not None and exact_row is not None:
-                after = torch.zeros_like(row) if other is None else other
-                worst = max(worst, _distance(row, after, exact_row, scale))
-    return worst
-
-
-def _magnitude(tensor: torch.Tensor) -> float:
-    finite = tensor[torch.isfinite(tensor)]
-    return float(finite.abs().max()) if finite.numel() else 0.0
-
-
-def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, scale: float = 0.0) -> float:
-    if first.dtype is second.dtype and torch.equal(first, second):
-        return 0.0
-    if first.shape != second.shape or first.shape != truth.shape:
-        return 0.0 if first.numel() == second.numel() == 1 else math.inf
-    if not first.numel():
-        return 0.0
-    one, other, exact = first.double(), second.double(), truth.double()
-    healthy = torch.isfinite(one) & torch.isfinite(exact)
-    if not bool(healthy.any()):
-        return 0.0
-    coarser = min(first.dtype, second.dtype, key=mantissa_bits)
-    allowed = tolerance(coarser)
-    scale = max(scale, float(exact[healthy].abs().max()))
-    limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny
-    moved = (one - other).abs()
-    wrong = (other - exact).abs()
-    # rounding of the original is no reason to blame the fix: it must be further off from the truth than that
-    noise = (one - exact).abs()
-    noise = _CLEARLY * torch.maximum(noise, noise[healthy].mean())
-    wrong = torch.where(noise >= wrong, torch.zeros_like(wrong), wrong)
-    blame = torch.minimum(moved, wrong) / limit
-    blame = torch.where(torch.isfinite(other), blame, torch.full_like(blame, math.inf))
-    return float(blame[healthy].max())

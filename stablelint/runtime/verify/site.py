@@ -69,6 +69,7 @@ class Site:
     target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
     model: str | None = None  # the original with earlier statements spelled out, over the operands of the fix
     hidden: str | None = None  # where the result is dropped anyway: 1.0 there, 0.0 where it is taken
+    guards_hidden: bool = False  # the fix is about what is dropped, and about nothing else
 
     @property
     def id(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stablelint.diagnostic import (
     Applicability,
     Binding,
@@ -132,3 +134,25 @@ def test_a_site_survives_json() -> None:
     span = _span("torch.log(p)", 7)
     site = _site(span, Edit(span, "F.log_softmax(z, dim=-1)"), bindings={"x": Binding("z")})
     assert Site.from_json(json.loads(json.dumps(site.to_json()))) == site
+
+
+@pytest.mark.parametrize(
+    ("spelled", "hidden"),
+    [
+        ("torch.where(s < 1, s, 1 - torch.exp(-s))", "(s < 1) * 1.0"),
+        ("torch.where(s > 1, 1 - torch.exp(-s), s)", "1.0 - (s > 1) * 1.0"),
+        ("(1 - torch.exp(-s)).where(s > 1, s)", "1.0 - (s > 1) * 1.0"),
+        ("torch.where(1 - torch.exp(-s) > 0.5, s, 0)", None),
+        ("1 - torch.exp(-s)", None),
+    ],
+)
+def test_what_a_where_drops_costs_no_digits(spelled: str, hidden: str | None) -> None:
+    from stablelint.analysis.check import AnalysisOptions, check_source
+    from stablelint.catalog import load_catalog
+
+    source = f"import torch\n\n\ndef saturating(s):\n    return {spelled}\n".encode()
+    catalog = load_catalog()
+    report = check_source(source, "m.py", catalog, AnalysisOptions())
+    (found,) = [item for item in report.diagnostics if catalog.rules[item.code].expect == "inaccurate"]
+    site = build_site(found, catalog.rules[found.code], source)
+    assert (site.hidden, site.guards_hidden) == (hidden, False)

@@ -197,12 +197,28 @@ def test_a_fix_of_what_a_test_hides_need_not_cure_what_it_takes() -> None:
     test = "(s == 0) & (d == 0)"
     guarded = "d / torch.where((s == 0) & (d == 0), 1, s)"
     operands = {"x": "s", "d": test}
-    ratio = site("d / s", guarded, operands, hidden=f"({test}) * 1.0")
+    ratio = site("d / s", guarded, operands, hidden=f"({test}) * 1.0", guards_hidden=True)
     taken = call(s=torch.tensor([0.0, 1.0]), d=torch.ones(2))
     hidden = call(s=torch.tensor([0.0, 1.0]), d=torch.zeros(2))
     found = replay(ratio, [taken]).decision
     assert found.verdict is Verdict.LATENT
     assert "what the test takes can be non-finite still: the fix is about what it hides" in found.notes
     assert replay(ratio, [hidden]).decision.verdict is Verdict.CONFIRMED
-    half = site("d / s", "d / torch.where((s == 0) & (d == 0), 0, s)", operands, hidden=f"({test}) * 1.0")
+    half = site(
+        "d / s",
+        "d / torch.where((s == 0) & (d == 0), 0, s)",
+        operands,
+        hidden=f"({test}) * 1.0",
+        guards_hidden=True,
+    )
     assert replay(half, [hidden]).decision.verdict is Verdict.INEFFECTIVE
+
+
+def test_digits_that_a_test_drops_are_not_lost() -> None:
+    """`where(s < 1, series, 1 - exp(-s))` takes the difference only where nothing cancels."""
+    more = {"expect": "inaccurate", "safe": True}
+    difference = site("1.0 - torch.exp(-s)", "-torch.expm1(-s)", {"x": "s"}, **more)
+    dropped = site("1.0 - torch.exp(-s)", "-torch.expm1(-s)", {"x": "s"}, hidden="(s < 1) * 1.0", **more)
+    small = call(s=torch.tensor([1e-9, 3.0]))
+    assert replay(difference, [small]).decision.verdict is Verdict.CONFIRMED
+    assert replay(dropped, [small]).decision.verdict is not Verdict.CONFIRMED

@@ -1,0 +1,120 @@
+"""How accurate results are against float64, and by how much a fix moves them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from stablelint.runtime.verify.measure import element_bits, mantissa_bits, tolerance
+from stablelint.runtime.verify.replay import Outcome
+
+_CLEARLY = 8.0  # times the original's own error that a fix must be off before it is blamed
+
+
+def same(values: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
+    """Whether they are equal bit for bit; NaN is equal to nothing."""
+    return len(values) == len(others) and all(
+        one.dtype is other.dtype and torch.equal(one, other)
+        for one, other in zip(values, others, strict=True)
+    )
+
+
+def reconciled(exact: Outcome, other: Outcome) -> Outcome:
+    """float64 results of the original, or of an equivalent fix where they agree roughly.
+
+    Cancellation costs digits in float64 as well, and what overflows in float32 may in float64: the stable
+    form is the better reference wherever it is the same function.
+    """
+    if other.error or len(other.values) != len(exact.values):
+        return exact
+    values = tuple(_finer(*pair) for pair in zip(exact.values, other.values, strict=True))
+    gradients = {
+        source: tuple(
+            row if row is None or better is None else _finer(row, better)
+            for row, better in zip(rows, other.gradients.get(source, rows), strict=True)
+        )
+        for source, rows in exact.gradients.items()
+    }
+    return replace(exact, values=values, gradients=gradients)
+
+
+def _finer(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    if first.shape != second.shape or not first.numel():
+        return first
+    apart = (first - second).abs() > 1e-2 * max(_magnitude(first), _magnitude(second))
+    return torch.where(torch.isfinite(first) & apart, first, second)
+
+
+def bits_of(
+    outcome: Outcome, truths: tuple[torch.Tensor, ...], taken: torch.Tensor | None = None
+) -> tuple[float | None, float | None]:
+    """Mean and least bits of accuracy over all elements that have a finite reference.
+
+    `taken` says of the elements of the only result which ones count (None: all).
+    """
+    found = []
+    if outcome.error or len(outcome.values) != len(truths):
+        return None, None
+    for value, truth in zip(outcome.values, truths, strict=True):
+        if value.numel() and value.shape == truth.shape:
+            bits = element_bits(value, truth)
+            counts = ~torch.isnan(bits) if taken is None else ~torch.isnan(bits) & taken
+            found.append(bits[counts].flatten())
+    joined = torch.cat(found) if found else torch.empty(0)
+    if not joined.numel():
+        return None, None
+    return round(float(joined.mean()), 2), round(float(joined.min()), 2)
+
+
+def change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
+    """By how many tolerances the fix moves a healthy value away from the original and from the truth."""
+    if len(original.values) != len(fixed.values):
+        return math.inf
+    worst = 0.0
+    for first, second, truth in zip(original.values, fixed.values, exact.values, strict=False):
+        worst = max(worst, _distance(first, second, truth))
+    for source, rows in original.gradients.items():
+        others, truths = fixed.gradients.get(source), exact.gradients.get(source)
+        if others is None or truths is None:
+            continue
+        # with one cotangent all terms may cancel: the size of a gradient is that under any of them
+        scale = max((_magnitude(truth) for truth in truths if truth is not None), default=0.0)
+        for row, other, exact_row in zip(rows, others, truths, strict=True):
+            if row is not None and exact_row is not None:
+                after = torch.zeros_like(row) if other is None else other
+                worst = max(worst, _distance(row, after, exact_row, scale))
+    return worst
+
+
+def _magnitude(tensor: torch.Tensor) -> float:
+    finite = tensor[torch.isfinite(tensor)]
+    return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, scale: float = 0.0) -> float:
+    if first.dtype is second.dtype and torch.equal(first, second):
+        return 0.0
+    if first.shape != second.shape or first.shape != truth.shape:
+        return 0.0 if first.numel() == second.numel() == 1 else math.inf
+    if not first.numel():
+        return 0.0
+    one, other, exact = first.double(), second.double(), truth.double()
+    healthy = torch.isfinite(one) & torch.isfinite(exact)
+    if not bool(healthy.any()):
+        return 0.0
+    coarser = min(first.dtype, second.dtype, key=mantissa_bits)
+    allowed = tolerance(coarser)
+    scale = max(scale, float(exact[healthy].abs().max()))
+    limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny
+    moved = (one - other).abs()
+    wrong = (other - exact).abs()
+    # rounding of the original is no reason to blame the fix: it must be further off from the truth than that
+    noise = (one - exact).abs()
+    noise = _CLEARLY * torch.maximum(noise, noise[healthy].mean())
+    wrong = torch.where(noise >= wrong, torch.zeros_like(wrong), wrong)
+    blame = torch.minimum(moved, wrong) / limit
+    blame = torch.where(torch.isfinite(other), blame, torch.full_like(blame, math.inf))
+    return float(blame[healthy].max())
