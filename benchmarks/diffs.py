@@ -69,10 +69,10 @@ class Proposed:
         return hashlib.blake2b(name.encode(), digest_size=8).digest()
 
 
-def proposed(package: str, tree: Path) -> Iterator[Proposed]:
-    """Every fix that `check` offers in a release at both levels, display-only ones aside."""
+def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
+    """Every fix that `check` offers in a release down to a level, display-only ones aside."""
     cache = CACHE / "cache" / package
-    options = ["--output-format", "json", "--cache-dir", str(cache), "--level", "possible"]
+    options = ["--output-format", "json", "--cache-dir", str(cache), "--level", level]
     command = [sys.executable, "-m", "stablelint", "check", *options]
     for item in json.loads(run([*command, "."], tree).stdout):
         fix = item.get("fix")
@@ -153,6 +153,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--cap", type=int, default=15, help="at most this many of one rule")
     parser.add_argument("--only", nargs="+", metavar="PACKAGE", default=PACKAGES)
+    parser.add_argument("--level", choices=("likely", "possible"), default="possible")
     parser.add_argument("--table", type=Path, default=JUDGED)
     parser.add_argument(
         "--page", type=Path, default=CACHE / "diffs-to-judge.md", help="where the judges read"
@@ -165,7 +166,7 @@ def main() -> int:
         return 0
     fixes: list[Proposed] = []
     for name, version in releases(options.only).items():
-        fixes += proposed(name, fetch(name, version))
+        fixes += proposed(name, fetch(name, version), options.level)
     sample = draw(fixes, options.count, options.seed, options.cap)
     rows = merge(sample, known)
     VERDICTS.write(options.table, rows)

@@ -35,7 +35,7 @@ def merged(
     Raises Withheld where a bound is no number: a second clamp behind it would say that it does not suffice.
     """
     wanted = _template_bounds(expression, operands, node)
-    given = _given_bounds(node)
+    given = given_bounds(node)
     if wanted is None or given is None or not isinstance(node, ast.Call):
         return expression
     for side, argument in given.items():
@@ -70,7 +70,7 @@ def _template_bounds(
     return bounds
 
 
-def _given_bounds(node: ast.expr) -> dict[str, ast.expr] | None:
+def given_bounds(node: ast.expr) -> dict[str, ast.expr] | None:
     """The bounds of a clamp in the code, by side; None for any other call."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None

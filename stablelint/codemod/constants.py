@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ast
 import decimal
+import re
 from collections import Counter
 from collections.abc import Callable
 
 import libcst as cst
 
+from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.effects import dtype_source, is_cheap
 from stablelint.codemod.forms import code, identifier, is_placeholder, transform
 from stablelint.codemod.instantiate import uses
 from stablelint.codemod.operand import Operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.numerics.formats import FORMATS
+
+LIMITS = f"{PREFIX}_limits"
+_ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
 
 
 def with_constants(
@@ -44,6 +49,24 @@ def with_constants(
         return None
 
     return transform(expression, rewrite)
+
+
+def repeated(code: str, is_taken: Callable[[str], bool]) -> tuple[str, str, str] | None:
+    """A template that asks for limits of one element type more than once, with `LIMITS` in their place.
+
+    With it comes what `LIMITS` stands for, and a name for that: one limit, or where there are several, or its
+    name is taken, all of them. None where nothing is asked for twice.
+    """
+    asked = _ASKED.findall(code)
+    if len(asked) < 2:
+        return None
+    types, limits = {item for item, _ in asked}, {item for _, item in asked}
+    if len(types) > 1:
+        return None
+    owner, one = types.pop(), limits.pop()
+    if not limits and not is_taken(one):
+        return code.replace(f"{owner}.{one}", LIMITS), f"{owner}.{one}", one
+    return code.replace(owner, LIMITS), owner, "finfo"
 
 
 def _helper_operand(node: cst.BaseExpression) -> str | None:

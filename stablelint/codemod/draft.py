@@ -7,10 +7,19 @@ from collections.abc import Sequence
 
 from stablelint.codemod.law import holds
 from stablelint.codemod.locate import Region, Tree
+from stablelint.codemod.source import SourceText
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit
 
 Change = tuple[int, int, str]  # start and end offset, new text
+_USUAL = 88
+_LONGEST = 120
+
+
+def limit(source: SourceText) -> int:
+    """How long the lines of a file may be: as long as its longest are, within reason."""
+    longest = max((len(line) for line in source.text.splitlines()), default=0)
+    return min(max(longest, _USUAL), _LONGEST)
 
 
 def rendered(tree: Tree, region: Region, changes: Sequence[Change]) -> str:
@@ -32,6 +41,13 @@ def lawful(tree: Tree, region: Region, changes: Sequence[Change], expected: Sequ
 def edits(tree: Tree, changes: Sequence[Change]) -> list[Edit]:
     """Changes as edits."""
     return [Edit(tree.source.span(start, end), content) for start, end, content in changes]
+
+
+def is_crowded(tree: Tree, region: Region, changes: Sequence[Change], added: int) -> bool:
+    """Whether changes, `added` lines of them apart, give a region more lines, or lines longer than the file's are."""
+    before, after = tree.source.text[region.start : region.end], rendered(tree, region, changes)
+    longest = max(map(len, after.splitlines()), default=0)
+    return after.count("\n") - added > before.count("\n") or longest > limit(tree.source)
 
 
 def whole_lines(tree: Tree, statement: ast.stmt) -> Region:

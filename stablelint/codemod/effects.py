@@ -97,6 +97,7 @@ abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose 
 expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
 """
 _KEEPS_DTYPE = frozenset(_KEEPS_DTYPE_WORDS.split())
+_LIKE = frozenset("empty_like full_like ones_like rand_like randn_like zeros_like".split())
 
 
 def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | None:
@@ -115,6 +116,9 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         if _is_number(node.left):
             return dtype_source(node.right, imported)
         return dtype_source(node.left, imported) if _is_number(node.right) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LIKE:
+        given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
+        return dtype_source(node.args[0], imported) if node.args and not given else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS_DTYPE:
         receiver = node.func.value
         if not _is_member(receiver, imported):

@@ -37,8 +37,10 @@ class Hoisted:
         return ast.Assign([ast.Name(self.name, ast.Store())], self.value.tree)
 
 
-def hoist(tree: Tree, scope: Scope, operand: Operand, site: ast.expr, region: Region) -> Hoisted:
-    """Give `operand` a name before the statement around `site`.
+def hoist(
+    tree: Tree, scope: Scope, operand: Operand, site: ast.expr, region: Region, wish: str | None = None
+) -> Hoisted:
+    """Give `operand` a name before the statement around `site`: `wish`, or one that says what it is.
 
     Raises Withheld where that would change when, or how often, something is evaluated.
     """
@@ -56,7 +58,7 @@ def hoist(tree: Tree, scope: Scope, operand: Operand, site: ast.expr, region: Re
         own is Effect.ACTS and strongest is not Effect.NONE
     ):
         raise Withheld(refusal)
-    name = scope.fresh(_name_for(operand.tree), site)
+    name = scope.fresh(wish or _name_for(operand.tree), site)
     return Hoisted(name, operand, tree.start(statement), region.indent)
 
 
@@ -123,7 +125,9 @@ def _name_for(tree: ast.expr) -> str:
         return _name_for(inner)
     if isinstance(tree, ast.Subscript):
         base = _last_name(tree.value)
-        if isinstance(tree.slice, ast.Name | ast.Attribute | ast.Compare | ast.UnaryOp | ast.Call) and base:
+        if isinstance(tree.slice, ast.Compare | ast.UnaryOp) or (
+            base and isinstance(tree.slice, ast.Name | ast.Attribute | ast.Call)
+        ):
             return "selected"
         return f"{base}_item" if base else _name_for(tree.value)
     if isinstance(tree, ast.Attribute):

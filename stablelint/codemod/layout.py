@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import io
-import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from stablelint.codemod.draft import Change
+from stablelint.codemod.draft import Change, limit
+from stablelint.codemod.locate import Tree
 from stablelint.codemod.source import SourceText
 
-_USUAL = 88
-_LONGEST = 120
 _TOLERATED = 104  # rather than opening brackets within brackets
 _WORTH_A_LINE = 16
 _Break = tuple[int, str]  # a column of the new line, and what goes in before it
@@ -27,12 +26,6 @@ class _Bracket:
     end: int
     depth: int
     commas: tuple[int, ...]
-
-
-def limit(source: SourceText) -> int:
-    """How long the lines of a file may be: as long as its longest are, within reason."""
-    longest = max((len(line) for line in source.text.splitlines()), default=0)
-    return min(max(longest, _USUAL), _LONGEST)
 
 
 def broken(source: SourceText, change: Change) -> list[Change] | None:
@@ -59,6 +52,53 @@ def broken(source: SourceText, change: Change) -> list[Change] | None:
     indent = line[: len(line) - len(line.lstrip())]
     breaks = list(_breaks(line, touched, source.newline, indent, longest))
     return _inserted(change, first, sorted(breaks)) if breaks else None
+
+
+def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
+    """The value of the statement around `node` in parentheses, on a line of its own; None where that is not better.
+
+    It is where the line is too long, the value fits on one, and a break at its last brackets would part
+    it in the middle: ``y = (⏎ a - b * x.clamp_min(...).log()⏎)`` and not ``y = a - b * x.clamp_min(⏎...⏎).log()``.
+    """
+    start, end, text = change
+    source, statement = tree.source, tree.statement(node)
+    value = getattr(statement, "value", None)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return) or value is None:
+        return None
+    first, last = tree.start(value), tree.end(value)
+    row = source.position(first).row
+    if row != source.position(last).row or not first <= start <= end <= last or "\n" in text:
+        return None
+    lead = source.text[source.line_start(row) : first]
+    behind = source.text[last : source.line_end(row)]
+    if not lead.rstrip().endswith(("=", "return")) or (
+        behind.strip() and not behind.lstrip().startswith("#")
+    ):
+        return None
+    whole = source.text[first:start] + text + source.text[end:last]
+    indent = lead[: len(lead) - len(lead.lstrip())]
+    inner = indent + ("\t" if "\t" in indent else "    ")
+    longest = limit(source)
+    if len(lead) + len(whole) <= longest or len(inner) + len(whole) > longest or _ends_in_brackets(whole):
+        return None
+    opening = first, first, f"({source.newline}{inner}"
+    return [opening, change, (last, last, f"{source.newline}{indent})")]
+
+
+def _ends_in_brackets(text: str) -> bool:
+    """Whether an expression is one call or display, whose own brackets are the place for a break."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return True
+    while isinstance(node, ast.UnaryOp):
+        node = node.operand
+    if isinstance(node, ast.Call):
+        function = node.func
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        return isinstance(function, ast.Name)
+    return isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.ListComp | ast.Name)
 
 
 def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longest: int) -> Iterator[_Break]:
@@ -135,17 +175,3 @@ def _inserted(change: Change, first: int, breaks: list[_Break]) -> list[Change]:
             offset = end + inside - len(change[2])
             pieces.append((offset, offset, content))
     return sorted([*pieces, (start, end, text)])
-
-
-_NEXT_LINK = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\.)")
-
-
-def chained(source: SourceText, change: Change) -> Change:
-    """The change with a method that it appends to a chain on a line of its own, where the chain goes on so."""
-    start, end, text = change
-    original = source.text[start:end]
-    following = _NEXT_LINK.match(source.text, end)
-    appended = text.removeprefix(original)
-    if following is None or not text.startswith(original) or not appended.startswith("."):
-        return change
-    return start, end, original + following.group() + appended

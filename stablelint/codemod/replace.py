@@ -11,14 +11,14 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
-from stablelint.codemod import clamps, constants, dead, draft, forms
+from stablelint.codemod import bound, clamps, constants, dead, draft, forms
 from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
 from stablelint.codemod.instantiate import instantiate, uses
-from stablelint.codemod.law import replaced, same
-from stablelint.codemod.layout import broken, chained
+from stablelint.codemod.law import same
 from stablelint.codemod.locate import Region, Tree
+from stablelint.codemod.names import by_name
 from stablelint.codemod.operand import (
     Operand,
     bare,
@@ -28,6 +28,7 @@ from stablelint.codemod.operand import (
     parse_operand,
     placeholder,
 )
+from stablelint.codemod.placed import placed
 from stablelint.codemod.scope import Scope
 from stablelint.codemod.sign import without_signs
 from stablelint.codemod.source import comments
@@ -76,6 +77,9 @@ def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNo
 
 def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully."""
+    clamp = bound.at_clamp(file.tree, proposal, node)
+    if clamp is not None:
+        proposal, node = clamp
     operands = operands_for(file, proposal, node)
     template = proposal.template
     expression = parse_template(template)
@@ -133,7 +137,8 @@ def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Ope
     for name, binding in proposal.bindings.items():
         if name == "..." or (binding.text is None and placeholder(name) not in used):
             continue
-        operands[placeholder(name)] = operand_of(name, binding, file.tree, proposal.span)
+        operand = operand_of(name, binding, file.tree, proposal.span)
+        operands[placeholder(name)] = by_name(file.tree, node, operand)
     return operands
 
 
@@ -255,38 +260,57 @@ def _finish(
         raise Withheld(f"`{hoisted[0].value.shown}` would be evaluated twice")
     if len(hoisted) > 1:
         raise Withheld("two operands would be evaluated twice")
-    text, tree = instantiate(code, {**operands, **{item.value.placeholder: item.operand for item in hoisted}})
-    value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else None
-    if value is None:
-        raise Withheld("the fix is not an expression")
-    changes = _placed(file.tree, region, node, text, value, hoisted)
+    known = {**operands, **{item.value.placeholder: item.operand for item in hoisted}}
+    tree, changes = _written(file, region, node, code, known, hoisted)
+    if draft.is_crowded(file.tree, region, changes, len(hoisted)):
+        changes = _with_named_constant(file, region, node, code, known, hoisted) or changes
     _check_comments(file.tree, changes)
     changes += dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
     return [*imports, *draft.edits(file.tree, changes)]
 
 
-def _placed(
-    tree: Tree, region: Region, node: ast.expr, text: str, value: ast.expr, hoisted: list[Hoisted]
-) -> list[draft.Change]:
-    """The changes that put `text` in place of `node`, with as few parentheses as mean the same."""
-    expected: list[ast.stmt] = [item.statement for item in hoisted]
-    expected += replaced(tree, region, node, value)
-    newline = tree.source.newline + region.indent
-    start, end = tree.start(node), tree.end(node)
-    variants = [chained(tree.source, (start, end, form)) for form in (text, f"({text})")]
-    source = tree.source.text
-    closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
-    if closed and source[start - 1 : start] == "(" and source[end : end + 1] == ")":
-        variants.insert(0, (start - 1, end + 1, text))
-    for template in ("{}", "({})"):
-        before = [(item.offset, item.offset, item.line(template) + newline) for item in hoisted]
-        for variant in variants:
-            changes = [*before, variant]
-            if draft.lawful(tree, region, changes, expected):
-                lines = broken(tree.source, variant)
-                broken_up = [*before, *lines] if lines is not None else changes
-                return broken_up if draft.lawful(tree, region, broken_up, expected) else changes
-    raise Withheld("the rewritten expression would mean something else in its place")
+def _written(
+    file: File,
+    region: Region,
+    node: ast.expr,
+    code: str,
+    operands: dict[str, Operand],
+    hoisted: list[Hoisted],
+) -> tuple[ast.Module, list[draft.Change]]:
+    """The template's tree with its operands, and the changes that put it in place of `node`."""
+    text, tree = instantiate(code, operands)
+    value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else None
+    if value is None:
+        raise Withheld("the fix is not an expression")
+    return tree, placed(file.tree, region, node, (text, value), hoisted)
+
+
+def _with_named_constant(
+    file: File,
+    region: Region,
+    node: ast.expr,
+    code: str,
+    operands: dict[str, Operand],
+    hoisted: list[Hoisted],
+) -> list[draft.Change] | None:
+    """The changes with the limits of an element type, which the template asks for twice, bound to a name first.
+
+    None where the template does not, where no name can be given before the statement, or where it does not help.
+    """
+    repeated = constants.repeated(code, lambda name: name in file.scope.names_at(node))
+    if repeated is None:
+        return None
+    code, asked, wish = repeated
+    try:
+        text, tree = instantiate(asked, operands)
+        assert isinstance(tree.body[0], ast.Expr)
+        operand = Operand(constants.LIMITS, text, tree.body[0].value)
+        limits = hoist(file.tree, file.scope, operand, node, region, wish)
+        known = {**operands, constants.LIMITS: limits.operand}
+        _, changes = _written(file, region, node, code, known, [*hoisted, limits])
+    except Withheld:
+        return None
+    return None if draft.is_crowded(file.tree, region, changes, len(hoisted) + 1) else changes
 
 
 def _check_comments(tree: Tree, changes: list[draft.Change]) -> None:

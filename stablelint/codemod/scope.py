@@ -87,14 +87,19 @@ class Scope:
 
     def fresh(self, wish: str, site: ast.AST) -> str:
         """A name that the function around `site` (else the file) does not know, `wish` if it can be had."""
-        words = self._words
-        for link in self._tree.ancestors(site):
-            if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
-                words = _names_in(link.parent)
+        words = self.names_at(site)
         name, number = wish, 2
         while name in words or keyword.iskeyword(name):
             name, number = f"{wish}_{number}", number + 1
         return name
+
+    def names_at(self, site: ast.AST) -> frozenset[str]:
+        """The names that the outermost function around `site` knows; the words of the file outside of functions."""
+        words = self._words
+        for link in self._tree.ancestors(site):
+            if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
+                words = _names_in(link.parent)
+        return words
 
     def _imported_at(self, site: ast.AST) -> set[str]:
         names = set(self._module.imports)

@@ -3,22 +3,51 @@ from __future__ import annotations
 from stablelint.diagnostic import Binding
 from tests.codemod.support import proposal, rewritten
 
-GUARD = "$b.masked_fill($b.abs() < torch.finfo($b.dtype).eps, torch.finfo($b.dtype).eps)"
+GUARD = "$b.masked_fill($b.abs() < torch.finfo($b.dtype).eps, numpy.finfo($b.dtype).tiny)"
+NAMED = "$b.masked_fill($b.abs() < torch.finfo($b.dtype).eps, torch.finfo($b.dtype).eps)"
 
 
 def test_a_line_that_gets_too_long_is_broken_at_the_arguments() -> None:
-    source = "import torch\ndef f(overlap, denominators):\n    return overlap / denominators  # ratio\n"
+    source = (
+        "import torch, numpy\ndef f(overlap, denominators):\n    return overlap / denominators  # ratio\n"
+    )
     after = rewritten(source, proposal(source, "denominators", GUARD, occurrence=1, b="denominators"))
     assert after == (
-        "import torch\ndef f(overlap, denominators):\n    return overlap / denominators.masked_fill(\n"
+        "import torch, numpy\ndef f(overlap, denominators):\n    return overlap / denominators.masked_fill(\n"
         "        denominators.abs() < torch.finfo(denominators.dtype).eps, "
-        "torch.finfo(denominators.dtype).eps\n"
+        "numpy.finfo(denominators.dtype).tiny\n"
         "    )  # ratio\n"
     )
 
 
+def test_a_limit_that_is_needed_twice_gets_a_name_where_the_line_would_be_too_long() -> None:
+    source = "import torch\ndef f(overlap, denominators):\n    return overlap / denominators  # ratio\n"
+    after = rewritten(source, proposal(source, "denominators", NAMED, occurrence=1, b="denominators"))
+    assert after == (
+        "import torch\ndef f(overlap, denominators):\n    eps = torch.finfo(denominators.dtype).eps\n"
+        "    return overlap / denominators.masked_fill(denominators.abs() < eps, eps)  # ratio\n"
+    )
+
+
+def test_a_limit_whose_name_is_taken_is_read_from_all_limits() -> None:
+    source = "import torch\ndef f(overlap, denominators, eps):\n    return overlap / denominators\n"
+    after = rewritten(source, proposal(source, "denominators", NAMED, occurrence=1, b="denominators"))
+    assert after.endswith(
+        "    finfo = torch.finfo(denominators.dtype)\n"
+        "    return overlap / denominators.masked_fill(denominators.abs() < finfo.eps, finfo.eps)\n"
+    )
+
+
+def test_limits_stay_where_no_name_can_be_given_to_them() -> None:
+    source = (
+        "import torch\nratio = lambda overlap, denominators: overlap / denominators  # used by all of them\n"
+    )
+    after = rewritten(source, proposal(source, "denominators", NAMED, occurrence=1, b="denominators"))
+    assert after.count("torch.finfo(denominators.dtype).eps") == 2
+
+
 def test_a_line_stays_whole_where_the_file_has_lines_as_long() -> None:
-    source = f"import torch\nx = '{'a' * 110}'\ny = a / b\n"
+    source = f"import torch, numpy\nx = '{'a' * 110}'\ny = a / b\n"
     after = rewritten(source, proposal(source, "b", GUARD, occurrence=source.count("b") - 1, b="b"))
     assert after.splitlines()[-1].startswith("y = a / b.masked_fill(b.abs() <")
     assert after.count("\n") == source.count("\n")
@@ -46,10 +75,10 @@ def test_a_call_around_the_rewrite_is_broken_before_the_rewrite_itself() -> None
 
 
 def test_the_break_has_the_newline_and_indentation_of_the_file() -> None:
-    source = "import torch\r\nif a:\r\n\tfirst_value = second_value / third_value\r\n"
+    source = "import torch, numpy\r\nif a:\r\n\tfirst_value = second_value / third_value\r\n"
     after = rewritten(source, proposal(source, "third_value", GUARD, b="third_value"))
     assert ".masked_fill(\r\n\t\tthird_value.abs() < " in after
-    assert after.endswith(".eps\r\n\t)\r\n")
+    assert after.endswith(".tiny\r\n\t)\r\n")
 
 
 def test_what_is_too_long_on_a_line_of_its_own_is_broken_at_its_parts() -> None:
@@ -94,4 +123,74 @@ def test_what_stood_on_several_lines_is_broken_when_it_comes_to_stand_on_one() -
     assert after == (
         "import torch\nlength = torch.linalg.vector_norm(\n"
         "    first_operand_of_many - second_operand_of_many, dim=-1, keepdim=True\n)\n"
+    )
+
+
+def test_a_value_that_fits_in_parentheses_is_not_broken_in_its_middle() -> None:
+    source = (
+        "import torch\ndef f(a, b, samples):\n    largest_values = a - b * samples.log().mul(-1.0).log()\n"
+    )
+    after = rewritten(
+        source,
+        proposal(source, "samples", "$x.clamp_min(torch.finfo($x.dtype).tiny)", occurrence=1, x="samples"),
+    )
+    assert after.endswith(
+        "    largest_values = (\n"
+        "        a - b * samples.clamp_min(torch.finfo(samples.dtype).tiny).log().mul(-1.0).log()\n    )\n"
+    )
+
+
+def test_a_comment_stays_behind_the_value_that_moved_into_parentheses() -> None:
+    source = (
+        "import torch\nproportion = (right_cumulated - value) / widths_of_all_the_buckets_there  # of 1\n"
+    )
+    after = rewritten(
+        source,
+        proposal(
+            source,
+            "widths_of_all_the_buckets_there",
+            "$b.clamp_min(1e-12)",
+            b="widths_of_all_the_buckets_there",
+        ),
+    )
+    assert after == (
+        "import torch\nproportion = (\n"
+        "    (right_cumulated - value) / widths_of_all_the_buckets_there.clamp_min(1e-12)\n)  # of 1\n"
+    )
+
+
+def test_parentheses_that_held_a_chain_of_lines_go_with_it() -> None:
+    source = "import torch\ny = (\n    -(message - total)\n    .exp()\n    .log1p()\n)\n"
+    whole = "(message - total)\n    .exp()\n    .log1p()"
+    after = rewritten(
+        source, proposal(source, whole, "torch.nn.functional.softplus($x)", x="message - total")
+    )
+    assert after == "import torch\ny = -torch.nn.functional.softplus(message - total)\n"
+
+
+def test_parentheses_stay_where_a_comment_stands_in_them() -> None:
+    source = "import torch\ny = (  # why\n    (message - total).exp().log1p()\n)\n"
+    whole = "(message - total).exp().log1p()"
+    after = rewritten(
+        source, proposal(source, whole, "torch.nn.functional.softplus($x)", x="message - total")
+    )
+    assert after == "import torch\ny = (  # why\n    torch.nn.functional.softplus(message - total)\n)\n"
+
+
+def test_an_offset_within_a_chain_of_lines_is_a_link_of_it() -> None:
+    source = "import torch\ny = (\n    (action - previous)\n    .square()\n    .mean()\n    .sqrt()\n)\n"
+    mean = "(action - previous)\n    .square()\n    .mean()"
+    after = rewritten(source, proposal(source, mean, "$m + 1e-12", m=mean))
+    assert after == (
+        "import torch\ny = (\n    (action - previous)\n    .square()\n    .mean()\n    .add(1e-12)\n    .sqrt()\n)\n"
+    )
+
+
+def test_a_chain_of_lines_is_rewritten_as_one() -> None:
+    source = "import torch\ny = (\n    torch.pow(x, 2)\n    .prod(dim=-1, keepdim=True)\n    .log()\n)\n"
+    whole = "torch.pow(x, 2)\n    .prod(dim=-1, keepdim=True)\n    .log()"
+    template = "torch.sum(torch.log($x), dim=$d, keepdim=$k)"
+    after = rewritten(source, proposal(source, whole, template, x="torch.pow(x, 2)", d="-1", k="True"))
+    assert after == (
+        "import torch\ny = (\n    torch.pow(x, 2)\n    .log()\n    .sum(dim=-1, keepdim=True)\n)\n"
     )

@@ -1,0 +1,64 @@
+"""Methods that are written one below the other: what a rewrite adds to such a chain goes on in the same way."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stablelint.codemod.draft import Change
+from stablelint.codemod.source import SourceText
+
+_NEXT_LINK = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\.)")
+_METHODS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+
+
+def chained(source: SourceText, change: Change) -> Change:
+    """The change with a method that it appends to a chain on a line of its own, where the chain goes on so."""
+    start, end, text = change
+    original = source.text[start:end]
+    following = _NEXT_LINK.match(source.text, end)
+    appended = text.removeprefix(original)
+    if following is None or not text.startswith(original) or not appended.startswith("."):
+        return change
+    return start, end, original + following.group() + appended
+
+
+def as_link(source: SourceText, change: Change, value: ast.expr) -> tuple[Change, ast.expr]:
+    """``x + c`` as ``x.add(c)`` in the middle of a chain over several lines; else what was given.
+
+    A chain is read from top to bottom; parentheses around one half of it, with an operator behind a line,
+    tear it apart.
+    """
+    start, end, text = change
+    original = source.text[start:end]
+    following = _NEXT_LINK.match(source.text, end)
+    if following is None or not isinstance(value, ast.BinOp) or not text.startswith(original):
+        return change, value
+    method = _METHODS.get(type(value.op))
+    if method is None or not isinstance(value.left, ast.Call):
+        return change, value
+    appended = f"{following.group()}.{method}({ast.unparse(value.right)})"
+    call = ast.Call(ast.Attribute(value.left, method, ast.Load()), [value.right], [])
+    return (start, end, original + appended), call
+
+
+def stacked(source: SourceText, change: Change) -> Change:
+    """The change with the methods of its text one below the other, where those of the text before were."""
+    start, end, text = change
+    link = _NEXT_LINK.search(source.text, start, end)
+    if link is None or "\n" in text or not text.isascii():
+        return change
+    try:
+        node: ast.expr = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return change
+    dots: list[int] = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+        if isinstance(node, ast.Call):
+            dots.append(text.index(".", node.end_col_offset or 0))
+    if len(dots) < 2:
+        return change
+    for dot in dots:
+        text = text[:dot] + link.group() + text[dot:]
+    return start, end, text

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from stablelint.diagnostic import Binding
+from tests.codemod.support import proposal, rewritten, span_of
+
+GUARD = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
+
+
+def _fixed(before: str, after: str = "", read: str = "return torch.sqrt(d)") -> str:
+    source = f"import torch\n\n\ndef f(d):\n    {before}\n    {read}\n{after}"
+    occurrence = source[: source.index("sqrt(d)") + 5].count("d")
+    return rewritten(
+        source,
+        proposal(source, "d", GUARD, occurrence=occurrence, x=Binding("d", span_of(source, "d", occurrence))),
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("d = torch.clamp(d, min=0.0)", "d = torch.clamp(d, min=torch.finfo(d.dtype).tiny)"),
+        ("d = d.clamp(0, 4)", "d = d.clamp(torch.finfo(d.dtype).tiny, 4)"),
+        ("d = d.clamp_min(0)", "d = d.clamp_min(torch.finfo(d.dtype).tiny)"),
+    ],
+)
+def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: str) -> None:
+    assert _fixed(before).endswith(f"    {after}\n    return torch.sqrt(d)\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "read"),
+    [
+        ("d = d.clamp(min=0)", "", "return d, torch.sqrt(d)"),
+        ("d = d.clamp(min=0)\n    print(d)", "", "return torch.sqrt(d)"),
+        ("d = d.clamp(max=4)", "", "return torch.sqrt(d)"),
+        ("d = d.abs()", "", "return torch.sqrt(d)"),
+        ("d = e = d.clamp(min=0)", "", "return torch.sqrt(d)"),
+        ("d = d.clamp(min=0)\n    d = d.abs()", "", "return torch.sqrt(d)"),
+        ("d = d.clamp(min=0)\n    g = lambda: d", "", "return torch.sqrt(d)"),
+        ("d = d.clamp(min=0)\n    global d2", "", "return torch.sqrt(d)"),
+    ],
+    ids=[
+        "read beside",
+        "read before",
+        "other side",
+        "no clamp",
+        "two names",
+        "anew",
+        "in a lambda",
+        "global",
+    ],
+)
+def test_the_clamp_stays_where_its_result_is_anothers_too(before: str, after: str, read: str) -> None:
+    assert "torch.sqrt(d.clamp_min(torch.finfo(d.dtype).tiny))" in _fixed(before, after, read)
+
+
+def test_the_clamp_of_a_loop_stays() -> None:
+    source = (
+        "import torch\n\n\ndef f(d):\n    while True:\n        d = d.clamp(min=0)\n        y = d.sqrt()\n"
+    )
+    at = source[: source.index("d.sqrt")].count("d")
+    fixed = rewritten(
+        source, proposal(source, "d", GUARD, occurrence=at, x=Binding("d", span_of(source, "d", at)))
+    )
+    assert "y = d.clamp_min(torch.finfo(d.dtype).tiny).sqrt()" in fixed
