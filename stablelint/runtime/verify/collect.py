@@ -23,6 +23,7 @@ class Captured:
     calls: int = 0
     bad_results: int = 0
     bad_gradients: int = 0
+    grad_calls: int = 0  # of which a gradient could be asked
     raised: int = 0  # evaluations that did not come to their end
     compiled: int = 0  # times that the site was compiled or traced, where probes step aside
     dtypes: set[str] = field(default_factory=set)
@@ -99,6 +100,7 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
     captured.calls += cast(int, target["calls"])
     captured.bad_results += cast(int, target["bad_results"])
     captured.bad_gradients += cast(int, target["bad_gradients"])
+    captured.grad_calls += cast(int, target["grad_calls"])
     captured.raised += cast(int, target["raised"])
     captured.compiled += cast(int, target["compiled"])
     captured.dtypes |= set(cast(list[str], target["dtypes"]))

@@ -107,6 +107,11 @@ class Replayer:
         taken = self.taken(case.call, original)
         return taken is not None and bool((~torch.isfinite(original.values[0]) & taken).any())
 
+    def hides(self, call: Call, original: Outcome) -> bool:
+        """Whether the program drops every value that is not finite."""
+        taken = self.taken(call, original)
+        return taken is not None and not bool((~torch.isfinite(original.values[0]) & taken).any())
+
     def taken(self, call: Call, original: Outcome) -> torch.Tensor | None:
         """Which elements of the result the program takes; None where that is not known, or it takes all."""
         if self.hidden is None or len(original.values) != 1:
@@ -216,6 +221,10 @@ def _judge(
     infinite = _has_infinite(case.call)
     failed = _bad(original, infinite)
     still = _bad(fixed, infinite) if fixed is not None else None
+    if failed == "forward" and site.guards_hidden and replayer.hides(case.call, original):
+        failed = (
+            "backward" if original.backward.bad else None
+        )  # the program drops the value: it feels the rest
     asked = case.call.context.grad or case.role not in (Role.CAPTURED, Role.SEARCH)
     edge = (
         failed == "backward" and not asked

@@ -22,6 +22,7 @@ from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, wo
 from stablelint.runtime.verify.sequence import FAULTS, faults
 from stablelint.runtime.verify.show import sides, witness_shown
 from stablelint.runtime.verify.site import Kind, Site, Verdict
+from stablelint.runtime.verify.verdict import Decision
 
 _TELL_SECONDS = 5.0  # between two words on the progress of the replays
 Progress = Callable[[str], None]
@@ -200,7 +201,7 @@ def _examined(
     if request.curves and examination.replayer is not None:
         calls = captured.kept or [result.case.call for result in examination.results]
         curve = curve_of(examination.replayer, calls)
-    notes = (*decision.notes, *_circumstances(captured, ran))
+    notes = (*decision.notes, *_circumstances(captured, ran, decision))
     report = SiteReport(
         site,
         decision.verdict,
@@ -221,10 +222,13 @@ def _examined(
     return examination, report
 
 
-def _circumstances(captured: Captured, ran: bool) -> Iterator[str]:
+def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterator[str]:
     """What a reader should know about how the site was observed."""
     if not ran:
         yield "no command was run: boundary operands only"
+    witness = decision.witness
+    if captured.calls and not captured.grad_calls and witness and witness.original_failed == "backward":
+        yield "its gradient fails, and this command asked for none here"
     if captured.compiled and not captured.calls:
         yield "runs inside torch.compile or a trace, where probes step aside: replayed eagerly"
     elif captured.compiled:

@@ -121,6 +121,41 @@ def test_parameters_are_searched_when_asked_and_no_further_than_that(
         assert shown["self.scale"] == (1.0,)
 
 
+QUIET = """\
+import torch
+
+
+def distance(x):
+    return torch.sqrt(x * x)
+
+
+with torch.no_grad():
+    distance(torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize("felt", [False, True])
+def test_a_gradient_is_searched_only_where_the_command_asks_for_one(tmp_path: Path, felt: bool) -> None:
+    path = tmp_path / "program.py"
+    text = QUIET + ("distance(torch.ones(3, requires_grad=True)).sum().backward()\n" if felt else "")
+    path.write_text(text, encoding="utf-8")
+    root = "torch.sqrt((x * x).clamp_min(1e-30))"
+    fault = site_at(path, "torch.sqrt(x * x)", root, {"x": "x * x"}, forward="x >= 0", backward="x > 0")
+    with open(tmp_path / "output.txt", "wb") as output:
+        request = Request(
+            [fault],
+            {str(path): path.read_bytes()},
+            [sys.executable, "program.py"],
+            directory=tmp_path,
+            search_seconds=20.0,
+            rerun=False,
+            output=output.fileno(),
+        )
+        (found,) = verify(request).report.sites
+    assert found.verdict is (Verdict.REACHABLE if felt else Verdict.LATENT)
+    assert ("its gradient fails, and this command asked for none here" in found.notes) is not felt
+
+
 @given(
     st.floats(0.01, 2.0),
     st.lists(st.lists(st.floats(-10.0, 10.0), min_size=3, max_size=3), min_size=1, max_size=4),

@@ -204,6 +204,8 @@ def test_a_fix_of_what_a_test_hides_need_not_cure_what_it_takes() -> None:
     assert found.verdict is Verdict.LATENT
     assert "what the test takes can be non-finite still: the fix is about what it hides" in found.notes
     assert replay(ratio, [hidden]).decision.verdict is Verdict.CONFIRMED
+    quiet = Call(hidden.operands, Context(grad=False))
+    assert replay(ratio, [quiet]).decision.verdict is Verdict.LATENT, "nobody feels what is dropped"
     half = site(
         "d / s",
         "d / torch.where((s == 0) & (d == 0), 0, s)",

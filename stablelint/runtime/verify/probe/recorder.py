@@ -179,6 +179,7 @@ class Recorder:
             watched.raised += 1
             operands = {watched.operands[index]: value for index, value in frame.operands.items()}
             grad = any(requires_grad(item) for item in operands.values())
+            watched.grad_calls += grad
             with contextlib.suppress(Exception), torch.no_grad():  # a probe never stops the program
                 self._measure(watched, operands, grad)
                 if watched.sample.room_for_failing():

@@ -125,16 +125,19 @@ def _tracked(inputs: Inputs) -> Inputs:
 def _try(watched: Watched, subject: Subject, inputs: Inputs) -> Call | None:
     for operands, context, value in _hear(subject, _tracked(inputs)):
         usual = all(all_finite(item, nan_only=watched.infinite) for item in operands.values())
-        if usual and _bad(operands, value):
+        felt = watched.grad_calls > 0  # nobody feels a gradient that the command never asks for
+        if usual and _bad(operands, value, felt):
             copies, cut = kept(operands)
             plain, _ = kept(inputs | subject.parameters.values())
-            return Call(copies, Context(context.autocast, context.device, True), "search", cut, plain)
+            return Call(copies, Context(context.autocast, context.device, felt), "search", cut, plain)
     return None
 
 
-def _bad(operands: Mapping[str, object], value: object) -> bool:
+def _bad(operands: Mapping[str, object], value: object, felt: bool) -> bool:
     if not all_finite(value):
         return True
+    if not felt:
+        return False
     asked = [v for v in operands.values() if isinstance(v, torch.Tensor) and v.requires_grad]
     if not asked or not isinstance(value, torch.Tensor) or not value.requires_grad:
         return False
