@@ -14,12 +14,12 @@ from pathlib import Path
 
 from stablelint.analysis import classes, inline
 from stablelint.analysis.frugal import any_unknown, rests_on_calls
-from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of
+from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.project import Project
 from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.roots import Root, roots_of
 from stablelint.analysis.sites import Collector, Index, index_of
-from stablelint.analysis.state import Frame, Session, State, hand_over
+from stablelint.analysis.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.statements import execute
 from stablelint.analysis.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
@@ -63,7 +63,12 @@ def _analyse(source: bytes, parsed: Source, catalog: Catalog, options: AnalysisO
     project = Project()
     module = module_of(parsed, path, project.package_of(path)[1])
     project.adopt(module)
-    return _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source))).run()
+    analysis = _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source)))
+    try:
+        return analysis.run()
+    finally:
+        analysis.close()
+        project.close()
 
 
 @contextmanager
@@ -97,16 +102,20 @@ class _Analysis:
         self._discharged: list[Diagnostic] = []
         self._counts: Counter[str] = Counter()
         self._problems: list[Problem] = []
+        self._session = Session(observe=ignore, project=project, home=module)
+
+    def close(self) -> None:
+        """Parts what refers to each other, so that all of it is freed at once."""
+        self._session.close()
+        release(self._module)
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
-        self._session = Session(observe=lambda value, frame: None, project=self._project, home=self._module)
         self._guarded(self._run_module, 1)
         roots = roots_of(self._module, self._index.needs, self._half_shown)
         self._awaited = {id(root.function.node) for root in roots if root.local}
         for root in roots:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
-        self._session.close()
         filename = self._module.source.filename
         unique = {(d.code, d.span): d for d in self._diagnostics}
         return FileReport(
@@ -196,6 +205,7 @@ class _Analysis:
         """Functions defined within a function: each once, with what surrounds it."""
         for node in root.nested:
             info = FunctionInfo(node, self._module, None, outer)
+            self._session.closures.append(info)
             seen = self._session.calls.get(id(node), [])
             arguments = _joined(self._graph, seen) if seen else {}
             inner = inline.enter(info, arguments, None, outer)
@@ -226,7 +236,7 @@ class _Analysis:
         return collector
 
     def _end(self, collector: Collector, of_body: bool = False) -> None:
-        self._session.observe = lambda value, frame: None
+        self._session.observe = ignore
         review = Review(self._module, collector, self._index, of_body)
         found, proved = finish(review)
         self._diagnostics.extend(found)

@@ -108,6 +108,7 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
     if made is not None:
         frame.session.made[instance.key] = made
     here = Frame(frame.graph, frame.module, None, frame.state.without_names(), frame.session, frame.depth)
+    frame.session.constructed.append(attributes)
     attributes.fill = partial(_initialise, function, instance, passed, made, here)
 
 

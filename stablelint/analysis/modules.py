@@ -130,6 +130,9 @@ class ModuleInfo:
     imports: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)  # modules of which every name is imported
     assignments: dict[str, list[ast.expr]] = field(default_factory=dict)
+    inner: dict[int, ClassInfo] = field(
+        default_factory=dict
+    )  # classes within functions and classes, by node id
     mentions_torch: bool = True
     may_yield: bool = True
 
@@ -203,7 +206,7 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             module.functions[statement.name] = FunctionInfo(statement, module)
         elif isinstance(statement, ast.ClassDef):
-            module.classes[statement.name] = class_of(statement, module)
+            module.classes[statement.name] = _class(statement, module)
         elif isinstance(statement, ast.Import | ast.ImportFrom):
             module.imports.update(imported_names(statement, module.package))
             if isinstance(statement, ast.ImportFrom) and any(a.name == "*" for a in statement.names):
@@ -239,7 +242,14 @@ def _index_assignment(target: ast.expr, value: ast.expr, module: ModuleInfo) -> 
 
 
 def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
-    """Indexes a class body."""
+    """Indexes the body of a class within a function or class, once."""
+    info = module.inner.get(id(node))
+    if info is None:
+        info = module.inner[id(node)] = _class(node, module)
+    return info
+
+
+def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
     info = ClassInfo(node, module)
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -284,6 +294,15 @@ def abridge(module: ModuleInfo, largest: int) -> None:
             _drop_body(function, largest, name in builders)
     for function in module.functions.values():
         _drop_body(function, largest, False)
+    module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
+
+
+def release(module: ModuleInfo) -> None:
+    """Parts a module from its definitions: they refer to each other, and would wait for the cyclic collector."""
+    for info in (*module.classes.values(), *module.inner.values()):
+        info.methods.clear()
+    for table in (module.functions, module.classes, module.inner, module.assignments):
+        table.clear()
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of
+from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
 from stablelint.syntax.sieve import handles_tensors
 from stablelint.syntax.source import SourceError, parse
 
@@ -48,6 +48,7 @@ class Library:
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self._volumes: OrderedDict[Path, _Volume] = OrderedDict()
+        self._leaving: list[ModuleInfo] = []
         self._capacity = capacity
         self._held = 0
 
@@ -59,15 +60,26 @@ class Library:
             self._volumes.move_to_end(path)
             return known
         if known is not None:
-            self._held -= self._volumes.pop(path).size
+            self._forget(self._volumes.pop(path))
         if stamp is None:
             return _ABSENT
         volume = _read(path, package, stamp)
         self._volumes[path] = volume
         self._held += volume.size
         while self._held > self._capacity and len(self._volumes) > 1:
-            self._held -= self._volumes.popitem(last=False)[1].size
+            self._forget(self._volumes.popitem(last=False)[1])
         return volume
+
+    def close(self) -> None:
+        """Frees what it has forgotten: no analysis holds it any more."""
+        for module in self._leaving:
+            release(module)
+        self._leaving.clear()
+
+    def _forget(self, volume: _Volume) -> None:
+        self._held -= volume.size
+        if volume.module is not None:
+            self._leaving.append(volume.module)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -109,6 +121,12 @@ class Project:
         self._found: dict[tuple[Path, str], Found | None] = {}
         self._read = 0
         self.consulted: dict[str, str] = {}
+
+    def close(self) -> None:
+        """Lets go of the files read."""
+        self._modules.clear()
+        self._found.clear()
+        self._library.close()
 
     def adopt(self, module: ModuleInfo) -> None:
         """Makes `module` the one that imports of its own path lead to."""

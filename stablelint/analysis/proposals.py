@@ -89,7 +89,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     node, span = target
     template = parse_template(fix.replace or "...")
     bindings: dict[str, Binding] = {}
-    for name in template.metavariables & site.match.bindings.keys():
+    for name in sorted(template.metavariables & site.match.bindings.keys()):
         binding = _binding(name, site, node, module)
         if binding.text is None:
             own = site.match.bindings[name].node

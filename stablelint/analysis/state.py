@@ -12,6 +12,7 @@ from stablelint.analysis.value import NONEMPTY, Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
 
 if TYPE_CHECKING:
+    from stablelint.analysis.classes import Attributes
     from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
     from stablelint.analysis.project import Project
 
@@ -23,6 +24,9 @@ class State:
     names: dict[str, Value] = field(default_factory=dict)
     attributes: dict[tuple[int, str], Value] = field(default_factory=dict)
     facts: dict[int, Interval] = field(default_factory=dict)  # by value key
+    gaps: dict[tuple[Hashable, Hashable], Interval] = field(
+        default_factory=dict
+    )  # of differences that were tested
     nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
     plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
     tests: dict[int, bool] = field(default_factory=dict)  # how tests came out on this path, by key
@@ -36,6 +40,7 @@ class State:
             dict(self.names),
             dict(self.attributes),
             dict(self.facts),
+            dict(self.gaps),
             self.nonempty,
             self.plural,
             dict(self.tests),
@@ -46,7 +51,14 @@ class State:
 
     def without_names(self) -> State:
         """What a function that is called here sees of it."""
-        return State({}, dict(self.attributes), dict(self.facts), self.nonempty, gradient=self.gradient)
+        return State(
+            {},
+            dict(self.attributes),
+            dict(self.facts),
+            dict(self.gaps),
+            self.nonempty,
+            gradient=self.gradient,
+        )
 
     def effective(self, value: Value) -> Interval:
         """The value's interval, narrowed by what the path has tested."""
@@ -60,6 +72,11 @@ class State:
         known = self.facts.get(value.key)
         met = known.meet(interval) if known is not None else interval
         self.facts[value.key] = met or interval
+
+    def relate(self, left: Hashable, right: Hashable, gap: Interval) -> None:
+        """Records where the difference of two values, each known by an identity, lies from here on."""
+        known = self.gaps.get((left, right))
+        self.gaps[left, right] = (known.meet(gap) if known is not None else None) or gap
 
 
 def merge(graph: Graph, left: State, right: State, where: int = 0) -> State:
@@ -82,6 +99,8 @@ def merge(graph: Graph, left: State, right: State, where: int = 0) -> State:
             merged.attributes[place] = graph.unknown(place[1])
     for key in left.facts.keys() & right.facts.keys():
         merged.facts[key] = left.facts[key].join(right.facts[key])
+    for pair in left.gaps.keys() & right.gaps.keys():
+        merged.gaps[pair] = left.gaps[pair].join(right.gaps[pair])
     merged.nonempty = left.nonempty & right.nonempty
     merged.plural = left.plural & right.plural
     return merged
@@ -197,11 +216,18 @@ class Session:
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
     passed_over: bool = False  # a frugal frame has not followed some call of the present root
-    events: list[tuple[Value, Frame]] = field(default_factory=list)  # calls in order, for sequence rules
+    closures: list[FunctionInfo] = field(default_factory=list)  # functions that keep the frame around them
+    constructed: list[Attributes] = field(default_factory=list)  # of instances, which their values refer to
 
     def close(self) -> None:
         """Lets go of what was remembered, so that frames and values are freed at once."""
-        self.observe = _ignore
+        self.observe = ignore
+        for function in self.closures:
+            function.closure = None
+        for attributes in self.constructed:
+            attributes.fill = None
+            attributes.clear()
+        self.closures, self.constructed, self.running = [], [], []
         for table in (
             self.calls,
             self.callers,
@@ -211,6 +237,7 @@ class Session:
             self.globals,
             self.lineage,
             self.instances,
+            self.made,
         ):
             table.clear()
 
@@ -219,5 +246,5 @@ class Session:
         return module is not self.home
 
 
-def _ignore(value: Value, frame: Frame) -> None:
+def ignore(value: Value, frame: Frame) -> None:
     """Observes nothing."""

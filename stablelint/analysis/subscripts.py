@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Hashable
 
 from stablelint.analysis import layers, lookup
 from stablelint.analysis.apply import apply
@@ -55,13 +56,24 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     return frame.graph.unknown(node=node)
 
 
+def _spelled(part: object) -> Hashable:
+    """What tells one index from another in the text."""
+    if isinstance(part, list):
+        return tuple(map(_spelled, part))
+    if not isinstance(part, ast.AST):
+        return type(part), part
+    if isinstance(part, ast.Name):
+        return part.id
+    return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
+
+
 def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
     """A tensor's size: at least 1, unless the tensor is a selection that can be empty."""
     selected = tensor.op in ("masked_select", "nonzero") or (
         tensor.op == "index" and tensor.operands["index"].dtype == "bool"
     )
     low = 0.0 if selected and tensor.key not in frame.state.nonempty else 1.0
-    key = frame.graph.key("size_at", tensor.key, ast.dump(node))
+    key = frame.graph.key("size_at", tensor.key, _spelled(node))
     zero = Ground.EXACT if low == 0.0 else Ground.NONE
     interval = Interval(low, math.inf, hi_open=True, integral=True)
     return Value(

@@ -28,7 +28,6 @@ Setup = Callable[[], Task]  # builds the task in each process; must be picklable
 _WORTH_A_POOL_BYTES = 150_000
 _WORTH_A_POOL_FILES = 8
 _CHUNKS_PER_JOB = 12
-_COLLECT_EVERY = 32  # files; the cyclic collector is off in between
 _LIMIT_SECONDS = 60.0  # of processor time, for one file
 
 
@@ -51,11 +50,24 @@ def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[C
     """Each file with the task's result or a Failure, in the order in which they are finished."""
     small = len(files) < _WORTH_A_POOL_FILES or sum(file.size for file in files) < _WORTH_A_POOL_BYTES
     if jobs <= 1 or small:
-        task = setup()
-        for file in files:
-            yield file, _guarded(task, file.path)
+        with _without_collector():
+            task = setup()
+            for file in files:
+                yield file, _guarded(task, file.path)
         return
     yield from _run_in_processes(setup, files, jobs)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """No search for garbage: an analysis parts its cycles itself, and what is loaded lives as long as the process."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _TookTooLongError(Exception):
@@ -202,9 +214,7 @@ def _run_chunk(paths: list[str]) -> Results:
     if _task is None:
         raise RuntimeError("the process was not set up")  # the executor reports why
     results: Results = []
-    for number, path in enumerate(paths, 1):
+    for path in paths:
         results.append((path, _guarded(_task, path)))
-        if number % _COLLECT_EVERY == 0:
-            gc.collect()
-    gc.collect()
+    gc.collect(1)  # an analysis parts its cycles itself; this is for those that were cut off
     return results
