@@ -16,6 +16,7 @@ from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
 from stablelint.codemod.instantiate import instantiate, uses
+from stablelint.codemod.kinds import check_kind
 from stablelint.codemod.law import same
 from stablelint.codemod.locate import Region, Tree
 from stablelint.codemod.names import by_name
@@ -81,6 +82,7 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
     if clamp is not None:
         proposal, node = clamp
     operands = operands_for(file, proposal, node)
+    check_kind(file.tree, node, operands.values())
     template = proposal.template
     expression = parse_template(template)
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
