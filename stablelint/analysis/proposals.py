@@ -16,6 +16,8 @@ from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
 from stablelint.syntax.order import keeps_order, order_readers
 
+_SHOWN = 48  # characters of an expression in a message
+
 
 def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
     """The fixes open to a site, best first; and why there is none where the rule has some."""
@@ -95,7 +97,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
             own = site.match.bindings[name].node
             if own is not None and not _inside_function(own, site):
                 return "the expression to change stands in another function, which others may call"
-            return "an operand that the rewrite needs has no name at this place"
+            return _unnamed(own, module)
         bindings[name] = binding
     also: tuple[Proposal, ...] = ()
     if fix.constructor is not None:
@@ -109,6 +111,14 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     return Proposal(
         text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline
     )  # fmt: skip
+
+
+def _unnamed(node: ast.AST | None, module: ModuleInfo) -> str:
+    """Why a rewrite that needs a value computed elsewhere is withheld, and what would open the way."""
+    text = " ".join((module.source.segment(node) or "").split()) if isinstance(node, ast.expr) else ""
+    if not text or len(text) > _SHOWN:
+        return "an operand that the rewrite needs has no name at this place"
+    return f"the rewrite needs `{text}`, which has no name at this place; give it one where it is computed"
 
 
 def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, Span] | None:

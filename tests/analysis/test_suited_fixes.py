@@ -181,3 +181,14 @@ def test_a_default_that_callers_set_is_left_to_them() -> None:
             return torch.log(t.half().clamp(min=eps))
         """)
     assert "callers may have set another" in str(written["SL402"])
+
+
+def test_a_value_without_a_name_is_spelled_out_in_the_reason() -> None:
+    reasons = fixes("""
+        def loss(x: torch.Tensor, y: torch.Tensor):
+            p = torch.softmax(x @ x, dim=-1)
+            return F.cross_entropy(p, y), p > 0.5
+        """)
+    assert reasons["SL301"] == (
+        "the rewrite needs `x @ x`, which has no name at this place; give it one where it is computed"
+    )

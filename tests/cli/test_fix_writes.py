@@ -54,6 +54,7 @@ def test_a_read_only_file(project: Path) -> None:
     done = apply(project)
     assert done.returncode == 2
     assert "read-only" in message(done)
+    assert done.stdout == ""
     assert (project / "bad.py").read_text() == BAD
 
 

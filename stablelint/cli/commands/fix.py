@@ -86,7 +86,8 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
     finally:
         progress.clear()
     written = _write(fixes, problems) if options.apply else fixes
-    _show(options, written)
+    if written or not problems:  # where nothing could be written, only the reason is news
+        _show(options, written)
     print_problems(problems)
     if problems:
         return FAILED
