@@ -97,7 +97,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
             own = site.match.bindings[name].node
             if own is not None and not _inside_function(own, site):
                 return "the expression to change stands in another function, which others may call"
-            return _unnamed(own, module)
+            return _unnamed(site.match.bindings[name], module)
         bindings[name] = binding
     also: tuple[Proposal, ...] = ()
     if fix.constructor is not None:
@@ -113,9 +113,10 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     )  # fmt: skip
 
 
-def _unnamed(node: ast.AST | None, module: ModuleInfo) -> str:
+def _unnamed(value: Value, module: ModuleInfo) -> str:
     """Why a rewrite that needs a value computed elsewhere is withheld, and what would open the way."""
-    text = " ".join((module.source.segment(node) or "").split()) if isinstance(node, ast.expr) else ""
+    node = value.node if value.module is module else None
+    text = " ".join(module.source.segment(node).split()) if isinstance(node, ast.expr) else ""
     if not text or len(text) > _SHOWN:
         return "an operand that the rewrite needs has no name at this place"
     return f"the rewrite needs `{text}`, which has no name at this place; give it one where it is computed"

@@ -185,10 +185,10 @@ def test_a_default_that_callers_set_is_left_to_them() -> None:
 
 def test_a_value_without_a_name_is_spelled_out_in_the_reason() -> None:
     reasons = fixes("""
-        def loss(x: torch.Tensor, y: torch.Tensor):
-            p = torch.softmax(x @ x, dim=-1)
-            return F.cross_entropy(p, y), p > 0.5
+        def loss(layer: nn.Linear, x: torch.Tensor, y: torch.Tensor):
+            p = torch.softmax(layer(x), dim=-1)
+            return torch.nn.functional.cross_entropy(p, y), p > 0.5
         """)
     assert reasons["SL301"] == (
-        "the rewrite needs `x @ x`, which has no name at this place; give it one where it is computed"
+        "the rewrite needs `layer(x)`, which has no name at this place; give it one where it is computed"
     )
