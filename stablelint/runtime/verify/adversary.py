@@ -50,7 +50,7 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) 
                     found += _generic_cases(cast, label)
             if decisive:
                 found += _healthy_cases(replayer, cast, label, hazards)
-    return found
+    return [_dropping(replayer, case) for case in found]
 
 
 def _distinct(calls: Sequence[Call]) -> list[Call]:
@@ -91,6 +91,28 @@ def _cast(call: Call, dtype: torch.dtype) -> Call:
         for name, value in call.operands.items()
     }
     return replace(call, operands=operands)
+
+
+def _dropping(replayer: Replayer, case: Case) -> Case:
+    """The case with the test that hides the result, where the fix has it as an operand, fit to the other operands.
+
+    What was captured of the test speaks of the captured operands. Where it is not known what the test is made of,
+    it hides all.
+    """
+    if not replayer.site.guards_hidden or replayer.hidden is None or replayer.fixed is None:
+        return case
+    flag = not replayer.hidden.text.startswith("1.0 -")
+    tests = {}
+    for source in set(replayer.fixed.operands.values()) - set(replayer.original.operands.values()):
+        value = case.call.operands.get(source)
+        if not isinstance(value, torch.Tensor) or value.dtype is not torch.bool:
+            continue
+        tests[source] = torch.full_like(value, flag)
+        if source not in replayer.hidden.operands.values():
+            dropped = evaluate(replayer.hidden, case.call, replayer.names, backward=False).values
+            if len(dropped) == 1 and dropped[0].shape == value.shape:
+                tests[source] = (dropped[0] != 0) == flag
+    return replace(case, call=replace(case.call, operands={**case.call.operands, **tests}))
 
 
 def _with(call: Call, source: str, value: Value) -> Call:

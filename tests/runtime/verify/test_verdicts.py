@@ -216,6 +216,21 @@ def test_a_fix_of_what_a_test_hides_need_not_cure_what_it_takes() -> None:
     assert replay(half, [hidden]).decision.verdict is Verdict.INEFFECTIVE
 
 
+@pytest.mark.parametrize(
+    ("fixed", "hidden", "flag"),
+    [
+        ("d / torch.where(empty, 1, s)", "(empty) * 1.0", False),
+        ("d / torch.where(full, s, 1)", "1.0 - (full) * 1.0", True),
+        ("d / torch.where(empty, 1, s)", "((s == 0) & (d == 0)) * 1.0", False),
+    ],
+)
+def test_a_captured_test_does_not_speak_of_invented_operands(fixed: str, hidden: str, flag: bool) -> None:
+    name = "full" if flag else "empty"
+    ratio = site("d / s", fixed, {"x": "s", "c": name}, hidden=hidden, guards_hidden=True)
+    healthy = call(s=torch.ones(2), d=torch.ones(2), **{name: torch.full((2,), flag)})
+    assert replay(ratio, [healthy]).decision.verdict is Verdict.LATENT
+
+
 def test_digits_that_a_test_drops_are_not_lost() -> None:
     """`where(s < 1, series, 1 - exp(-s))` takes the difference only where nothing cancels."""
     more = {"expect": "inaccurate", "safe": True}
