@@ -10,6 +10,7 @@ from typing import Any
 
 from stablelint.analysis import transfer
 from stablelint.analysis.blends import blended
+from stablelint.analysis.conditions import identity
 from stablelint.analysis.contexts import CREATIONS
 from stablelint.analysis.grounds import grounds
 from stablelint.analysis.state import Frame
@@ -56,9 +57,20 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     if op == "identity":
         return next(iter(operands.values()))
     value = _build(op, operands, node, frame)
+    if op == "sub" and frame.state.gaps:
+        _tested_difference(value, frame)
     if frame.reporting and value.kind is not Kind.FOREIGN:
         frame.session.observe(value, frame)
     return value
+
+
+def _tested_difference(value: Value, frame: Frame) -> None:
+    """A difference of two values that the path has compared: what that says of its sign."""
+    if value.operands.keys() == {"input", "other"}:
+        left, right = value.operands.values()
+        gap = frame.state.gaps.get((identity(left), identity(right)))
+        if gap is not None:
+            frame.state.learn(value, gap)
 
 
 def _divided(operands: Mapping[str, Value], frame: Frame) -> None:

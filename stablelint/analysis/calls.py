@@ -9,9 +9,11 @@ from stablelint.analysis.functions import call_named
 from stablelint.analysis.lookup import bind, taken
 from stablelint.analysis.methods import call_method
 from stablelint.analysis.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.opaque import mask_of_lengths, opaque
 from stablelint.analysis.paths import Paths, agree
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value, join
+from stablelint.numerics.interval import Interval
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -157,23 +159,21 @@ def call_value(
         own = receiver if takes_receiver(function) else None
         if own is None and takes_receiver(function) and positional and positional[0].kind is Kind.INSTANCE:
             own, positional = positional[0], positional[1:]
-        return call_function(function, positional, own, node, frame, keywords)
+        result = call_function(function, positional, own, node, frame, keywords)
+        if result.op != "unknown" and not result.interval.subset_of(Interval(0.0, 1.0)):
+            return result
+        operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
+        return mask_of_lengths(function.name, result.key, operands, node, frame) or result
     if target.kind is Kind.CLASS:
         return _instantiate(target.data, positional, keywords, node, frame)
     if target.kind is Kind.LAYER:
         return layers.call_layer(target, positional, keywords, node, frame)
     if target.kind is Kind.INSTANCE:
         return _call_instance(target, positional, keywords, node, frame)
-    operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
-    name = target.name or "call"
     if target.kind is Kind.FOREIGN:
         return frame.graph.foreign(node)
-    value = Value(
-        f"call.{name}", frame.graph.fresh(), Kind.UNKNOWN, operands, node=node, module=frame.module, name=name
-    )
-    if frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
+    return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
 
 
 def _completed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 from stablelint.analysis.state import Frame, State
 from stablelint.analysis.transfer import stripped
@@ -11,6 +12,14 @@ from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _COUNTS = frozenset({"sum", "count_nonzero", "numel", "len", "size"})
+_GAPS = {  # of what is compared
+    "lt": Interval(-math.inf, 0.0, hi_open=True),
+    "le": Interval(-math.inf, 0.0),
+    "gt": Interval(0.0, math.inf, lo_open=True),
+    "ge": Interval(0.0, math.inf),
+    "eq": Interval.point(0.0),
+    "ne": Interval(-math.inf, math.inf, nonzero=True),
+}
 _NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
@@ -75,6 +84,17 @@ def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
 def _compare(op: str, left: Value, right: Value, state: State) -> None:
     _bound(op, left, state.effective(right), state)
     _bound(_FLIP[op], right, state.effective(left), state)
+    one, other = identity(left), identity(right)
+    state.relate(one, other, _GAPS[op])
+    state.relate(other, one, _GAPS[_FLIP[op]])
+
+
+def identity(value: Value) -> Hashable:
+    """What a value is known by in a comparison: its number, or its key apart from views."""
+    constant = value.constant()
+    if isinstance(constant, int | float):
+        return "number", float(constant)
+    return stripped(value).key
 
 
 def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:

@@ -10,6 +10,7 @@ from stablelint.analysis.apply import apply
 from stablelint.analysis.builtins import call_builtin
 from stablelint.analysis.conditions import assume
 from stablelint.analysis.lookup import bind
+from stablelint.analysis.opaque import opaque
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.interval import Interval
@@ -51,6 +52,8 @@ def call_named(
         return _partial(positional, keywords, node, frame)
     if root == "torch" and contexts.set_default(rest, positional, frame):
         return frame.graph.constant(None, node)
+    if qualified == "torch.jit.is_scripting":
+        return frame.graph.constant(False, node)  # what is read here is what Python runs
     if qualified in _ASSERTIONS and positional:
         assume(positional[0], True, frame.state)
         return frame.graph.constant(None, node)
@@ -105,11 +108,7 @@ def _opaque(
     kind: Kind,
 ) -> Value:
     operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
-    name = qualified.rpartition(".")[2]
-    value = Value(qualified, frame.graph.fresh(), kind, operands, node=node, module=frame.module, name=name)
-    if frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    return opaque(qualified, frame.graph.fresh(), operands, node, frame, kind)
 
 
 def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: Frame) -> Value:

@@ -250,7 +250,14 @@ def _is_kept_apart(value: Value) -> bool:
         return False
     spoken = _spoken_of(test)
     branches = [v for name, v in value.operands.items() if name != "condition"]
-    return all(_is_tested(v, spoken) or not v.interval.contains(0.0) for v in branches)
+    return all(_is_tested(v, spoken) or not v.interval.contains(0.0) or _is_solid(v) for v in branches)
+
+
+def _is_solid(value: Value) -> bool:
+    """Whether each row has an element that is not 0: a unit vector put together of ones and zeros."""
+    value = stripped(value)
+    parts = value.operands.values() if value.op in ("cat", "stack") else ()
+    return any(v.kind is Kind.TENSOR and not v.interval.contains(0.0) for v in parts)
 
 
 def _selected(op: str, operands: Mapping[str, Value]) -> tuple[Ground, Ground]:

@@ -33,7 +33,13 @@ _PROBABILITY = Hint(Interval(0.0, 1.0), Ground.SATURATION, Ground.SATURATION)
 _SCALE = Hint(Interval(0.0, math.inf, hi_open=True), Ground.COINCIDENCE, Ground.NONE)
 
 _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
-    (re.compile(r"(^|_)(eps|epsilon|jitter|tiny|fuzz)(_|\d|$)|^smooth(ing)?(_nr|_dr)?$", re.I), _SMALL),
+    (
+        re.compile(
+            r"(^|_)(eps|epsilon|jitter|tiny|fuzz|tol|atol|rtol|tolerance)(_|\d|$)|^smooth(ing)?(_nr|_dr)?$",
+            re.I,
+        ),
+        _SMALL,
+    ),
     (re.compile(r"(^|_)(attn_|attention_|pad_|padding_|loss_|valid_|key_padding_)?masks?$", re.I), _MASK),
     (
         re.compile(

@@ -6,11 +6,13 @@ as the data that lead to it; each principle here can be said in one sentence, it
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from stablelint.analysis.masking import felt_operands
+from stablelint.analysis.opaque import is_length
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
@@ -21,7 +23,12 @@ from stablelint.numerics.interval import TOP
 
 _COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
-_SIGMOIDS = frozenset({"sigmoid", "softmax", "softplus", "hardsigmoid"})
+_SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
+_GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
+_UNIFORM = frozenset("rand rand_like uniform_".split())
+_PRINTS = frozenset("print log debug info warning add_scalar log_dict echo write".split())
+_INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
+_LENGTH = 8  # operations looked through
 _MEANT = re.compile(
     r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
     r"harmless|undefined|clamp",
@@ -30,8 +37,8 @@ _MEANT = re.compile(
 _ANNOUNCED = re.compile(r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by)\b", re.I)
 
 
-def settled(site: Site) -> Site:
-    """The site at the level that the evidence around it supports."""
+def settled(site: Site, hidden: bool = False) -> Site:
+    """The site at the level that the evidence around it supports; `hidden` where a `where` picks from its result."""
     judgement = site.judgement
     if judgement.status is Status.DISCHARGED:
         return site
@@ -41,7 +48,7 @@ def settled(site: Site) -> Site:
     if operand is None:
         doubted = _is_announced(site, site.value)
     else:
-        doubted = any(doubt(site, operand) for doubt in _DOUBTS)
+        doubted = _is_chance(site, operand, hidden) or any(doubt(site, operand) for doubt in _DOUBTS)
     if not doubted:
         return site
     status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
@@ -93,9 +100,20 @@ def _is_unfelt(site: Site, operand: Value) -> bool:
     return not any(is_trained(value, site.frame) for value in felt_operands(site.value, operand))
 
 
-def _is_chance(site: Site, operand: Value) -> bool:
-    """A norm, spread or maximum vanishes only if all its elements do, as raw data does and a network's output not."""
-    return not _is_upper_bound(site) and needs_agreement(operand)
+def _is_chance(site: Site, operand: Value, hidden: bool) -> bool:
+    """A norm, spread or maximum vanishes only if all its elements do, as raw data does and a network's output not.
+
+    A vector that is handed over to be normalised is a direction, not raw data, unless its author has met a zero one.
+    """
+    return not _is_upper_bound(site) and needs_agreement(operand, hidden or not _is_direction(site, operand))
+
+
+def _is_direction(site: Site, operand: Value) -> bool:
+    """Whether a vector is divided by its own norm."""
+    length = stripped(operand)
+    if site.value.op != "div" or length.op not in ("norm", "vector_norm") or length.first is None:
+        return False
+    return stripped(site.value.operands["input"]).key == stripped(length.first).key
 
 
 def _is_scheduled(site: Site, operand: Value) -> bool:
@@ -123,15 +141,46 @@ def _is_announced(site: Site, operand: Value) -> bool:
 
 
 def _is_far_saturation(site: Site, operand: Value) -> bool:
-    """A sigmoid is 0 only for inputs below -88, and but for its logarithm no other form would be better there."""
+    """A sigmoid or an exponential is 0 only for inputs below -88, and but for its logarithm no form is better there."""
     if site.judgement.ground is not Ground.SATURATION or site.value.op not in _POLES:
         return False
     value = stripped(operand)
-    while value.op in ("mul", "add"):
-        value = stripped(next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), operand))
-        if value is operand:
+    for _ in range(_LENGTH):
+        if value.op not in _GATHERING:
+            break
+        reaching = (v for v in value.operands.values() if v.zero >= Ground.SATURATION and not v.is_constant)
+        following = next(reaching, None)
+        if following is None:
             return False
+        value = stripped(following)
     return value.op in _SIGMOIDS
+
+
+def _is_count_of_lengths(site: Site, operand: Value) -> bool:
+    """What counts up lengths is 0 only for a batch of nothing."""
+    total = stripped(operand)
+    return total.op in ("sum", "python.sum") and total.first is not None and is_length(total.first)
+
+
+def _is_printed(site: Site, operand: Value) -> bool:
+    """Through what is only printed or logged no gradient is taken."""
+    statement = site.statement
+    if (
+        not site.judgement.backward_only
+        or not isinstance(statement, ast.Expr)
+        or not isinstance(statement.value, ast.Call)
+    ):
+        return False
+    function = statement.value.func
+    return getattr(function, "attr", getattr(function, "id", "")) in _PRINTS
+
+
+def _is_initial_draw(site: Site, operand: Value) -> bool:
+    """A uniform draw that meets the end of its range, once in 16 million, where a parameter is given its first value."""
+    function = site.frame.function
+    if function is None or stripped(operand).op not in _UNIFORM:
+        return False
+    return _INITIALISES.search(function.name) is not None
 
 
 def _is_upper_bound(site: Site) -> bool:
@@ -140,9 +189,11 @@ def _is_upper_bound(site: Site) -> bool:
 
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_unfelt,
-    _is_chance,
     _is_scheduled,
     _is_a_figure,
     _is_announced,
     _is_far_saturation,
+    _is_count_of_lengths,
+    _is_printed,
+    _is_initial_draw,
 )

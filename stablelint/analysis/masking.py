@@ -16,6 +16,7 @@ _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
 _GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
+_SUMMARIES = frozenset("norm sqrt sum mean pow abs".split())
 _DEPTH = 8
 
 
@@ -58,6 +59,10 @@ def is_doubled(site: Site, hider: Hider) -> bool:
     if operand is None or hider.test is None:
         return False
     inner = stripped(operand)
+    for _ in range(_DEPTH):
+        if inner.op not in _SUMMARIES or inner.first is None:
+            break
+        inner = stripped(inner.first)  # the length of a vector that was replaced whole
     own = inner.operands.get("condition") or inner.operands.get("mask")
     return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, hider.test)
 

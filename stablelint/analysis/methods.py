@@ -6,6 +6,7 @@ import ast
 
 from stablelint.analysis import distributions, lists
 from stablelint.analysis.functions import apply_operation, name_operands
+from stablelint.analysis.opaque import opaque
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value, join
 from stablelint.syntax import operations
@@ -41,12 +42,7 @@ def call_method(
             return frame.graph.foreign(node)
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional))
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
-        unknown = Value(
-            f"method.{attr}", key, Kind.UNKNOWN, operands, node=node, module=frame.module, name=attr
-        )
-        if frame.reporting:
-            frame.session.observe(unknown, frame)
-        return unknown
+        return opaque(f"method.{attr}", key, operands, node, frame)
     operation, in_place = found
     operands = name_operands(operation.parameters, [receiver, *positional], keywords)
     result = apply_operation(operation.name, operands, node, frame)

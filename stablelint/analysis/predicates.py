@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.judge import differentiable
 from stablelint.analysis.provenance import (
+    is_chance_test,
     is_kept,
+    is_mask_of_lengths,
     is_measured,
     is_trained,
     is_whole_mask,
@@ -208,8 +210,8 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     mask = value.operands.get("mask") or value.operands.get("condition")
     if mask is None or _spares(mask, 8):
         return False
-    if is_kept(mask):
-        context.weak = True  # a pattern made once, by one who saw it
+    if is_kept(mask) or is_mask_of_lengths(mask):
+        context.weak = True  # a pattern made once, by one who saw it; positions up to a length
     return True
 
 
@@ -256,8 +258,8 @@ def _emptiable(predicate: Predicate, context: Context) -> bool:
     if _in_metric(context) or (total is not None and is_whole_mask(total)):
         context.weak = True
     mask = stripped(_value(predicate, context))
-    if is_kept(mask):
-        context.weak = True  # made once, by one who saw it
+    if is_kept(mask) or is_chance_test(mask):
+        context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
         return False

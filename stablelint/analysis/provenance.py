@@ -26,6 +26,7 @@ _VANISHING = frozenset(
     "relu relu6 hardtanh eq ne gt ge lt le logical_and logical_or logical_not one_hot clamp".split()
 )
 _SPREADS = frozenset("norm vector_norm std var amax max".split())
+_NORMS = frozenset({"norm", "vector_norm"})  # of a vector, which as a rule is a direction
 _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
@@ -105,13 +106,16 @@ def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
     return owner is not None and any(_MEASURE.search(name) for name in (owner.name, *base_names(owner)))
 
 
-def vanishes_with_data(value: Value) -> bool:
-    """Whether ordinary data makes all elements 0 at once: raw input does, the output of a network or a draw does not."""
+def vanishes_with_data(value: Value, given: bool = True) -> bool:
+    """Whether ordinary data makes all elements 0 at once: raw input does, the output of a network or a draw does not.
+
+    Unless `given`, what a function is handed is not taken for raw input.
+    """
     if is_masked_difference(value):
         return True
     found = False
     for part in _behind(value, _vanishes_at_once):
-        if _is_chance_test(part, 3) or _is_solid(part):
+        if is_chance_test(part) or _is_solid(part):
             return False
         if part.op in _VANISHING or _AGREEING.search(part.name):
             found = True
@@ -129,7 +133,7 @@ def vanishes_with_data(value: Value) -> bool:
         elif part.op in ("argument", "attribute"):
             if _LEARNABLE.search(part.name):
                 return False
-            found = True
+            found = found or given
     return found
 
 
@@ -153,12 +157,19 @@ def _is_made(mask: Value) -> bool:
     return not told and all(v.op in _MADE or v.is_constant for v in parts if not v.operands)
 
 
-def needs_agreement(value: Value) -> bool:
-    """Whether a value is 0 only if all elements of what a network or a draw yields agree: their norm, spread, maximum."""
+def needs_agreement(value: Value, met: bool = False) -> bool:
+    """Whether a value is 0 only if all elements of what a network or a draw yields agree: their norm, spread, maximum.
+
+    Unless a zero one is known to have been `met`, a norm needs it of what a function is handed, too; but the points
+    between which an offset lies may coincide.
+    """
     source = _spread_behind(value)
     if source is None or source.first is None:
         return False
-    return is_whole_mask(source) or not vanishes_with_data(source.first)
+    if is_whole_mask(source):
+        return True
+    given = met or source.op not in _NORMS or stripped(source.first).op == "sub"
+    return not vanishes_with_data(source.first, given)
 
 
 def _spread_behind(value: Value) -> Value | None:
@@ -170,7 +181,7 @@ def _spread_behind(value: Value) -> Value | None:
             return value
         if value.op in ("sum", "mean") and value.first is not None:
             summed = _unnegated(value.first)
-            if summed.op in _SIZES or _is_chance_test(summed, 3) or is_whole_mask(value):
+            if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value):
                 return value
         following = value.first
         if value.op in ("mul", "div"):
@@ -208,11 +219,18 @@ def _is_solid(value: Value) -> bool:
     return any(not v.interval.contains(0.0) for v in tensors.data)
 
 
-def _is_chance_test(test: Value, depth: int) -> bool:
+def is_mask_of_lengths(mask: Value) -> bool:
+    """Whether a helper has made a mask of lengths."""
+    return _unnegated(mask).op == "lengths_mask"
+
+
+def is_chance_test(test: Value, depth: int = 3) -> bool:
     """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
     test = _unnegated(test)
     if test.op == "phi" and depth:
-        return all(_is_chance_test(path, depth - 1) for path in test.operands.values())
+        return all(is_chance_test(path, depth - 1) for path in test.operands.values())
+    if is_mask_of_lengths(test):
+        return True
     operands = [stripped(v) for v in test.operands.values()]
     return test.op in _COMPARED and any(v.op in _DRAWN or v.op == "arange" for v in operands)
 

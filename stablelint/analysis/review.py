@@ -48,6 +48,10 @@ class Review:
         """Sites that were not discharged."""
         return [s for s in self.sites if s.judgement.status is not Status.DISCHARGED]
 
+    def is_hidden(self, site: Site) -> bool:
+        """Whether a `where`, whatever it tests, may pick something else than what is made of the site's result."""
+        return any(site.value.key in hider.made_from for hider in self.hiders)
+
 
 def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     """The findings and the discharged sites of one function."""
@@ -55,7 +59,7 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     for rule, matcher in review.index.matchers:
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
-    sites = [settled(site) for site in sites]
+    sites = [settled(site, review.is_hidden(site)) for site in sites]
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]

@@ -254,8 +254,14 @@ def unit_length(value: Value) -> bool:
     return value.op == "normalize" or value.op in UNIT_VECTORS
 
 
+def _is_global_maximum(value: Value) -> bool:
+    """Whether a pooling takes the maximum over everything: one output in each dimension."""
+    size = value.operands.get("output_size")
+    return value.op.startswith("adaptive_max_pool") and size is not None and size.constant() == 1
+
+
 def _extreme_of(value: Value, op: str) -> Value | None:
-    if value.op == op:
+    if value.op == op or (op == "amax" and _is_global_maximum(value)):
         return stripped(value.operands["input"])
     if value.op in (
         "where",
@@ -305,7 +311,9 @@ def peaks(op: str, operands: Mapping[str, Value]) -> bool:
 
 def _is_scale(value: Value) -> bool:
     """A number or a parameter that multiplies a shifted exponent: a temperature, taken to be positive."""
-    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "attribute")
+    if value.op == "phi":
+        return all(_is_scale(path) for path in value.operands.values())
+    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "buffer", "attribute")
     return scalar and value.interval.hi > 0
 
 

@@ -163,6 +163,9 @@ avg_pool1d      input                     F.avg_pool1d
 avg_pool2d      input                     F.avg_pool2d
 adaptive_avg_pool2d input,output_size     F.adaptive_avg_pool2d
 max_pool2d      input                     F.max_pool2d torch.max_pool2d
+adaptive_max_pool1d input,output_size     F.adaptive_max_pool1d torch.adaptive_max_pool1d
+adaptive_max_pool2d input,output_size     F.adaptive_max_pool2d
+adaptive_max_pool3d input,output_size     F.adaptive_max_pool3d
 interpolate     input,size                F.interpolate
 unfold          input,kernel_size         F.unfold
 grid_sample     input,grid                F.grid_sample

@@ -214,3 +214,95 @@ def test_a_batch_is_not_padding_throughout_and_a_row_of_it_can_be() -> None:
 )
 def test_a_selection_that_was_counted_is_not_empty(code: str) -> None:
     assert likely(code) == []
+
+
+def test_a_vector_that_is_handed_over_is_a_direction_and_an_offset_may_vanish() -> None:
+    code = """
+    def unit(v: torch.Tensor, start: torch.Tensor, end: torch.Tensor):
+        given = v / v.norm(dim=-1, keepdim=True)
+        offset = end - start
+        return given, offset / offset.norm(dim=-1, keepdim=True)
+    """
+    assert likely(code) == [(4, "SL106")]
+    assert (2, "SL106") in possible(code)
+
+
+def test_a_zero_direction_that_its_author_has_met_is_reported() -> None:
+    code = """
+    def turn(v: torch.Tensor, angle: torch.Tensor):
+        turned = torch.sin(angle) * v / v.norm(dim=-1, keepdim=True)
+        return torch.where(angle > 1e-6, turned, v)
+    """
+    assert [line for line, _ in likely(code)] == [2]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "make_pad_mask(lengths)",
+        "get_mask_from_lengths(x)",
+        "self.pad_mask(lengths=sizes)",
+        "sequence_mask(ilens, 9)",
+    ],
+)
+def test_a_helper_that_makes_a_mask_of_lengths_spares_a_place_in_each_row(mask: str) -> None:
+    code = f"""
+    from .tools import make_pad_mask, get_mask_from_lengths, sequence_mask
+
+    class Loss(nn.Module):
+        def forward(self, x, lengths, ilens, sizes):
+            kept = ~{mask}
+            return (x * kept).sum(dim=1) / kept.sum(dim=1)
+    """
+    assert likely(code) == []
+
+
+def test_a_mask_of_anything_else_may_leave_nothing() -> None:
+    code = """
+    from .tools import valid_mask
+
+    def mean(x, boxes):
+        kept = ~valid_mask(boxes)
+        return (x * kept).sum(dim=1) / kept.sum(dim=1)
+    """
+    assert (5, "SL102") in likely(code) + possible(code)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    ["torch.exp(self.log_scale)", "torch.exp(self.log_scale).sum()", "0.0 + F.softplus(self.log_scale)"],
+)
+def test_an_exponential_of_a_parameter_underflows_too_far_off_for_its_quotient(weight: str) -> None:
+    code = f"""
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.log_scale = nn.Parameter(torch.zeros(3))
+
+        def forward(self, x):
+            return x / ({weight})
+    """
+    assert likely(code) == []
+
+
+def test_a_draw_that_gives_a_parameter_its_first_value_meets_no_end() -> None:
+    code = """
+    class Mixer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rate = nn.Parameter(torch.log(torch.rand(8)))
+
+        def forward(self, x):
+            return x + torch.log(torch.rand(8))
+    """
+    assert [line for line, _ in likely(code)] == [7]
+
+
+def test_a_figure_that_is_printed_has_no_gradient() -> None:
+    code = """
+    class Probe(nn.Module):
+        def forward(self, x):
+            print(x.var(0).mean().sqrt())
+            return x.var(0).mean().sqrt()
+    """
+    assert [line for line, _ in likely(code)] == [4]

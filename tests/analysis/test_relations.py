@@ -1,0 +1,70 @@
+"""What a comparison of two values says of their difference."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import likely
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["if hi <= lo:", "if hi == lo:", "if not hi > lo:", "if lo >= hi:", "if hi - lo <= 0:"],
+)
+def test_a_difference_is_not_zero_where_its_terms_differ(test: str) -> None:
+    program = f"""
+    def scale(x: torch.Tensor):
+        lo, hi = x.min(), x.max()
+        {test}
+            return x
+        return (x - lo) / (hi - lo)
+    """
+    assert likely(program) == []
+
+
+def test_an_order_that_allows_equality_leaves_the_zero() -> None:
+    program = """
+    def scale(x: torch.Tensor):
+        lo, hi = x.min(), x.max()
+        if hi < lo:
+            return x
+        return (x - lo) / (hi - lo)
+    """
+    assert likely(program) == [(5, "SL102")]
+
+
+def test_what_one_path_has_compared_does_not_hold_behind_the_join() -> None:
+    program = """
+    def scale(x: torch.Tensor, flag: bool):
+        lo, hi = x.min(), x.max()
+        if flag:
+            if hi == lo:
+                return x
+        return (x - lo) / (hi - lo)
+    """
+    assert likely(program) == [(6, "SL102")]
+
+
+def test_a_number_that_was_compared_with_one_leaves_a_rest() -> None:
+    program = """
+    class Collator:
+        def __init__(self, replaced: float = 0.8):
+            self.replaced = replaced
+
+        def __call__(self, x: torch.Tensor):
+            if self.replaced == 1:
+                return x
+            return x / (1 - self.replaced)
+    """
+    assert likely(program) == []
+
+
+def test_a_value_at_or_above_a_tolerance_is_not_zero() -> None:
+    program = """
+    def unit(x: torch.Tensor, tol: float):
+        spread = x.std()
+        if spread < tol:
+            return x
+        return x / spread
+    """
+    assert likely(program) == []
