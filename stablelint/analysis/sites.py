@@ -197,7 +197,7 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
         if root.node is not None and encloses(root.node, value.node):
             return source.segment(value.node)
     for name, held in frame.state.names.items():
-        if held.key == value.key:
+        if held.key == value.key and _is_same_constant(held, value):
             return name
     for (base, attr), held in frame.state.attributes.items():
         if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
@@ -207,6 +207,11 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):
         return None
     return source.segment(value.node) if _still_valid(value.node, root, frame) else None
+
+
+def _is_same_constant(held: Value, value: Value) -> bool:
+    """Whether two equal values are one: a parameter whose default is 1 is not any 1 of the code."""
+    return not value.is_constant or (held.node is value.node and held.assumed == value.assumed)
 
 
 def encloses(outer: ast.AST, inner: ast.AST) -> bool:

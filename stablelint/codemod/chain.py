@@ -23,6 +23,21 @@ def chained(source: SourceText, change: Change) -> Change:
     return start, end, original + following.group() + appended
 
 
+def behind_brackets(source: SourceText, change: Change, opened: int, closed: int) -> Change | None:
+    """The change with a method that it appends behind brackets that hold the original on lines of their own.
+
+    The brackets reach from `opened` to `closed`.
+    """
+    start, end, text = change
+    appended = text.removeprefix(f"({source.text[start:end]})")
+    if appended == text:
+        appended = text.removeprefix(source.text[start:end])
+    if appended == text or not appended.startswith(".") or "\n" not in source.text[opened:start]:
+        return None
+    following = _NEXT_LINK.match(source.text, closed)
+    return closed, closed, (following.group() if following is not None else "") + appended
+
+
 def as_link(source: SourceText, change: Change, value: ast.expr) -> tuple[Change, ast.expr]:
     """``x + c`` as ``x.add(c)`` in the middle of a chain over several lines; else what was given.
 
@@ -48,17 +63,24 @@ def stacked(source: SourceText, change: Change) -> Change:
     link = _NEXT_LINK.search(source.text, start, end)
     if link is None or "\n" in text or not text.isascii():
         return change
+    return start, end, unchained(text, link.group()) or text
+
+
+def unchained(text: str, link: str) -> str | None:
+    """A chain of two or more calls on another with `link`, a line break, before each; None for anything else."""
+    if not text.isascii():
+        return None
     try:
         node: ast.expr = ast.parse(text, mode="eval").body
     except SyntaxError:
-        return change
+        return None
     dots: list[int] = []
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
         if isinstance(node, ast.Call):
             dots.append(text.index(".", node.end_col_offset or 0))
     if len(dots) < 2:
-        return change
+        return None
     for dot in dots:
-        text = text[:dot] + link.group() + text[dot:]
-    return start, end, text
+        text = text[:dot] + link + text[dot:]
+    return text

@@ -43,11 +43,11 @@ def edits(tree: Tree, changes: Sequence[Change]) -> list[Edit]:
     return [Edit(tree.source.span(start, end), content) for start, end, content in changes]
 
 
-def is_crowded(tree: Tree, region: Region, changes: Sequence[Change], added: int) -> bool:
-    """Whether changes, `added` lines of them apart, give a region more lines, or lines longer than the file's are."""
+def crowding(tree: Tree, region: Region, changes: Sequence[Change], added: int) -> int:
+    """How many lines changes add to a region, `added` that are wanted apart; more where one gets too long."""
     before, after = tree.source.text[region.start : region.end], rendered(tree, region, changes)
     longest = max(map(len, after.splitlines()), default=0)
-    return after.count("\n") - added > before.count("\n") or longest > limit(tree.source)
+    return max(after.count("\n") - added - before.count("\n"), 0) + (longest > limit(tree.source))
 
 
 def whole_lines(tree: Tree, statement: ast.stmt) -> Region:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from stablelint.codemod.chain import unchained
 from stablelint.codemod.draft import Change, limit
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.source import SourceText
@@ -79,10 +80,16 @@ def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
     indent = lead[: len(lead) - len(lead.lstrip())]
     inner = indent + ("\t" if "\t" in indent else "    ")
     longest = limit(source)
-    if len(lead) + len(whole) <= longest or len(inner) + len(whole) > longest or _ends_in_brackets(whole):
+    if len(lead) + len(whole) <= longest or _ends_in_brackets(whole):
         return None
-    opening = first, first, f"({source.newline}{inner}"
-    return [opening, change, (last, last, f"{source.newline}{indent})")]
+    line = source.newline + inner
+    closing = f"{source.newline}{indent})"
+    if len(inner) + len(whole) <= longest:
+        return [(first, first, f"({line}"), change, (last, last, closing)]
+    links = unchained(whole, line)
+    if links is None or max(map(len, links.splitlines())) > longest:
+        return None
+    return [(first, last, f"({line}{links}{closing}")]
 
 
 def _ends_in_brackets(text: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stablelint.codemod import draft
-from stablelint.codemod.chain import as_link, chained, stacked
+from stablelint.codemod.chain import as_link, behind_brackets, chained, stacked
 from stablelint.codemod.hoist import Hoisted
 from stablelint.codemod.law import replaced
 from stablelint.codemod.layout import broken, enclosed
@@ -62,6 +62,9 @@ def _variants(
         is_closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
         if is_closed and around == "()":
             yield (start - 1, end + 1, text), value
+        behind = behind_brackets(source, plain, opened.start(), closed.end())
+        if behind is not None and not opened[1]:
+            yield behind, value
         upright = stacked(source, plain)
         if upright != plain:
             yield upright, value

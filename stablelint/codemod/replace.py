@@ -264,8 +264,10 @@ def _finish(
         raise Withheld("two operands would be evaluated twice")
     known = {**operands, **{item.value.placeholder: item.operand for item in hoisted}}
     tree, changes = _written(file, region, node, code, known, hoisted)
-    if draft.is_crowded(file.tree, region, changes, len(hoisted)):
-        changes = _with_named_constant(file, region, node, code, known, hoisted) or changes
+    crowding = draft.crowding(file.tree, region, changes, len(hoisted))
+    named = _with_named_constant(file, region, node, code, known, hoisted) if crowding else None
+    if named is not None and draft.crowding(file.tree, region, named, len(hoisted) + 1) <= crowding:
+        changes = named
     _check_comments(file.tree, changes)
     changes += dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
     return [*imports, *draft.edits(file.tree, changes)]
@@ -297,7 +299,7 @@ def _with_named_constant(
 ) -> list[draft.Change] | None:
     """The changes with the limits of an element type, which the template asks for twice, bound to a name first.
 
-    None where the template does not, where no name can be given before the statement, or where it does not help.
+    None where the template does not, or where no name can be given before the statement.
     """
     repeated = constants.repeated(code, lambda name: name in file.scope.names_at(node))
     if repeated is None:
@@ -312,7 +314,7 @@ def _with_named_constant(
         _, changes = _written(file, region, node, code, known, [*hoisted, limits])
     except Withheld:
         return None
-    return None if draft.is_crowded(file.tree, region, changes, len(hoisted) + 1) else changes
+    return changes
 
 
 def _check_comments(tree: Tree, changes: list[draft.Change]) -> None:

@@ -192,3 +192,21 @@ def test_a_value_without_a_name_is_spelled_out_in_the_reason() -> None:
     assert reasons["SL301"] == (
         "the rewrite needs `layer(x)`, which has no name at this place; give it one where it is computed"
     )
+
+
+def test_a_number_is_not_written_as_a_parameter_that_has_it_by_default() -> None:
+    written = fixes("""
+        def draw(scores: torch.Tensor, num_samples=1):
+            weights = torch.softmax(scores, 1)
+            return weights[:num_samples], torch.log(weights)
+        """)
+    assert written["SL202"] == ("torch.log_softmax(scores, dim=1)",)
+
+
+def test_a_parameter_that_was_given_is_written_again() -> None:
+    written = fixes("""
+        def draw(scores: torch.Tensor, dim=1):
+            weights = torch.softmax(scores, dim)
+            return weights[:2], torch.log(weights)
+        """)
+    assert written["SL202"] == ("torch.log_softmax(scores, dim=dim)",)

@@ -83,14 +83,14 @@ def test_the_break_has_the_newline_and_indentation_of_the_file() -> None:
 
 def test_what_is_too_long_on_a_line_of_its_own_is_broken_at_its_parts() -> None:
     names = "first_operand, second_operand, third_operand"
-    source = f"import torch\ndef f({names}):\n    return g({names})\n"
-    template = "$b.clamp(torch.finfo($b.dtype).smallest_normal, torch.finfo($b.dtype).max)"
+    source = f"import torch, numpy\ndef f({names}):\n    return g({names})\n"
+    template = "$b.clamp(torch.finfo($b.dtype).smallest_normal, numpy.finfo($b.dtype).max)"
     after = rewritten(source, proposal(source, "second_operand", template, occurrence=1, b="second_operand"))
     assert after.endswith(
         "    return g(\n"
         "        first_operand,\n"
         "        second_operand.clamp(\n"
-        "            torch.finfo(second_operand.dtype).smallest_normal, torch.finfo(second_operand.dtype).max\n"
+        "            torch.finfo(second_operand.dtype).smallest_normal, numpy.finfo(second_operand.dtype).max\n"
         "        ),\n"
         "        third_operand\n    )\n"
     )
@@ -193,4 +193,26 @@ def test_a_chain_of_lines_is_rewritten_as_one() -> None:
     after = rewritten(source, proposal(source, whole, template, x="torch.pow(x, 2)", d="-1", k="True"))
     assert after == (
         "import torch\ny = (\n    torch.pow(x, 2)\n    .log()\n    .sum(dim=-1, keepdim=True)\n)\n"
+    )
+
+
+def test_a_chain_that_does_not_fit_in_parentheses_gets_a_line_for_each_link() -> None:
+    source = (
+        "import torch\ndef f(x):\n    return x.double().erfc().log().to(dtype=x.dtype, device=x.device)\n"
+    )
+    guard = "$e.clamp_min(torch.finfo(torch.float64).tiny)"
+    text = "x.double().erfc()"
+    assert rewritten(source, proposal(source, text, guard, e=text)) == (
+        "import torch\ndef f(x):\n    return (\n        x.double()\n        .erfc()\n"
+        "        .clamp_min(torch.finfo(torch.float64).tiny)\n        .log()\n"
+        "        .to(dtype=x.dtype, device=x.device)\n    )\n"
+    )
+
+
+def test_a_method_goes_behind_the_brackets_that_hold_its_operand_on_lines() -> None:
+    source = "import torch\ny = (\n    (\n        squares.sum()\n        / count\n    )\n    .sqrt()\n)\n"
+    quotient = "squares.sum()\n        / count"
+    assert rewritten(source, proposal(source, quotient, "$x.clamp_min(1e-30)", x=quotient)) == (
+        "import torch\ny = (\n    (\n        squares.sum()\n        / count\n    )\n"
+        "    .clamp_min(1e-30)\n    .sqrt()\n)\n"
     )
