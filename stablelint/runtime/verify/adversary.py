@@ -310,10 +310,16 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
     meant = {source: name for name, source in replayer.metavariables.items()}
 
     def kinds(source: str) -> list[Value]:
-        described = hazards.draw(meant.get(source, ""), dtype)
+        drawn = (0.1 + 0.8 * torch.rand(4, 5, generator=generator, dtype=torch.float64)).to(dtype)
+        facts = replayer.site.facts
+        name = meant.get(source)
+        if f"integral({name})" in facts:
+            return [3] if f"python({name})" in facts else [(10 * drawn).ceil()]
+        if f"python({name})" in facts:
+            return [0.5]
+        described = hazards.draw(name or "", dtype)
         if described is not None:
             return [described]
-        drawn = (0.1 + 0.8 * torch.rand(4, 5, generator=generator, dtype=torch.float64)).to(dtype)
         return [drawn, -1, torch.rand(4, 5, generator=generator) < 0.5, torch.arange(4), 1e-8]
 
     for choice in islice(product(*(kinds(source) for source in sources)), _GUESSES):

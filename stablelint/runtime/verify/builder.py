@@ -90,6 +90,7 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
             page_dtypes=rule.dtypes,
             expect=rule.expect,
             kind=_kind(rule),
+            facts=_facts(diagnostic, rule),
             redefines=any(
                 template.redefines and fix is not None and template.message == fix.message
                 for template in rule.fixes
@@ -111,6 +112,20 @@ def _hidden(diagnostic: Diagnostic, operands: Mapping[str, str]) -> str | None:
         if dropped and dropped[1] in operands:
             return f"({operands[dropped[1]]}) * 1.0"
     return None
+
+
+def _facts(diagnostic: Diagnostic, rule: Rule) -> tuple[str, ...]:
+    """The conditions under which the rule proposes this very fix: the analysis has shown that they hold."""
+    if diagnostic.fix is None:
+        return ()
+    proposed = {item.template for item in diagnostic.proposals if item.message == diagnostic.fix.message}
+    offered = [
+        template
+        for template in rule.fixes
+        if template.replace in proposed and template.message == diagnostic.fix.message
+    ]
+    shared = [set(template.when) for template in offered]
+    return tuple(sorted(set.intersection(*shared))) if shared else ()
 
 
 def _dropped(root: ast.AST, target: ast.AST) -> str | None:

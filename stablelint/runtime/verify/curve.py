@@ -36,7 +36,8 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
     assert isinstance(value, torch.Tensor)
     points = _points(value.dtype, _contract_sided(replayer, source))
     with calm():
-        rows = [_at(replayer, call, source, value, point) for point in points]
+        rest = _healthy(replayer, call, source, value)
+        rows = [_at(replayer, call, source, rest, point) for point in points]
     rows = [row for row in rows if row is not None]
     if len(rows) < len(points) // 2:
         return None
@@ -117,9 +118,9 @@ def _points(dtype: torch.dtype, positive: bool) -> list[float]:
 
 
 def _at(
-    replayer: Replayer, call: Call, source: str, value: torch.Tensor, point: float
+    replayer: Replayer, call: Call, source: str, rest: torch.Tensor, point: float
 ) -> tuple[float, float | None, float | None, float | None, float | None, bool] | None:
-    filled = _placed(value, point)
+    filled = _placed(rest, point)
     changed = Call({**call.operands, source: filled}, call.context)
     case = Case(changed, Role.STRESS, "curve")
     expression = replayer.original_for(case)
@@ -143,11 +144,24 @@ def _at(
     )
 
 
-def _placed(value: torch.Tensor, point: float) -> torch.Tensor:
-    """A tensor that holds the point once per row among ones, so that expressions over rows see a contrast."""
-    if value.ndim == 0 or value.shape[-1] <= 1:
-        return torch.full_like(value, point)
-    filled = torch.ones_like(value)
+def _healthy(replayer: Replayer, call: Call, source: str, value: torch.Tensor) -> torch.Tensor:
+    """What the sweep leaves in the operand's other elements: nothing that fails by itself, if there is such."""
+    ones = torch.ones_like(value)
+    for rest in (ones, ones * 0.5, ones * 2.0, value):
+        changed = Call({**call.operands, source: rest}, call.context)
+        outcome = evaluate(
+            replayer.original_for(Case(changed, Role.STRESS, "curve")), changed, replayer.names
+        )
+        if not (outcome.error or outcome.forward.bad or outcome.backward.bad):
+            return rest
+    return ones
+
+
+def _placed(rest: torch.Tensor, point: float) -> torch.Tensor:
+    """`rest` with the point once per row, so that expressions over rows see a contrast."""
+    if rest.ndim == 0 or rest.shape[-1] <= 1:
+        return torch.full_like(rest, point)
+    filled = rest.clone()
     filled[..., 0] = point
     return filled
 

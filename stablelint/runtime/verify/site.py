@@ -69,6 +69,7 @@ class Site:
     target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
     model: str | None = None  # the original with earlier statements spelled out, over the operands of the fix
     hidden: str | None = None  # where the result is dropped anyway: 1.0 there, 0.0 where it is taken
+    facts: tuple[str, ...] = ()  # what the analysis showed of the operands: "integral(b)", "python(b)"
     guards_hidden: bool = False  # the fix is about what is dropped, and about nothing else
 
     @property
@@ -85,7 +86,7 @@ class Site:
     def to_json(self) -> dict[str, object]:
         """The site as plain JSON values."""
         data = asdict(self)
-        for name in ("dtypes", "bad_operands", "page_dtypes"):
+        for name in ("dtypes", "bad_operands", "page_dtypes", "facts"):
             data[name] = list(data[name])
         return data
 
@@ -101,7 +102,7 @@ class Site:
         if isinstance(target, dict):
             values["target"] = Span(Position(**target["start"]), Position(**target["end"]))
         values["kind"] = Kind(str(values["kind"]))
-        for name in ("dtypes", "bad_operands", "page_dtypes"):
+        for name in ("dtypes", "bad_operands", "page_dtypes", "facts"):
             listed = values[name]
             if not isinstance(listed, list):
                 raise TypeError(f"`{name}` of a site is a list")

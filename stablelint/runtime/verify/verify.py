@@ -199,7 +199,8 @@ def _examined(
     seconds = time.perf_counter() - started
     curve = None
     if request.curves and examination.replayer is not None:
-        calls = captured.kept or [result.case.call for result in examination.results]
+        well = sorted(examination.results, key=lambda result: result.original_failed is not None)
+        calls = captured.kept or [result.case.call for result in well]
         curve = curve_of(examination.replayer, calls)
     notes = (*decision.notes, *_circumstances(captured, ran, decision))
     report = SiteReport(

@@ -156,3 +156,20 @@ def test_what_a_where_drops_costs_no_digits(spelled: str, hidden: str | None) ->
     (found,) = [item for item in report.diagnostics if catalog.rules[item.code].expect == "inaccurate"]
     site = build_site(found, catalog.rules[found.code], source)
     assert (site.hidden, site.guards_hidden) == (hidden, False)
+
+
+def test_the_conditions_of_the_fix_are_known_of_the_operands() -> None:
+    from stablelint.analysis.check import AnalysisOptions, check_source
+    from stablelint.catalog import load_catalog
+    from stablelint.codemod.propose import propose_all
+
+    source = (
+        b"import torch\n\n\ndef share(x: torch.Tensor, y: torch.Tensor):\n    return x / (x == y).sum()\n"
+    )
+    catalog = load_catalog()
+    report = check_source(source, "m.py", catalog, AnalysisOptions())
+    (found,) = [item for item in propose_all(source, report.diagnostics) if item.code == "SL102"]
+    site = build_site(found, catalog.rules["SL102"], source)
+    assert site.fixed is not None
+    assert {"integral(b)", "nonnegative(b)"} <= set(site.facts)
+    assert replay(site, source=source).decision.verdict is Verdict.LATENT

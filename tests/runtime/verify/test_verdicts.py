@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -133,6 +135,18 @@ def test_ordinary_counts_are_whole_numbers() -> None:
     measured = [call(x=torch.ones(4), y=torch.tensor([0.0, 1.0, 2.5, 5.0]))]
     assert replay(ratio, counted).decision.verdict is Verdict.CONFIRMED
     assert replay(ratio, measured).decision.verdict is Verdict.DIVERGES
+
+
+def test_operands_that_nobody_captured_are_such_as_the_analysis_knows() -> None:
+    ratio = site("x / y", "x / y.clamp_min(1)", {"x": "x", "y": "y"}, **DIVISION)
+    whole = replace(ratio, facts=("integral(y)", "nonnegative(y)", "not python(y)"))
+    assert replay(ratio).decision.verdict is Verdict.DIVERGES
+    assert replay(whole).decision.verdict is Verdict.LATENT
+    number = site("x / y", "x / max(y, 1)", {"x": "x", "y": "y"}, **DIVISION)
+    known = replay(replace(number, facts=("integral(y)", "python(y)"))).decision
+    assert known.verdict is Verdict.LATENT
+    assert known.witness is not None
+    assert known.witness.case.call.operands["y"] == 0
 
 
 def test_a_site_never_evaluated_is_not_reached() -> None:
