@@ -43,7 +43,7 @@ def settled(site: Site, hidden: bool = False) -> Site:
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        return _promoted(site)
+        return site if hidden else _promoted(site)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
         doubted = _is_announced(site, site.value)
@@ -57,6 +57,8 @@ def settled(site: Site, hidden: bool = False) -> Site:
 
 def _promoted(site: Site) -> Site:
     """A site whose form alone shows how the operand goes bad, though nothing is known of its range."""
+    if is_measured(site.frame.function, site.frame.module):
+        return site
     if _is_projection(site):
         message = "vectors are divided by a component of their own, which is 0 on a plane"
     elif _is_computed_cosine(site):
@@ -86,11 +88,12 @@ def _is_projection(site: Site) -> bool:
 
 
 def _is_component(value: Value) -> bool:
-    """Whether a value is `x[..., i]`."""
+    """Whether a value is `x[..., i]` or `x[..., i:j]`: not an entry of a matrix, nor the channel of a signal."""
     index = value.operands.get("index") if value.op == "index" else None
-    if index is None or index.kind is not Kind.SEQUENCE or not index.data:
+    if index is None or index.kind is not Kind.SEQUENCE or len(index.data) != 2:
         return False
-    return index.data[0].constant() is Ellipsis
+    rest, place = index.data
+    return rest.constant() is Ellipsis and (isinstance(place.constant(), int) or place.op == "slice")
 
 
 def _is_unfelt(site: Site, operand: Value) -> bool:
@@ -162,6 +165,15 @@ def _is_count_of_lengths(site: Site, operand: Value) -> bool:
     return total.op in ("sum", "python.sum") and total.first is not None and is_length(total.first)
 
 
+def _is_causal(site: Site, operand: Value) -> bool:
+    """A causal mask keeps the diagonal, and so a position in each row."""
+    total = stripped(operand)
+    totals = [v for v in total.operands.values() if v.zero is Ground.EXACT] if total.op == "phi" else [total]
+    return bool(totals) and all(
+        v.op == "sum" and v.first is not None and "causal" in stripped(v.first).name for v in totals
+    )
+
+
 def _is_printed(site: Site, operand: Value) -> bool:
     """Through what is only printed or logged no gradient is taken."""
     statement = site.statement
@@ -194,6 +206,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_announced,
     _is_far_saturation,
     _is_count_of_lengths,
+    _is_causal,
     _is_printed,
     _is_initial_draw,
 )

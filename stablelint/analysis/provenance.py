@@ -31,6 +31,7 @@ _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _PASSED_MASK = re.compile(r"mask$")
+_REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COUNTED = frozenset("arange linspace shape size numel".split())
 _COMPARED = frozenset("gt ge lt le".split())
@@ -50,6 +51,9 @@ _INFERENCE = re.compile(
 )
 _DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
 _MEASURE = re.compile(r"(^|_)metrics?$|metrics$|Metrics?$")
+_ASIDE = frozenset(
+    "data dataset datasets dataloader dataloaders loader loaders env envs visualization plotting plots".split()
+)
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -67,11 +71,16 @@ def is_trained(value: Value, frame: Frame) -> bool:
 
 
 def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
-    """Whether gradients flow to a function's arguments: it is a module's method, a loss, or its docstring says so."""
+    """Whether gradients flow to a function's arguments: it is a module's method, a loss, or its docstring says so.
+
+    They do not where data are read and made ready, in simulated environments, and where results are drawn.
+    """
     if function is None:
         return False
     if _OBJECTIVE.search(function.name) or _is_about_losses(function.module) or _says_so(function):
         return True
+    if not _ASIDE.isdisjoint(_places(function.module)):
+        return False
     if function.owner is None:
         outer = getattr(function.closure, "function", None)
         if isinstance(outer, FunctionInfo):
@@ -89,6 +98,11 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     return is_module and not _INFERENCE.search(function.name)
 
 
+def _places(module: ModuleInfo) -> list[str]:
+    """The names of the packages that a file lies in, and its own."""
+    return [*module.package.split("."), module.path.stem if module.path is not None else ""]
+
+
 def _says_so(function: FunctionInfo) -> bool:
     node = function.node
     if isinstance(node, ast.Lambda) or not node.body:
@@ -99,8 +113,7 @@ def _says_so(function: FunctionInfo) -> bool:
 
 def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
     """Whether code computes a figure to be read by people: it stands in a module or a class of metrics."""
-    parts = [*module.package.split("."), module.path.stem if module.path is not None else ""]
-    if any(_MEASURE.search(part) for part in parts):
+    if any(_MEASURE.search(part) for part in _places(module)):
         return True
     owner = function.owner if function is not None else None
     return owner is not None and any(_MEASURE.search(name) for name in (owner.name, *base_names(owner)))
@@ -196,9 +209,16 @@ def _spread_behind(value: Value) -> Value | None:
 
 def _unnegated(value: Value) -> Value:
     value = stripped(value)
-    while value.op == "logical_not" and value.first is not None:
+    while _negates(value) and value.first is not None:
         value = stripped(value.first)
     return value
+
+
+def _negates(value: Value) -> bool:
+    if value.op == "logical_not":
+        return True
+    other = value.operands.get("other")
+    return value.op in ("eq", "ne") and other is not None and other.constant() in (0, 1)
 
 
 def is_whole_mask(total: Value) -> bool:
@@ -231,8 +251,19 @@ def is_chance_test(test: Value, depth: int = 3) -> bool:
         return all(is_chance_test(path, depth - 1) for path in test.operands.values())
     if is_mask_of_lengths(test):
         return True
-    operands = [stripped(v) for v in test.operands.values()]
-    return test.op in _COMPARED and any(v.op in _DRAWN or v.op == "arange" for v in operands)
+    return test.op in _COMPARED and any(map(_is_drawn_or_counted, test.operands.values()))
+
+
+def _is_drawn_or_counted(value: Value) -> bool:
+    """Whether a value is made of random numbers alone, or of positions."""
+    for _ in range(_LENGTH):
+        value = stripped(value)
+        if value.op in _DRAWN or value.op == "arange":
+            return True
+        if value.op not in _REMADE or value.first is None:
+            return False
+        value = value.first
+    return False
 
 
 def base_names(info: ClassInfo) -> list[str]:

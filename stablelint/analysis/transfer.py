@@ -313,8 +313,8 @@ def _is_scale(value: Value) -> bool:
     """A number or a parameter that multiplies a shifted exponent: a temperature, taken to be positive."""
     if value.op == "phi":
         return all(_is_scale(path) for path in value.operands.values())
-    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "buffer", "attribute")
-    return scalar and value.interval.hi > 0
+    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "attribute")
+    return value.interval.lo > 0 or (scalar and value.interval.hi > 0)
 
 
 def recast(value: Value) -> Value:

@@ -112,8 +112,8 @@ def test_advantages_are_constant_where_nothing_was_won() -> None:
 )
 def test_the_nan_of_a_metric_over_nothing_is_its_answer(tmp_path: Path, file: str, level: Level) -> None:
     code = """
-    def accuracy(hits: torch.Tensor, mask: torch.Tensor):
-        return hits.sum() / (mask == 1).sum()
+    def accuracy(hits: torch.Tensor, target: torch.Tensor):
+        return hits.sum() / (target == 3).sum()
     """
     assert levels(tmp_path, code, file)["SL102"] == {level}
 
@@ -306,3 +306,46 @@ def test_a_figure_that_is_printed_has_no_gradient() -> None:
             return x.var(0).mean().sqrt()
     """
     assert [line for line, _ in likely(code)] == [4]
+
+
+def test_an_entry_of_a_matrix_is_no_component() -> None:
+    code = """
+    def scaled(h: torch.Tensor):
+        return h / h[..., 2:3, 2:3]
+    """
+    assert likely(code) == []
+
+
+def test_a_causal_mask_keeps_a_position_in_each_row() -> None:
+    code = """
+    def mean(x: torch.Tensor, {name}: torch.Tensor):
+        return (x * {name}).sum(-1) / {name}.sum(-1)
+    """
+    assert likely(code.format(name="causal_mask")) == []
+    assert likely(code.format(name="attention_mask")) == [(2, "SL102")]
+
+
+def test_a_mask_drawn_at_random_leaves_something() -> None:
+    code = """
+    def masked_loss(loss: torch.Tensor, share: float):
+        order = torch.rand(loss.shape).argsort(dim=-1).float()
+        mask = order < share * 9
+        return loss[mask].mean()
+    """
+    assert likely(code) == []
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("envs", []), ("losses", [5])])
+def test_what_stands_among_environments_takes_no_gradient(
+    tmp_path: Path, folder: str, expected: list[int]
+) -> None:
+    package = tmp_path / "pkg" / folder
+    package.mkdir(parents=True)
+    for path in (tmp_path / "pkg", package):
+        (path / "__init__.py").touch()
+    source = package / "walker.py"
+    source.write_text(
+        "import torch\n\ndef pitch(x: torch.Tensor):\n    c = x.clamp(-1, 1)\n    return torch.asin(c)\n"
+    )
+    found = check_source(source.read_bytes(), str(source), CATALOG, AnalysisOptions())
+    assert [d.span.start.row for d in found.diagnostics if d.level is Level.LIKELY] == expected
