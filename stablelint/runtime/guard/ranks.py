@@ -19,6 +19,7 @@ from torch import distributed
 
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.guard.event import Event, Json, Kind, Location, Mechanism, Origin, Phase
+from stablelint.runtime.guard.wrapped import is_wrapped_part, wrapped_modules_whole
 
 _PATIENCE = timedelta(seconds=20)
 
@@ -35,8 +36,8 @@ def own_rank() -> int | None:
 
 def are_sharded(parameters: Iterable[torch.Tensor]) -> bool:
     """Whether any parameter is spread over the ranks, so that each holds a part of its gradient."""
-    sharded = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
-    return sharded is not None and any(isinstance(parameter, sharded) for parameter in parameters)
+    sharded = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", ())
+    return any(isinstance(parameter, sharded) or is_wrapped_part(parameter) for parameter in parameters)
 
 
 def local(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -48,6 +49,10 @@ def all_well(well_here: bool, parameters: Sequence[torch.Tensor]) -> bool:
     """Whether the step went well on every rank that holds a part of the parameters; all of them must ask."""
     meshes = {id(mesh): mesh for one in parameters if (mesh := getattr(one, "device_mesh", None)) is not None}
     bad = None
+    part = next((one for one in parameters if is_wrapped_part(one)), None)
+    if part is not None:
+        bad = torch.tensor(0.0 if well_here else 1.0, device=part.device)
+        distributed.all_reduce(bad, op=distributed.ReduceOp.MAX)
     for mesh in meshes.values():
         if bad is None:
             bad = torch.tensor(0.0 if well_here else 1.0, device=mesh.device_type)
@@ -58,10 +63,17 @@ def all_well(well_here: bool, parameters: Sequence[torch.Tensor]) -> bool:
 
 @contextmanager
 def gathered(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
-    """Modules sharded by `fully_shard` hold their parameters whole, and run without a word to other ranks.
+    """Modules that are sharded hold their parameters whole, and run without a word to other ranks.
 
     Every rank must enter and leave.
     """
+    modules = list(modules)
+    with wrapped_modules_whole(modules), _sharded_modules_whole(modules):
+        yield
+
+
+@contextmanager
+def _sharded_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
     parts = _sharded_parts(modules)
     held: list[tuple[Any, dict[str, Any]]] = []
     for part in parts:

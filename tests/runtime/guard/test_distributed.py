@@ -18,7 +18,7 @@ PROGRAM = """
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
@@ -44,6 +44,8 @@ dist.destroy_process_group()
 
 SHARDED = "fully_shard(model, mesh=init_device_mesh('cpu', (2,)))"
 COPIED = "DistributedDataParallel(model)"
+# A device is named because without one the wrapper takes the accelerator, and refuses to be made where there is none.
+WRAPPED = "FullyShardedDataParallel(model, use_orig_params={}, device_id=torch.device('cpu'))"
 SKIPPED = """
 import sys
 import stablelint
@@ -65,8 +67,9 @@ Path(f"rank-{rank}").write_text(repr(told))
     [
         (COPIED, "out.square().sum().sqrt()", "out.square().sum().sqrt()"),
         (SHARDED, "out.abs().log().mean()", "out.abs().log()"),
+        (WRAPPED.format(False), "out.abs().log().mean()", "out.abs().log()"),
     ],
-    ids=["backward, ddp", "forward, fsdp"],
+    ids=["backward, ddp", "forward, fsdp", "forward, fsdp of flat parameters"],
 )
 def test_the_guilty_rank_is_named(wrap: str, fault: str, expression: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM.replace("FAULT", fault).replace("WRAP", wrap))
@@ -93,7 +96,11 @@ def test_the_guilty_rank_is_named(wrap: str, fault: str, expression: str, tmp_pa
     assert "later" not in payload
 
 
-@pytest.mark.parametrize("wrap", [COPIED, SHARDED], ids=["ddp", "fsdp"])
+@pytest.mark.parametrize(
+    "wrap",
+    [COPIED, SHARDED, WRAPPED.format(True), WRAPPED.format(False)],
+    ids=["ddp", "fsdp", "fsdp with original parameters", "fsdp of flat parameters"],
+)
 def test_ranks_agree_and_skip_the_same_step(wrap: str, tmp_path: Path) -> None:
     head, end = (
         PROGRAM.replace("FAULT", "out.square().sum().sqrt()").replace("WRAP", wrap).split("dist.destroy")
