@@ -87,7 +87,7 @@ def verify(entry: Document, rerun: bool) -> Document:
     """What a verification of the package said."""
     python, tree = environment(), unpacked(entry)
     words = [str(python.with_name("stablelint")), "verify", *entry["paths"], "--level", "possible", "--again"]
-    words += ["--no-cache", "-q", "--output-format", "json", "--search", "20", "--timeout", "900"]
+    words += ["--no-cache", "-q", "--output-format", "json", "--search", "40", "--timeout", "900"]
     words += [] if rerun else ["--no-rerun"]
     words += ["--", str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *entry["tests"]]
     started = time.perf_counter()
@@ -126,8 +126,8 @@ def _head(documents: list[Document]) -> Iterator[str]:
     yield "- **latent**: only operands at the boundary of the operation's domain fail;"
     yield "- **ineffective**, **diverges**: the proposed fix was refused."
     yield ""
-    yield "A confirmed site is a fact about an expression and its operands. Whether the test meant it so, as when it"
-    yield "asks for the log-probability of what is impossible, is for its authors to say."
+    yield "A confirmed site is a fact about an expression and its operands. Whether it is meant so, as when the"
+    yield "log-probability of what is impossible is asked for, is another question: *Read by hand* answers it."
     yield ""
     columns = ("confirmed", "reachable", "latent", "ineffective", "diverges", "not-reproduced", "not-reached")
     yield f"| release | sites | {' | '.join(columns)} | seconds |"
@@ -141,6 +141,8 @@ def _head(documents: list[Document]) -> Iterator[str]:
 
 
 def _package(item: Document) -> Iterator[str]:
+    listed = next(entry for entry in packages([]) if entry["name"] == item["entry"]["name"])
+    read = {entry["at"]: entry["says"] for entry in listed.get("read", [])}
     proved = [site for verdict in (*PROVED, *REFUSED) for site in item["sites"] if site["verdict"] == verdict]
     if not proved:
         return
@@ -149,10 +151,10 @@ def _package(item: Document) -> Iterator[str]:
     yield f"`pytest {' '.join(item['entry']['tests'])}`"
     yield ""
     for site in proved:
-        yield from _site(site)
+        yield from _site(site, read)
 
 
-def _site(site: Document) -> Iterator[str]:
+def _site(site: Document, read: dict[str, str]) -> Iterator[str]:
     place = f"{site['filename']}:{site['location']['row']}"
     yield f"### {site['verdict']}: {site['code']} {site['name']}, {place}"
     yield ""
@@ -172,6 +174,9 @@ def _site(site: Document) -> Iterator[str]:
         )
     for note in site["notes"]:
         yield f"Note: {note}."
+    if place in read:
+        yield ""
+        yield f"Read by hand: {read[place]}"
     yield ""
 
 

@@ -111,9 +111,10 @@ def _points(dtype: torch.dtype, positive: bool) -> list[float]:
         min(math.log10(info.max), 6.0),
     )
     sizes = [10 ** (low + (high - low) * index / (_POINTS - 1)) for index in range(_POINTS)]
+    # 1 itself is among them: many an edge lies there
     if positive:
-        return [0.0, *sizes]
-    half = sizes[::2]
+        return [0.0, *sorted({1.0, *sizes})]
+    half = sorted({1.0, *sizes[::2]})
     return [*(-size for size in reversed(half)), 0.0, *half]
 
 
