@@ -36,6 +36,7 @@ _MADE = frozenset("zeros ones full eye buffer".split())
 _COUNTED = frozenset("arange linspace shape size numel".split())
 _COMPARED = frozenset("gt ge lt le".split())
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
+_INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|relative_positions?)$")
 _LENGTH = 8  # operations looked through
 _SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
@@ -66,8 +67,15 @@ def is_trained(value: Value, frame: Frame) -> bool:
     found = [v for v in _behind(value, _blocks_gradient) if not _blocks_gradient(v)]
     if any(v.op in _LEARNED for v in found):
         return True
-    given = any(v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found)
+    given = any(
+        v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found if not _is_called_integer(v)
+    )
     return given and (frame.module.is_script or is_differentiated(frame.function, frame))
+
+
+def _is_called_integer(value: Value) -> bool:
+    """Whether a name says that a value holds whole numbers, through which no gradient flows."""
+    return value.op in _GIVEN and _INTEGERS.search(value.name) is not None
 
 
 def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:

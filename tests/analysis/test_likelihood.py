@@ -349,3 +349,17 @@ def test_what_stands_among_environments_takes_no_gradient(
     )
     found = check_source(source.read_bytes(), str(source), CATALOG, AnalysisOptions())
     assert [d.span.start.row for d in found.diagnostics if d.level is Level.LIKELY] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("token_ids", []), ("relative_positions", []), ("energies", [4])]
+)
+def test_whole_numbers_have_no_gradient(name: str, expected: list[int]) -> None:
+    code = f"""
+    def bucket({name}: torch.Tensor):
+        small = {name} < 8
+        ratio = {name} / 8
+        large = 8 + torch.log(ratio)
+        return torch.where({name} > 0, large, {name})
+    """
+    assert [line for line, rule in likely(code) if rule == "SL503"] == expected
