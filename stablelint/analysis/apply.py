@@ -136,10 +136,11 @@ def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dic
 
 
 def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
-    values = list(operands.values())
-    if not values or not all(v.op == "const" and v.kind is Kind.NUMBER for v in values):
-        return None
-    data = [v.data for v in values]
+    data: list[Any] = []
+    for value in operands.values():
+        if value.op != "const" or value.kind is not Kind.NUMBER:
+            return None
+        data.append(value.data)
     try:
         if op == "neg" and len(data) == 1:
             result = -data[0]
@@ -154,7 +155,7 @@ def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame:
     if not isinstance(result, bool | int | float):
         return None
     value = frame.graph.constant(result, node)
-    value.assumed = any(v.assumed for v in values)
+    value.assumed = any(v.assumed for v in operands.values())
     value.module = frame.module
     return value
 
@@ -230,13 +231,13 @@ def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame:
 
 def kind_of(op: str, values: list[Value]) -> Kind:
     """What sort of thing an operation yields."""
-    kinds = {v.kind for v in values}
     if op in ("numel", "size", "dim", "ndim", "len", "item"):
         return Kind.NUMBER
     if op in ("numpy", "tolist", "is_floating_point", "backward", "finfo", "iinfo", "torch_load"):
         return Kind.FOREIGN if op != "backward" else Kind.NONE
     if op.startswith(("math.", "python.")):
         return Kind.NUMBER
+    kinds = {v.kind for v in values}
     if op in _ARITHMETIC or op in _COMPARISONS:
         if Kind.FOREIGN in kinds or Kind.STRING in kinds:
             return Kind.FOREIGN

@@ -188,7 +188,8 @@ def is_dataclass(info: ClassInfo) -> bool:
 
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
-    from stablelint.analysis import inline, lookup
+    from stablelint.analysis.inline import call_function
+    from stablelint.analysis.lookup import function_value, hinted
 
     info, attributes = instance.data[0], instance.data[1].settled()
     method = find_method(info, attr, frame)
@@ -202,14 +203,14 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         return _reassigned(instance, attr, value, node, frame)
     if method is not None:
         if method.has_decorator("property", "cached_property"):
-            return inline.call_function(method, {}, instance, node, frame)
-        return lookup.function_value(method, frame)
+            return call_function(method, {}, instance, node, frame)
+        return function_value(method, frame)
     for ancestor in ancestors(info, frame):
         default = ancestor.fields.get(attr)
         if default is not None:
             return _default(default, ancestor, frame)
     key = frame.graph.key("attribute", instance.key, attr)
-    return lookup.hinted(
+    return hinted(
         Value("attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr),
         frame,
     )
@@ -217,11 +218,11 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
     """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
-    from stablelint.analysis import lookup
+    from stablelint.analysis.lookup import hinted
 
     key = frame.graph.key("attribute", instance.key, attr)
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
-    return lookup.hinted(
+    return hinted(
         Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr), frame
     )
 

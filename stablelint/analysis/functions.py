@@ -113,9 +113,9 @@ def _opaque(
 
 def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
     """An operation called by name: those that build, cast or fill need a word more than `apply`."""
-    from stablelint.analysis import tensors
+    from stablelint.analysis.tensors import SPECIAL
 
-    special = tensors.SPECIAL.get(op)
+    special = SPECIAL.get(op)
     if special is not None:
         result = special(op, operands, node, frame)
         if result is not None:

@@ -62,7 +62,7 @@ class State:
 
     def effective(self, value: Value) -> Interval:
         """The value's interval, narrowed by what the path has tested."""
-        fact = self.facts.get(value.key)
+        fact = self.facts.get(value.key) if self.facts else None
         if fact is None:
             return value.interval
         return value.interval.meet(fact) or value.interval
@@ -88,9 +88,11 @@ def merge(graph: Graph, left: State, right: State, where: int = 0) -> State:
     merged = State(gradient=left.gradient, autocast=left.autocast)
     merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
     paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)))
-    for name in left.names.keys() | right.names.keys():
-        a, b = left.names.get(name), right.names.get(name)
-        merged.names[name] = _meet_paths(graph, left, a, right, b, paths)
+    merged.names = names = dict(left.names)
+    for name, b in right.names.items():
+        a = names.get(name)
+        if a is not b:
+            names[name] = _meet_paths(graph, left, a, right, b, paths)
     for place in left.attributes.keys() | right.attributes.keys():
         one, two = left.attributes.get(place), right.attributes.get(place)
         if one is not None and two is not None:
@@ -110,13 +112,9 @@ def _own_tests(tests: dict[int, bool], shared: dict[int, bool]) -> dict[int, boo
     return {k: v for k, v in tests.items() if k not in shared}
 
 
-def _meet_paths(
-    graph: Graph, left: State, a: Value | None, right: State, b: Value | None, paths: Paths
-) -> Value:
-    if a is None or b is None:
-        known = a if a is not None else b
-        assert known is not None
-        return known  # the other path did not bind it: using it there would be a NameError
+def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value, paths: Paths) -> Value:
+    if a is None:
+        return b  # the other path did not bind it: using it there would be a NameError
     if a is b or a.key == b.key:
         return a
     return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)], paths)

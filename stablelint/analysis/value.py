@@ -122,7 +122,8 @@ class Graph:
         known = self._constants.get((type(data), data))
         if known is None:
             known = self._constants[type(data), data] = self._constant(data)
-        return Value("const", *known, node=node, data=data)
+        key, kind, operands, interval, zero, ends = known
+        return Value("const", key, kind, operands, interval, zero, ends, None, node, None, data)
 
     def _constant(self, data: Any) -> tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]:
         """Key, kind, operands, interval and grounds of a literal."""

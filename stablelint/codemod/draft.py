@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 
 from stablelint.codemod.law import holds
 from stablelint.codemod.locate import Region, Tree
@@ -18,7 +19,12 @@ _LONGEST = 120
 
 def limit(source: SourceText) -> int:
     """How long the lines of a file may be: as long as its longest are, within reason."""
-    longest = max((len(line) for line in source.text.splitlines()), default=0)
+    return _limit(source.text)
+
+
+@lru_cache(maxsize=2)
+def _limit(text: str) -> int:
+    longest = max(map(len, text.splitlines()), default=0)
     return min(max(longest, _USUAL), _LONGEST)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _LOADS = re.compile(r"\btorch\.load\b|\bimport\b.*\bload\b")
+_INDENTED_CLASS = re.compile(r"^[ \t]+class\b", re.MULTILINE)
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
@@ -131,17 +132,28 @@ def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
 def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
     """The classes of a file and its calls of `torch.load` that name no device."""
     tree, text = module.source.tree, module.source.text
-    classes = _class_statements(tree.body) if "Module" in text or "Dataset" in text else ()
-    calls = (n for n in descendants(tree) if isinstance(n, ast.Call)) if _LOADS.search(text) else ()
+    classes = _class_statements(tree.body, text) if "Module" in text or "Dataset" in text else ()
+    calls = (
+        (n for n in descendants(tree) if isinstance(n, ast.Call))
+        if "load" in text and _LOADS.search(text)
+        else ()
+    )
     return tuple(classes), tuple(call for call in calls if _is_load(call, module))
 
 
-def _class_statements(body: list[ast.stmt]) -> Iterator[ast.ClassDef]:
+def _class_statements(body: list[ast.stmt], text: str) -> Iterator[ast.ClassDef]:
+    """The classes at every level, in the order of the text."""
+    if _INDENTED_CLASS.search(text) is None:
+        return (statement for statement in body if isinstance(statement, ast.ClassDef))
+    return _nested_classes(body)
+
+
+def _nested_classes(body: list[ast.stmt]) -> Iterator[ast.ClassDef]:
     for statement in body:
         if isinstance(statement, ast.ClassDef):
             yield statement
         for block in ("body", "orelse", "finalbody"):
-            yield from _class_statements(getattr(statement, block, []))
+            yield from _nested_classes(getattr(statement, block, []))
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
