@@ -112,13 +112,14 @@ class Replay:
         if known and self.target.optimizer is not None and optimizer is not self.target.optimizer:
             return
         faults = []
-        for name, parameter in self.all_parameters(optimizer).items():
-            gradient = parameter.grad
-            if gradient is not None and badness_of(gradient):
-                self.outcome.parameter = self.outcome.parameter or name
-                fault = self.trace.fault_of(gradient)
-                if fault is not None:
-                    faults.append(fault)
+        with self.trace.resting():
+            for name, parameter in self.all_parameters(optimizer).items():
+                gradient = parameter.grad
+                if gradient is not None and badness_of(gradient, nan_suffices=True):
+                    self.outcome.parameter = self.outcome.parameter or name
+                    fault = self.trace.fault_of(gradient)
+                    if fault is not None:
+                        faults.append(fault)
         self._arrive(faults)
 
     def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:

@@ -12,6 +12,7 @@ import inspect
 import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -97,6 +98,16 @@ class Trace(TorchDispatchMode):
         self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault, Badness]] = {}
         self._by_storage: dict[int, Fault] = {}
         self._forward: dict[int, ForwardSite] = {}
+        self._resting = False
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Until the end of the context operations are not looked at: they measure the step and are no part of it."""
+        self._resting = True
+        try:
+            yield
+        finally:
+            self._resting = False
 
     def __torch_dispatch__(
         self,
@@ -107,6 +118,8 @@ class Trace(TorchDispatchMode):
     ) -> Any:
         """Run the operation and record it if its result is not finite."""
         keywords = kwargs or {}
+        if self._resting:
+            return func(*args, **keywords)
         node = torch._C._current_autograd_node()
         if node is None or torch.is_grad_enabled():
             self._label_node(node)
