@@ -11,7 +11,7 @@ from typing import cast
 
 import torch
 
-from stablelint.runtime.verify.values import Call, Context, decode, read_tensors
+from stablelint.runtime.verify.values import Call, Context, available, decode, read_tensors
 
 _KEPT = 24
 
@@ -115,7 +115,7 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
                 {name: decode(value, tensors) for name, value in operands.items()},
                 Context(
                     None if item["autocast"] is None else str(item["autocast"]),
-                    _available(str(item["device"])),
+                    available(str(item["device"])),
                     bool(item["grad"]),
                 ),
                 str(item["origin"]),
@@ -124,12 +124,6 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
                 None if needs is None else frozenset(needs),
             )
         )
-
-
-def _available(device: str) -> str:
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        return "cpu"
-    return device
 
 
 def _wider(

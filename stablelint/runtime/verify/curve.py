@@ -194,7 +194,7 @@ def _value(outcome: Outcome) -> float | None:
 
 def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], tuple[int, ...]]:
     parts = [
-        value.flatten().double()
+        value.flatten().double().cpu()  # only there are histograms to be had
         for call in calls
         if call.origin == "captured" and isinstance(value := call.operands.get(source), torch.Tensor)
     ]

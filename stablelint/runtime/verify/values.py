@@ -113,6 +113,14 @@ class Encoder:
         }
 
 
+def available(device: str) -> str:
+    """Where what was on `device` is replayed: there, or on the first GPU, or else on the CPU."""
+    if not device.startswith("cuda") or not torch.cuda.is_available():
+        return "cpu"
+    index = torch.device(device).index
+    return device if index is None or index < torch.cuda.device_count() else "cuda:0"
+
+
 def decode(data: object, tensors: Mapping[str, torch.Tensor]) -> Value:
     """The value that `Encoder.encode` wrote."""
     if not isinstance(data, dict):
@@ -120,10 +128,7 @@ def decode(data: object, tensors: Mapping[str, torch.Tensor]) -> Value:
     match data:
         case {"tensor": str(key)}:
             tensor = tensors[key]
-            device = str(data.get("device", "cpu"))
-            if device.startswith("cuda") and torch.cuda.is_available():
-                return tensor.to(device)
-            return tensor
+            return tensor.to(available(str(data.get("device", "cpu"))))
         case {"int": str(text)}:
             return int(text)
         case {"float": str(text)}:
@@ -131,7 +136,7 @@ def decode(data: object, tensors: Mapping[str, torch.Tensor]) -> Value:
         case {"dtype": str(name)}:
             return dtype_of(name)
         case {"device": str(name)}:
-            return torch.device(name)
+            return torch.device(available(str(name)))
         case {"tuple": list(items)}:
             return tuple(decode(item, tensors) for item in items)
         case {"list": list(items)}:

@@ -53,6 +53,17 @@ def test_operands_stay_on_their_device(tmp_path: Path) -> None:
     assert {value.device.type for value in shown.decision.witness.original.values} == {"cuda"}
 
 
+def test_the_curve_of_operands_on_a_gpu_has_their_histogram() -> None:
+    from stablelint.runtime.verify.compare import prepare
+    from stablelint.runtime.verify.curve import curve_of
+    from tests.runtime.verify.support import call, site
+
+    log = site("torch.log(x)", "torch.log(x.clamp_min(1e-30))", {"x": "x"}, **LOG)
+    curve = curve_of(prepare(log, b"import torch\n"), [call(x=torch.tensor([0.5, 2.0], device="cuda"))])
+    assert curve is not None
+    assert sum(curve.captured) == 2
+
+
 def test_a_replay_leaves_the_random_state_of_the_device_alone() -> None:
     torch.cuda.manual_seed(1)
     expected = torch.rand(3, device="cuda")
