@@ -13,8 +13,10 @@ from stablelint.analysis.blends import blended
 from stablelint.analysis.conditions import identity
 from stablelint.analysis.contexts import CREATIONS
 from stablelint.analysis.grounds import grounds
+from stablelint.analysis.relations import peaks
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import recast, stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
@@ -90,7 +92,7 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
     if op == "square":
         return "pow", {"input": operands["input"], "exponent": one(2)} if "input" in operands else operands
     if op == "mul" and "other" in operands and operands["input"].kind is not Kind.NUMBER:
-        if transfer.recast(operands["input"]).key == transfer.recast(operands["other"]).key:
+        if recast(operands["input"]).key == recast(operands["other"]).key:
             return "pow", {"input": operands["input"], "exponent": one(2)}
     if op == "reciprocal" and "input" in operands:
         return "div", {"input": one(1), "other": operands["input"]}
@@ -184,7 +186,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         else frame.graph.key(op, *((n, v.key) for n, v in operands.items()))
     )
     value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
-    value.peak = transfer.peaks(op, operands)
+    value.peak = peaks(op, operands)
     value.guard = transfer.guard_of(op, operands, interval)
     return value
 
@@ -224,7 +226,7 @@ def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame:
     if op not in ("sum", "count_nonzero") or "dim" in operands or not frame.state.nonempty:
         return interval
     operand = operands.get("input")
-    if operand is not None and transfer.stripped(operand).key in frame.state.nonempty and interval.lo == 0:
+    if operand is not None and stripped(operand).key in frame.state.nonempty and interval.lo == 0:
         return interval.meet(Interval(1.0, math.inf, hi_open=True)) or interval
     return interval
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.state import Frame
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.views import stripped
 from stablelint.numerics.interval import Interval
 
 _TESTS = frozenset("eq ne lt le gt ge isnan isinf isfinite logical_and logical_or".split())

@@ -6,8 +6,8 @@ import math
 from collections.abc import Hashable
 
 from stablelint.analysis.state import Frame, State
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from stablelint.analysis.transfer import difference, stripped, unit_length
+from stablelint.analysis.relations import difference, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import vanish_together
+from stablelint.analysis.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from stablelint.analysis.transfer import format_of, stripped
+from stablelint.analysis.transfer import format_of
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.catalog.contract import Comparison, Contract
 from stablelint.diagnostic import Level, Status
 from stablelint.numerics.formats import FloatFormat

@@ -16,8 +16,8 @@ from stablelint.analysis.opaque import is_length
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level, Status
 from stablelint.numerics.interval import TOP
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from stablelint.analysis.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.sites import Site
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})

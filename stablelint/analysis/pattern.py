@@ -10,8 +10,8 @@ from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.paths import EVALUATION, Paths, Tests, agree
 from stablelint.analysis.project import Project
 from stablelint.analysis.state import Frame, Session, State
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Graph, Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
 from stablelint.syntax.operations import VIEWS
 from stablelint.syntax.source import Source

@@ -19,8 +19,8 @@ from stablelint.analysis.provenance import (
     vanishes_with_data,
 )
 from stablelint.analysis.suited import is_floating
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import NONEMPTY, Ground, Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
 from stablelint.numerics.interval import Interval

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.classes import ancestors
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_masked_difference
+from stablelint.analysis.views import stripped
 
 if TYPE_CHECKING:
     from stablelint.analysis.state import Frame

@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.syntax import operations
 
 if TYPE_CHECKING:

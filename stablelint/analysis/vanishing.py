@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.views import stripped
 
 _TOGETHER = frozenset("add sub maximum minimum cat stack phi".split())  # 0 where all of their operands are
 _ALONE = frozenset(

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Value
+from stablelint.analysis.views import stripped
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
 from stablelint.analysis.lists import leaves
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 

@@ -9,8 +9,8 @@ from stablelint.analysis.interest import observes
 from stablelint.analysis.judge import Judgement
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Value
+from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:

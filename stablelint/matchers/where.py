@@ -21,8 +21,8 @@ from stablelint.analysis.pattern import Match
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site, encloses, text_before
 from stablelint.analysis.suited import is_tensor
-from stablelint.analysis.transfer import stripped
 from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:
