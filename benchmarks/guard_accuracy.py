@@ -1,27 +1,32 @@
 """Which detector names the origin: every scenario of the tests under the guard and under other detectors.
 
 For each detector: alarms on faulty programs, how many of these name the very expression (file, row, columns),
-how many at least its row, and alarms on healthy programs. Usage: python benchmarks/guard_accuracy.py
+how many at least its row, and alarms on healthy programs. For the guard also, by origin, whether it told the origin.
+
+Usage: python benchmarks/guard_accuracy.py [--page docs/guard.md]
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import runpy
 import sys
 import traceback
 import warnings
+from collections import defaultdict
 from pathlib import Path
 
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import page
 from guard_detectors import DETECTORS, SKIPPED, FoundError
 
 from stablelint.runtime.guard import NonFiniteError
-from tests.runtime.guard.test_scenarios import BENIGN, FAULTY, expected_in
+from tests.runtime.guard.test_scenarios import BENIGN, FAULTY, expected_in, watch
 
 
 def outcome(detector: str, path: Path) -> tuple[bool, int | None, int | None]:
@@ -62,7 +67,26 @@ def _row_in(text: str, path: Path) -> int | None:
     return int(lines[-1].rpartition("line ")[2].partition(",")[0]) if lines else None
 
 
+def by_origin() -> list[list[str]]:
+    """For each origin: programs, those whose expression the guard names exactly, those whose origin it tells."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for path in FAULTY:
+        expected, event = expected_in(path), watch(path)
+        place = event.location if event is not None else None
+        start = place.span.start if place is not None and place.span is not None else None
+        spot = None if start is None else (start.row, start.column)
+        count = counts[expected.origin]
+        count[0] += 1
+        count[1] += event is not None and (expected.start is None or spot == (expected.row, expected.start))
+        count[2] += event is not None and event.origin.value == expected.origin
+    return [[origin, *map(str, count)] for origin, count in sorted(counts.items())]
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", type=Path, help="write the table into this page")
+    options = parser.parse_args()
+    cells: list[list[str]] = []
     torch.set_num_threads(1)
     print(f"{'detector':<18} {'alarm':>9} {'expression':>11} {'row':>9} {'false alarms':>13}")
     for detector in DETECTORS:
@@ -79,6 +103,16 @@ def main() -> None:
         total = len(FAULTY)
         counts = f"{alarms:>4} / {total} {exact:>6} / {total} {rows:>4} / {total}"
         print(f"{detector:<18} {counts} {false:>8} / {len(BENIGN)}")
+        cells.append([detector, str(alarms), str(exact), str(rows), str(false)])
+    if options.page is not None:
+        of = f"of {len(FAULTY)}"
+        head = ["detector", f"alarms {of}", f"expression {of}", f"row {of}", f"false alarms of {len(BENIGN)}"]
+        page.fill(options.page, "accuracy", page.table(head, cells))
+        page.fill(
+            options.page,
+            "origins",
+            page.table(["origin", "programs", "expression", "origin told"], by_origin()),
+        )
     for detector in SKIPPED:
         print(f"{detector:<18} skipped: it is not installed")
 

@@ -4,7 +4,7 @@ Steps of all variants are interleaved in one process, so that a busy machine tro
 are medians of the rounds' ratios. What the guard adds is measured apart, as it would be left on: one guard,
 switched on and off over short blocks (off, on, on, off), the median of the differences.
 
-Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda]
+Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda] [--page docs/guard.md]
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
+import page
 import torch
 from guard_detectors import DETECTORS, SKIPPED, plain
 from torch import nn
@@ -144,6 +146,23 @@ def measure(name: str, rounds: int, device: str) -> dict[str, float]:
     return {"plain_ms": base * 1e3, "guard_extra_us": more * 1e6, **{key: pairs[key] for key in DETECTORS}}
 
 
+def as_page(rows: dict[str, dict[str, float]]) -> str:
+    others = [key for key in DETECTORS if key != "guard"]
+    return page.table(
+        ["model", "plain step, ms", "the guard adds, µs", "guard", *others],
+        [
+            [
+                name,
+                f"{row['plain_ms']:.2f}",
+                f"{row['guard_extra_us']:.0f}",
+                f"{1 + row['guard_extra_us'] / row['plain_ms'] / 1e3:.3f}",
+                *(f"{row[key]:.2f}" for key in others),
+            ]
+            for name, row in rows.items()
+        ],
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
@@ -151,6 +170,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--page", type=Path, help="write the table into this page")
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
@@ -158,6 +178,8 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=2))
         return
+    if options.page is not None:
+        page.fill(options.page, "overhead", as_page(rows))
     print(f"{'model':<12} {'plain':>9} {'guard adds':>11}  " + "  ".join(f"{key:>17}" for key in DETECTORS))
     for name, row in rows.items():
         cells = "  ".join(f"{row[key]:>17.3f}" for key in DETECTORS)
