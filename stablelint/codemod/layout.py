@@ -86,10 +86,31 @@ def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
     closing = f"{source.newline}{indent})"
     if len(inner) + len(whole) <= longest:
         return [(first, first, f"({line}"), change, (last, last, closing)]
-    links = unchained(whole, line)
+    links = unchained(whole, line) or _terms(whole, line)
     if links is None or max(map(len, links.splitlines())) > longest:
         return None
     return [(first, last, f"({line}{links}{closing}")]
+
+
+def _terms(text: str, line: str) -> str | None:
+    """A sum with a line break before each of its signs; None for anything else."""
+    if not text.isascii():
+        return None
+    try:
+        node: ast.expr = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    signs: list[int] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        between = text[node.left.end_col_offset or 0 : node.right.col_offset]
+        sign = between.find("+" if isinstance(node.op, ast.Add) else "-")
+        if between[:sign] != " ":
+            return None
+        signs.append((node.left.end_col_offset or 0) + sign)
+        node = node.left
+    for sign in signs:
+        text = text[: sign - 1] + line + text[sign:]
+    return text if signs else None
 
 
 def _ends_in_brackets(text: str) -> bool:

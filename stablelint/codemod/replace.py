@@ -31,6 +31,7 @@ from stablelint.codemod.operand import (
 )
 from stablelint.codemod.placed import placed
 from stablelint.codemod.scope import Scope
+from stablelint.codemod.sharing import check_reuse
 from stablelint.codemod.sign import without_signs
 from stablelint.codemod.source import comments
 from stablelint.codemod.withheld import Withheld
@@ -84,6 +85,8 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
     operands = operands_for(file, proposal, node)
     check_kind(file.tree, node, operands.values())
     template = proposal.template
+    if "(" in template:
+        check_reuse(file.tree, node, operands.values())
     expression = parse_template(template)
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
     if "..." in template:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stablelint.codemod.locate import Tree
+from stablelint.codemod.operand import Operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Span
 from stablelint.syntax.order import keeps_order, order_readers
@@ -34,6 +35,29 @@ def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") ->
         raise Withheld(
             f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"
         )
+
+
+def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None:
+    """Raise Withheld where a rewrite would only repeat a computation whose results stay.
+
+    That is so where `node` calls nothing and takes what names hold, as ``ratio - 1`` does, the rewrite goes back
+    to the operands of those names' own computation, and all of the names are read elsewhere too.
+    """
+    if not isinstance(node, ast.BinOp) or any(operand.node is not None for operand in operands):
+        return
+    inside = list(ast.walk(node))
+    if any(isinstance(one, ast.Call) for one in inside):
+        return
+    names = {one.id for one in inside if isinstance(one, ast.Name)}
+    within = set(inside)
+    elsewhere = {
+        one.id
+        for one in ast.walk(_scope(tree, tree.statement(node)))
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one not in within
+    }
+    if names and names <= elsewhere:
+        listed = " and ".join(f"`{name}`" for name in sorted(names))
+        raise Withheld(f"{listed} would be computed a second time, as other code reads it too")
 
 
 def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:

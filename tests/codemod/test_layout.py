@@ -216,3 +216,14 @@ def test_a_method_goes_behind_the_brackets_that_hold_its_operand_on_lines() -> N
         "import torch\ny = (\n    (\n        squares.sum()\n        / count\n    )\n"
         "    .clamp_min(1e-30)\n    .sqrt()\n)\n"
     )
+
+
+def test_a_sum_that_does_not_fit_in_parentheses_gets_a_line_for_each_term() -> None:
+    source = "import torch\ndef f(scale):\n    log_normalizer = scale.log() - scale.sinh().log() - first_offset + last\n"
+    after = rewritten(
+        source, proposal(source, "scale", "$x.clamp_min(torch.finfo($x.dtype).tiny)", occurrence=1, x="scale")
+    )
+    assert after.endswith(
+        "    log_normalizer = (\n        scale.clamp_min(torch.finfo(scale.dtype).tiny).log()\n"
+        "        - scale.sinh().log()\n        - first_offset\n        + last\n    )\n"
+    )

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from stablelint.codemod.propose import propose
-from tests.codemod.support import diagnostic, proposal
+from stablelint.diagnostic import Binding
+from tests.codemod.support import diagnostic, proposal, rewritten, withheld
 
 
 def reason(source: str, changed: str, finding: str) -> str | None:
@@ -46,3 +47,16 @@ def test_an_attribute_is_looked_for_in_the_whole_file() -> None:
 def test_a_value_that_goes_elsewhere_may_not_change(line: str) -> None:
     source = f"def f(z, t):\n    loss(p, t)\n    {line}\n"
     assert reason(source, "softmax(z)", "loss(p, t)") == "the value that would change may be used elsewhere"
+
+
+@pytest.mark.parametrize("reader", ["return ratio * x, ratio - 1", "print(ratio)\n    return ratio - 1"])
+def test_what_a_name_goes_on_holding_is_not_computed_twice(reader: str) -> None:
+    source = f"import torch\n\n\ndef f(x):\n    ratio = torch.exp(x)\n    {reader}\n"
+    given = proposal(source, "ratio - 1", "torch.expm1($x)", x=Binding("x"))
+    assert withheld(source, given) == "`ratio` would be computed a second time, as other code reads it too"
+
+
+def test_what_nobody_else_reads_is_computed_in_one() -> None:
+    source = "import torch\n\n\ndef f(x):\n    ratio = torch.exp(x)\n    return ratio - 1\n"
+    given = proposal(source, "ratio - 1", "torch.expm1($x)", x=Binding("x"))
+    assert rewritten(source, given) == "import torch\n\n\ndef f(x):\n    return torch.expm1(x)\n"
