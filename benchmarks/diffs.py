@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws proposed fixes at random over real packages for people to read as diffs, and scores what they judged.
 
-    python benchmarks/diffs.py                 draw 100, update diffs_judged.csv, write the page for the judges
-    python benchmarks/diffs.py --score         the share that would be merged unchanged, from diffs_judged.csv
+    python benchmarks/diffs.py --level likely  draw 100 of the default level, update diffs_judged.csv, write the page
+    python benchmarks/diffs.py --score          the share that would be merged unchanged, from diffs_judged.csv
 
 Every fix is shown alone, on the file as it was released. `diffs_judged.csv` holds one row a drawn diff:
 package, place, code, applicability, the lines taken away and put in, verdict, reason. The verdict is

@@ -57,7 +57,7 @@ def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None
     }
     if names and names <= elsewhere:
         listed = " and ".join(f"`{name}`" for name in sorted(names))
-        raise Withheld(f"{listed} would be computed a second time, as other code reads it too")
+        raise Withheld(f"{listed}, which other code reads too, would be computed a second time")
 
 
 def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:

@@ -53,7 +53,7 @@ def test_a_value_that_goes_elsewhere_may_not_change(line: str) -> None:
 def test_what_a_name_goes_on_holding_is_not_computed_twice(reader: str) -> None:
     source = f"import torch\n\n\ndef f(x):\n    ratio = torch.exp(x)\n    {reader}\n"
     given = proposal(source, "ratio - 1", "torch.expm1($x)", x=Binding("x"))
-    assert withheld(source, given) == "`ratio` would be computed a second time, as other code reads it too"
+    assert withheld(source, given) == "`ratio`, which other code reads too, would be computed a second time"
 
 
 def test_what_nobody_else_reads_is_computed_in_one() -> None:
