@@ -7,6 +7,7 @@ as the data that lead to it; each principle here can be said in one sentence, it
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -174,6 +175,20 @@ def _is_causal(site: Site, operand: Value) -> bool:
     )
 
 
+def _is_kept_by_callers(site: Site, operand: Value) -> bool:
+    """A public function may be called from anywhere; that every call in sight passes what is in bounds is believed."""
+    argument = stripped(operand)
+    while argument.op == "mul":  # by a positive number
+        argument = stripped(next((v for v in argument.operands.values() if not v.interval.lo > 0), operand))
+    if argument.op != "argument" or site.frame.function is None:
+        return False
+    calls = site.frame.session.calls.get(id(site.frame.function.node), [])
+    passed = [call.get(argument.name) for call in calls]
+    if _is_upper_bound(site):
+        return bool(passed) and all(v is not None and v.interval.hi < math.inf for v in passed)
+    return bool(passed) and all(v is not None and v.interval.lo > 0 for v in passed)
+
+
 def _is_printed(site: Site, operand: Value) -> bool:
     """Through what is only printed or logged no gradient is taken."""
     statement = site.statement
@@ -207,6 +222,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_far_saturation,
     _is_count_of_lengths,
     _is_causal,
+    _is_kept_by_callers,
     _is_printed,
     _is_initial_draw,
 )

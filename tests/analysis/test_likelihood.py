@@ -362,3 +362,21 @@ def test_whole_numbers_have_no_gradient(name: str, expected: list[int]) -> None:
         return torch.where({name} > 0, far, near)
     """
     assert [line for line, rule in likely(code) if rule == "SL503"] == expected
+
+
+@pytest.mark.parametrize(("passed", "expected"), [("logstd.clamp(max=10)", []), ("logstd", [7])])
+def test_what_every_call_in_sight_bounds_is_taken_for_bounded(passed: str, expected: list[int]) -> None:
+    code = f"""
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 8)
+
+        def sample(self, mean, logstd):
+            return mean + torch.exp(logstd)
+
+        def forward(self, x):
+            mean, logstd = self.layer(x).chunk(2, -1)
+            return self.sample(mean, {passed})
+    """
+    assert [line for line, rule in likely(code) if line == 7] == expected
