@@ -152,3 +152,12 @@ def test_another_environments_command_is_named_where_it_reaches_nothing(
     assert done.returncode == 2
     assert "the command ended with status 1" in done.stderr
     assert f"`pytest` is {other}; that of this environment is " in done.stderr
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
+def test_a_time_out_is_a_number_of_seconds(tmp_path: Path, seconds: str) -> None:
+    done = _run(
+        _project(tmp_path, train=INTERFACE), "verify", "train.py", f"--timeout={seconds}", "--", "train.py"
+    )
+    assert done.returncode == 2
+    assert f"'{seconds}' is no number of seconds above 0" in done.stderr

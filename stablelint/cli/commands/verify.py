@@ -40,7 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_selection(parser)
     group = parser.add_argument_group("verifying")
-    group.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the command after this long")
+    group.add_argument(
+        "--timeout", type=_positive, metavar="SECONDS", help="stop the command after this long"
+    )
     group.add_argument(
         "--search",
         type=float,
@@ -65,6 +67,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--quiet", "-q", action="store_true", help="no progress, and hide the command's output"
     )
     add_running(parser)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return value
 
 
 def run(options: argparse.Namespace) -> int:

@@ -322,12 +322,16 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
             return [described]
         return [drawn, -1, torch.rand(4, 5, generator=generator) < 0.5, torch.arange(4), 1e-8]
 
+    second: list[Call] = []
     for choice in islice(product(*(kinds(source) for source in sources)), _GUESSES):
         call = Call(dict(zip(sources, choice, strict=True)), Context(), "invented")
         outcome = evaluate(replayer.model or replayer.original, call, replayer.names, backward=False)
-        if outcome.error is None and outcome.values:
+        if outcome.error is not None or not outcome.values:
+            continue
+        if replayer.fixed is None or not evaluate(replayer.fixed, call, replayer.names, backward=False).error:
             return [call]
-    return []
+        second = second or [call]  # the fix may be at fault, and not the kind of its operands
+    return second
 
 
 def captured_cases(calls: Sequence[Call]) -> list[Case]:

@@ -8,6 +8,7 @@ from stablelint.runtime.verify.adversary import boundary_cases
 from stablelint.runtime.verify.compare import Role, prepare
 from stablelint.runtime.verify.hazard import Hazards
 from stablelint.runtime.verify.probe.subject import Subject, calm
+from stablelint.runtime.verify.site import Verdict
 from stablelint.runtime.verify.values import Call, Context
 from tests.runtime.verify.support import LOG, call, replay, site
 
@@ -54,3 +55,17 @@ def test_a_search_leaves_buffers_and_the_random_state_alone() -> None:
         assert not torch.equal(module[0].running_mean, before["0.running_mean"])  # type: ignore[arg-type]
     assert all(torch.equal(buffer, before[name]) for name, buffer in module.named_buffers())
     assert torch.equal(torch.rand(2), expected)
+
+
+def test_operands_are_invented_of_a_kind_that_the_fix_takes_too() -> None:
+    guarded = site(
+        "d / s",
+        "d / torch.where(empty, 1, s)",
+        {"x": "s"},
+        hidden="((s == 0) & (d == 0)) * 1.0",
+        guards_hidden=True,
+    )
+    found = replay(guarded).decision
+    assert found.verdict is Verdict.LATENT
+    refused = site("d / s", "d / s.no_such_method()", {"x": "s"})
+    assert replay(refused).decision.verdict is Verdict.INEFFECTIVE, "no kind of operand suits that one"
