@@ -121,7 +121,7 @@ def _head(documents: list[Document]) -> Iterator[str]:
     yield "`benchmarks/verified.toml`."
     yield ""
     yield "- **confirmed**: operands that the package's own tests feed to the expression make it, or its gradient,"
-    yield "  non-finite (or cost most of its digits), and the fix cures it on the same operands;"
+    yield "  non-finite (or cost most of its digits), and the fix, if there is one, cures it on the same operands;"
     yield "- **reachable**: the tests stay clear of it, and a search found inputs of the enclosing function that do not;"
     yield "- **latent**: only operands at the boundary of the operation's domain fail;"
     yield "- **ineffective**, **diverges**: the proposed fix was refused."
