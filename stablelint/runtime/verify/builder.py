@@ -218,7 +218,8 @@ def _applied(text: _Text, span: Span, edits: Sequence[Edit]) -> str:
 
 def _inserts_statement(edit: Edit) -> bool:
     """Whether the edit puts statements before another one, on the same line as that starts on."""
-    return edit.span.start == edit.span.end and edit.content.rstrip(" \t").endswith("\n")
+    broken = edit.content.rstrip().endswith(("(", "[", "{"))  # a line that is broken, and no statement
+    return edit.span.start == edit.span.end and edit.content.rstrip(" \t").endswith("\n") and not broken
 
 
 def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr]:

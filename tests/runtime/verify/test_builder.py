@@ -93,6 +93,17 @@ def test_names_that_the_fix_binds_are_spelled_out() -> None:
     assert site.fixed == "torch.log(p.clamp_min(1e-09))"
 
 
+def test_a_line_that_the_fix_breaks_is_still_one_expression() -> None:
+    span = _span("torch.log(p)", 7)
+    whole = _span("-torch.log(p) * y", 7)
+    inner = Span(Position(7, span.start.column + 10), Position(7, span.start.column + 11))
+    opened = Edit(Span(whole.start, whole.start), "(\n        ")
+    closed = Edit(Span(whole.end, whole.end), "\n    )")
+    site = _site(span, opened, Edit(inner, "p.clamp_min(1e-9)"), closed, bindings={"x": Binding("p")})
+    assert site.fixed is not None
+    assert "p.clamp_min(1e-9)" in site.fixed
+
+
 def test_a_fix_elsewhere_is_no_fix_of_the_expression() -> None:
     span = _span("torch.log(p)", 7)
     other = _span("torch.softmax(z, dim=-1)", 6)
