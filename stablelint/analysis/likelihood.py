@@ -29,6 +29,8 @@ _GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
 _UNIFORM = frozenset("rand rand_like uniform_".split())
 _PRINTS = frozenset("print log debug info warning add_scalar log_dict echo write".split())
 _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
+_LOGARITHMS = frozenset("log log2 log10".split())
+_CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _LENGTH = 8  # operations looked through
 _MEANT = re.compile(
     r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
@@ -166,6 +168,13 @@ def _is_count_of_lengths(site: Site, operand: Value) -> bool:
     return total.op in ("sum", "python.sum") and total.first is not None and is_length(total.first)
 
 
+def _is_indicator(site: Site, operand: Value) -> bool:
+    """The logarithm of a condition is 0 or -inf on purpose: it forbids what does not meet it."""
+    return site.value.op in _LOGARITHMS and (
+        stripped(operand).dtype == "bool" or stripped(operand).op in _CONDITIONS
+    )
+
+
 def _is_causal(site: Site, operand: Value) -> bool:
     """A causal mask keeps the diagonal, and so a position in each row."""
     total = stripped(operand)
@@ -221,6 +230,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_announced,
     _is_far_saturation,
     _is_count_of_lengths,
+    _is_indicator,
     _is_causal,
     _is_kept_by_callers,
     _is_printed,

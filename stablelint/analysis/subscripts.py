@@ -51,6 +51,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
             return lookup.hinted(
                 Value("item", key, node=node, module=frame.module, name=str(index.data)), frame
             )
+        if base.kind is Kind.TENSOR and _keeps_all(index):
+            return apply("view", {"input": base}, node, frame)
         selected = lookup.narrowed_value(base, narrowed_by(index, True, base, frame), frame)
         return apply("index", {"input": selected, "index": index}, node, frame)
     return frame.graph.unknown(node=node)
@@ -65,6 +67,18 @@ def _spelled(part: object) -> Hashable:
     if isinstance(part, ast.Name):
         return part.id
     return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
+
+
+def _keeps_all(index: Value) -> bool:
+    """Whether an index only adds dimensions: `x[:, None]`, `x[..., None]`."""
+    parts = index.data if index.kind is Kind.SEQUENCE else [index]
+    return all(_is_whole(part) for part in parts)
+
+
+def _is_whole(part: Value) -> bool:
+    if part.op == "slice":
+        return all(bound.kind is Kind.NONE for bound in part.data)
+    return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
 
 
 def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:

@@ -380,3 +380,22 @@ def test_what_every_call_in_sight_bounds_is_taken_for_bounded(passed: str, expec
             return self.sample(mean, {passed})
     """
     assert [line for line, rule in likely(code) if line == 7] == expected
+
+
+def test_the_logarithm_of_a_condition_forbids() -> None:
+    code = """
+    def log_prob(x: torch.Tensor, v: torch.Tensor):
+        return (x == v).float().log() + torch.log((x > 0).type(x.dtype))
+    """
+    assert likely(code) == []
+
+
+@pytest.mark.parametrize("shape", ["[:, None]", "[..., None]", "[:, None, :]", "[None]"])
+def test_an_index_that_adds_a_dimension_leaves_the_maximum_a_maximum(shape: str) -> None:
+    code = f"""
+    def attend(x: torch.Tensor, temperature: float):
+        top = x.max(dim=1).values{shape}
+        e = ((x - top) / temperature).exp()
+        return e / e.sum(dim=1, keepdim=True)
+    """
+    assert likely(code) == []
