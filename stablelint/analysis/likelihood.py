@@ -40,8 +40,12 @@ _MEANT = re.compile(
 _ANNOUNCED = re.compile(r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by)\b", re.I)
 
 
-def settled(site: Site, hidden: bool = False) -> Site:
-    """The site at the level that the evidence around it supports; `hidden` where a `where` picks from its result."""
+def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
+    """The site at the level that the evidence around it supports.
+
+    `hidden` tells that a `where` picks from its result, `rounded` that the result becomes a whole number: neither
+    digits nor a gradient are left to lose then.
+    """
     judgement = site.judgement
     if judgement.status is Status.DISCHARGED:
         return site
@@ -49,9 +53,13 @@ def settled(site: Site, hidden: bool = False) -> Site:
         return site if hidden else _promoted(site)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
-        doubted = _is_announced(site, site.value)
+        doubted = rounded or _is_announced(site, site.value)
     else:
-        doubted = _is_chance(site, operand, hidden) or any(doubt(site, operand) for doubt in _DOUBTS)
+        doubted = (
+            (rounded and judgement.backward_only)
+            or _is_chance(site, operand, hidden)
+            or any(doubt(site, operand) for doubt in _DOUBTS)
+        )
     if not doubted:
         return site
     status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status

@@ -53,6 +53,17 @@ def hider_of(site: Site, hiders: Sequence[Hider]) -> Hider | None:
     return next((hider for hider in hiders if _hides(hider, site)), None)
 
 
+def is_replaced(site: Site, hider: Hider) -> bool:
+    """Whether the hider, whatever it tests, may yield something that is not made of the site's result."""
+    if site.value.key not in hider.made_from:
+        return False
+    if hider.value.op != "where":
+        return True
+    other = hider.value.operands.get("other")
+    branches = [hider.value.operands["input"], *([other] if other is not None else [])]
+    return not all(site.value.key in _reach([branch], lambda v: True) for branch in branches)
+
+
 def is_doubled(site: Site, hider: Hider) -> bool:
     """Whether the operand is masked by the same test as the result: the double `where` that keeps gradients finite."""
     operand = site.match.bindings.get(site.judgement.operand)

@@ -15,13 +15,17 @@ from stablelint.analysis.masking import (
     is_doubled,
     is_empty_group,
     is_gathered,
+    is_replaced,
 )
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.shadows import has_contract, without_shadowed
 from stablelint.analysis.sites import Collector, Index, Site
+from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Diagnostic, Status
+
+_ROUNDING = frozenset("round floor ceil trunc long int".split())
 
 
 @dataclass
@@ -49,8 +53,17 @@ class Review:
         return [s for s in self.sites if s.judgement.status is not Status.DISCHARGED]
 
     def is_hidden(self, site: Site) -> bool:
-        """Whether a `where`, whatever it tests, may pick something else than what is made of the site's result."""
-        return any(site.value.key in hider.made_from for hider in self.hiders)
+        """Whether something is put in the place of what is made of the site's result, whatever decides on it."""
+        return any(is_replaced(site, hider) for hider in self.hiders)
+
+    def is_rounded(self, site: Site) -> bool:
+        """Whether the site's result becomes a whole number."""
+        return site.value.key in self._rounded
+
+    @cached_property
+    def _rounded(self) -> frozenset[int]:
+        rounding = (v for v, _ in self.collector.observed if v.op in _ROUNDING)
+        return frozenset(stripped(v.first).key for v in rounding if v.first is not None)
 
 
 def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
@@ -59,7 +72,7 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     for rule, matcher in review.index.matchers:
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
-    sites = [settled(site, review.is_hidden(site)) for site in sites]
+    sites = [settled(site, review.is_hidden(site), review.is_rounded(site)) for site in sites]
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]

@@ -399,3 +399,21 @@ def test_an_index_that_adds_a_dimension_leaves_the_maximum_a_maximum(shape: str)
         return e / e.sum(dim=1, keepdim=True)
     """
     assert likely(code) == []
+
+
+def test_what_becomes_a_whole_number_has_no_digits_to_lose() -> None:
+    code = """
+    def durations(x: torch.Tensor):
+        return torch.clamp(torch.round(x.exp() - 1.0), min=0).long(), x.exp() - 1
+    """
+    (found,) = likely(code)
+    assert found == (2, "SL209")
+
+
+def test_a_where_whose_branches_both_hold_the_quotient_has_met_no_zero() -> None:
+    code = """
+    def turn(v: torch.Tensor, angle: torch.Tensor):
+        unit = v / v.norm(dim=-1, keepdim=True)
+        return torch.where(angle > 1e-6, unit * angle, -unit)
+    """
+    assert likely(code) == []
