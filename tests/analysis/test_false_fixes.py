@@ -36,7 +36,7 @@ def codes(code: str) -> set[str]:
         ("torch.special.entr(torch.softmax(x, -1))", {"SL210"}),
         ("torch.atanh(torch.tanh(x))", {"SL104"}),
         ("torch.atanh(torch.tanh(x).clamp(-1 + 1e-9, 1 - 1e-9))", {"SL104", "SL410"}),
-        ("torch.log(1 - torch.tanh(x).pow(2))", {"SL101"}),
+        ("torch.log(1 - torch.tanh(x).pow(2))", {"SL222"}),
         ("torch.sqrt(x.pow(2).sum())", {"SL105"}),
         ("torch.sqrt(F.mse_loss(x, torch.ones(3)))", {"SL105"}),
         ("x.var().sqrt()", {"SL105"}),
