@@ -27,7 +27,7 @@ Setup = Callable[[], Task]  # builds the task in each process; must be picklable
 # Starting processes costs about as much as looking at this much source text.
 _WORTH_A_POOL_BYTES = 150_000
 _WORTH_A_POOL_FILES = 8
-_CHUNKS_PER_JOB = 12
+_CHUNKS_PER_JOB = 32
 _LIMIT_SECONDS = 60.0  # of processor time, for one file
 
 
