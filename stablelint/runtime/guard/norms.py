@@ -14,6 +14,7 @@ from stablelint.runtime.guard.names import gradients_in, gradients_of
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
 _SMALL = 1 << 14
+_FEW = 16  # tensors, whose norms cost less to read one by one than a copy of all
 _EARLY = 16  # steps at the start whose layers are all taken
 _LAYERS_EVERY = 16
 _ROOMY = frozenset({torch.float32, torch.float64})
@@ -65,7 +66,7 @@ class Meter:
 
     def _total(self, gradients: list[torch.Tensor]) -> float | None:
         if self._wait and self._small and len(gradients) == self._count:
-            norm = _flat_norm(gradients)
+            norm = _joint_norm(gradients)
             if norm <= self._reference:
                 self._wait -= 1
                 return norm
@@ -108,7 +109,9 @@ def _are_small(tensors: list[torch.Tensor]) -> bool:
     return plain and sum(tensor.numel() for tensor in tensors) < _SMALL * len(tensors)
 
 
-def _flat_norm(tensors: list[torch.Tensor]) -> float:
+def _joint_norm(tensors: list[torch.Tensor]) -> float:
+    if len(tensors) <= _FEW:
+        return total_norm([norm.item() for norm in torch._foreach_norm(tensors)])
     flat = _flatten_dense_tensors(tensors)
     # A dot product is quicker than a norm, but half precision overflows in it far below the norm's own limit.
     if flat.dtype in _ROOMY:
