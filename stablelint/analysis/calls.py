@@ -160,7 +160,7 @@ def call_value(
         if own is None and takes_receiver(function) and positional and positional[0].kind is Kind.INSTANCE:
             own, positional = positional[0], positional[1:]
         result = call_function(function, positional, own, node, frame, keywords)
-        if result.op != "unknown" and not result.interval.subset_of(Interval(0.0, 1.0)):
+        if result.op != "unknown" and result.interval != Interval(0.0, 1.0):
             return result
         operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
         return mask_of_lengths(function.name, result.key, operands, node, frame) or result

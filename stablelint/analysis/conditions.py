@@ -90,11 +90,14 @@ def _compare(op: str, left: Value, right: Value, state: State) -> None:
 
 
 def identity(value: Value) -> Hashable:
-    """What a value is known by in a comparison: its number, or its key apart from views."""
+    """What a value is known by in a comparison: its number, or its key.
+
+    Two views are two values: `a > b` for each element says nothing of `a[:, None] - b`.
+    """
     constant = value.constant()
     if isinstance(constant, int | float):
         return "number", float(constant)
-    return stripped(value).key
+    return value.key
 
 
 def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import likely, possible
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,14 @@ def test_a_value_at_or_above_a_tolerance_is_not_zero() -> None:
         return x / spread
     """
     assert likely(program) == []
+
+
+def test_elements_that_differ_in_pairs_may_be_equal_across() -> None:
+    program = """
+    def ratios(a: torch.Tensor, b: torch.Tensor):
+        low, high = a.amin(dim=0), a.amax(dim=0)
+        assert (high > low).all()
+        return 1 / (high - low), 1 / (high[:, None] - low)
+    """
+    lines = likely(program) + possible(program)
+    assert lines == [(4, "SL102")]
