@@ -1,0 +1,94 @@
+"""Which masks leave something in each row, and in the batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import likely
+
+
+def test_a_batch_is_not_padding_throughout_and_a_row_of_it_can_be() -> None:
+    code = """
+    def mean(x: torch.Tensor, attention_mask: torch.Tensor, labels: torch.Tensor):
+        chosen = labels != -100
+        return (x * {mask}).sum({dim}) / {mask}.sum({dim})
+    """
+    pairs = [("attention_mask", "", set()), ("attention_mask", "-1", {"SL102"}), ("chosen", "", {"SL502"})]
+    for mask, dim, expected in pairs:
+        shown = {rule for _, rule in likely(code.format(mask=mask, dim=dim))}
+        assert shown & {"SL102", "SL502"} == expected, (mask, dim)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        """
+        def finished(lengths: torch.Tensor, cut: torch.Tensor):
+            done = lengths[~cut.bool()]
+            if len(done) == 0:
+                done = torch.zeros(1)
+            return done.float().mean()
+        """,
+        """
+        def ratio(x: torch.Tensor, mask: torch.Tensor, flat: bool):
+            if flat:
+                chosen = x.flatten()
+            else:
+                chosen = x[mask.bool()]
+            return torch.mean(chosen) if chosen.numel() > 0 else torch.tensor(0.0)
+        """,
+    ],
+)
+def test_a_selection_that_was_counted_is_not_empty(code: str) -> None:
+    assert likely(code) == []
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "make_pad_mask(lengths)",
+        "get_mask_from_lengths(x)",
+        "self.pad_mask(lengths=sizes)",
+        "sequence_mask(ilens, 9)",
+    ],
+)
+def test_a_helper_that_makes_a_mask_of_lengths_spares_a_place_in_each_row(mask: str) -> None:
+    code = f"""
+    from .tools import make_pad_mask, get_mask_from_lengths, sequence_mask
+
+    class Loss(nn.Module):
+        def forward(self, x, lengths, ilens, sizes):
+            kept = ~{mask}
+            return (x * kept).sum(dim=1) / kept.sum(dim=1)
+    """
+    assert likely(code) == []
+
+
+def test_a_mask_of_anything_else_may_leave_nothing() -> None:
+    code = """
+    from .tools import valid_mask
+
+    def mean(x, boxes):
+        kept = ~valid_mask(boxes)
+        return (x * kept).sum(dim=1) / kept.sum(dim=1)
+    """
+    assert likely(code) == [(5, "SL102")]
+
+
+def test_a_causal_mask_keeps_a_position_in_each_row() -> None:
+    code = """
+    def mean(x: torch.Tensor, {name}: torch.Tensor):
+        return (x * {name}).sum(-1) / {name}.sum(-1)
+    """
+    assert likely(code.format(name="causal_mask")) == []
+    assert likely(code.format(name="attention_mask")) == [(2, "SL102")]
+
+
+def test_a_mask_drawn_at_random_leaves_something() -> None:
+    code = """
+    def masked_loss(loss: torch.Tensor, share: float):
+        order = torch.rand(loss.shape).argsort(dim=-1).float()
+        mask = order < share * 9
+        return loss[mask].mean()
+    """
+    assert likely(code) == []
