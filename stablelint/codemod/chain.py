@@ -66,14 +66,19 @@ def stacked(source: SourceText, change: Change) -> Change:
     return start, end, unchained(text, link.group()) or text
 
 
-def unchained(text: str, link: str) -> str | None:
-    """A chain of two or more calls on another with `link`, a line break, before each; None for anything else."""
-    if not text.isascii():
+def expression_of(text: str) -> ast.expr | None:
+    """The tree of an expression whose columns count characters; None for text of other kinds."""
+    if not text.isascii():  # columns of a tree count bytes
         return None
     try:
-        node: ast.expr = ast.parse(text, mode="eval").body
+        return ast.parse(text, mode="eval").body
     except SyntaxError:
         return None
+
+
+def unchained(text: str, link: str) -> str | None:
+    """A chain of two or more calls on another with `link`, a line break, before each; None for anything else."""
+    node = expression_of(text)
     dots: list[int] = []
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from stablelint.codemod.chain import unchained
+from stablelint.codemod.chain import expression_of, unchained
 from stablelint.codemod.draft import Change, limit
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.source import SourceText
@@ -94,12 +94,7 @@ def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
 
 def _terms(text: str, line: str) -> str | None:
     """A sum with a line break before each of its signs; None for anything else."""
-    if not text.isascii():
-        return None
-    try:
-        node: ast.expr = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return None
+    node = expression_of(text)
     signs: list[int] = []
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         between = text[node.left.end_col_offset or 0 : node.right.col_offset]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -266,9 +266,10 @@ def _finish(
     if len(hoisted) > 1:
         raise Withheld("two operands would be evaluated twice")
     known = {**operands, **{item.value.placeholder: item.operand for item in hoisted}}
-    tree, changes = _written(file, region, node, code, known, hoisted)
+    writing = _Writing(file, region, node, code, known, hoisted)
+    tree, changes = writing.changes()
     crowding = draft.crowding(file.tree, region, changes, len(hoisted))
-    named = _with_named_constant(file, region, node, code, known, hoisted) if crowding else None
+    named = writing.with_named_limits() if crowding else None
     if named is not None and draft.crowding(file.tree, region, named, len(hoisted) + 1) <= crowding:
         changes = named
     _check_comments(file.tree, changes)
@@ -276,48 +277,45 @@ def _finish(
     return [*imports, *draft.edits(file.tree, changes)]
 
 
-def _written(
-    file: File,
-    region: Region,
-    node: ast.expr,
-    code: str,
-    operands: dict[str, Operand],
-    hoisted: list[Hoisted],
-) -> tuple[ast.Module, list[draft.Change]]:
-    """The template's tree with its operands, and the changes that put it in place of `node`."""
-    text, tree = instantiate(code, operands)
-    value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else None
-    if value is None:
-        raise Withheld("the fix is not an expression")
-    return tree, placed(file.tree, region, node, (text, value), hoisted)
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """A template with its operands, and where it is written."""
 
+    file: File
+    region: Region
+    node: ast.expr
+    code: str
+    operands: dict[str, Operand]
+    hoisted: list[Hoisted]
 
-def _with_named_constant(
-    file: File,
-    region: Region,
-    node: ast.expr,
-    code: str,
-    operands: dict[str, Operand],
-    hoisted: list[Hoisted],
-) -> list[draft.Change] | None:
-    """The changes with the limits of an element type, which the template asks for twice, bound to a name first.
+    def changes(self) -> tuple[ast.Module, list[draft.Change]]:
+        """The template's tree with its operands, and the changes that put it in place of the node."""
+        text, tree = instantiate(self.code, self.operands)
+        value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else None
+        if value is None:
+            raise Withheld("the fix is not an expression")
+        return tree, placed(self.file.tree, self.region, self.node, (text, value), self.hoisted)
 
-    None where the template does not, or where no name can be given before the statement.
-    """
-    repeated = constants.repeated(code, lambda name: name in file.scope.names_at(node))
-    if repeated is None:
-        return None
-    code, asked, wish = repeated
-    try:
-        text, tree = instantiate(asked, operands)
-        assert isinstance(tree.body[0], ast.Expr)
-        operand = Operand(constants.LIMITS, text, tree.body[0].value)
-        limits = hoist(file.tree, file.scope, operand, node, region, wish)
-        known = {**operands, constants.LIMITS: limits.operand}
-        _, changes = _written(file, region, node, code, known, [*hoisted, limits])
-    except Withheld:
-        return None
-    return changes
+    def with_named_limits(self) -> list[draft.Change] | None:
+        """The changes with the limits of an element type, which the template asks for twice, bound to a name first.
+
+        None where the template does not, or where no name can be given before the statement.
+        """
+        scope = self.file.scope
+        repeated = constants.repeated(self.code, lambda name: name in scope.names_at(self.node))
+        if repeated is None:
+            return None
+        code, asked, wish = repeated
+        try:
+            text, tree = instantiate(asked, self.operands)
+            assert isinstance(tree.body[0], ast.Expr)
+            operand = Operand(constants.LIMITS, text, tree.body[0].value)
+            limits = hoist(self.file.tree, scope, operand, self.node, self.region, wish)
+            known = {**self.operands, constants.LIMITS: limits.operand}
+            _, changes = replace(self, code=code, operands=known, hoisted=[*self.hoisted, limits]).changes()
+        except Withheld:
+            return None
+        return changes
 
 
 def _check_comments(tree: Tree, changes: list[draft.Change]) -> None:
