@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from stablelint.diagnostic import Binding
 from tests.codemod.support import proposal, rewritten
 
@@ -159,22 +161,20 @@ def test_a_comment_stays_behind_the_value_that_moved_into_parentheses() -> None:
     )
 
 
-def test_parentheses_that_held_a_chain_of_lines_go_with_it() -> None:
-    source = "import torch\ny = (\n    -(message - total)\n    .exp()\n    .log1p()\n)\n"
-    whole = "(message - total)\n    .exp()\n    .log1p()"
-    after = rewritten(
-        source, proposal(source, whole, "torch.nn.functional.softplus($x)", x="message - total")
-    )
-    assert after == "import torch\ny = -torch.nn.functional.softplus(message - total)\n"
-
-
-def test_parentheses_stay_where_a_comment_stands_in_them() -> None:
-    source = "import torch\ny = (  # why\n    (message - total).exp().log1p()\n)\n"
-    whole = "(message - total).exp().log1p()"
-    after = rewritten(
-        source, proposal(source, whole, "torch.nn.functional.softplus($x)", x="message - total")
-    )
-    assert after == "import torch\ny = (  # why\n    torch.nn.functional.softplus(message - total)\n)\n"
+@pytest.mark.parametrize(
+    ("opening", "whole", "expected"),
+    [
+        ("(\n    -", "(message - total)\n    .exp()\n    .log1p()", "-{}\n"),
+        ("(  # why\n    ", "(message - total).exp().log1p()", "(  # why\n    {}\n)\n"),
+    ],
+)
+def test_parentheses_go_with_the_lines_that_they_held_unless_a_comment_stands_in_them(
+    opening: str, whole: str, expected: str
+) -> None:
+    source = f"import torch\ny = {opening}{whole}\n)\n"
+    softplus = proposal(source, whole, "torch.nn.functional.softplus($x)", x="message - total")
+    written = expected.format("torch.nn.functional.softplus(message - total)")
+    assert rewritten(source, softplus) == f"import torch\ny = {written}"
 
 
 def test_an_offset_within_a_chain_of_lines_is_a_link_of_it() -> None:

@@ -11,8 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stablelint.runtime.verify.outcome import Report
 from stablelint.runtime.verify.probe.subject import Parameters
-from stablelint.runtime.verify.site import Verdict
+from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.verify import Request, verify
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.support import LOG
@@ -43,6 +44,22 @@ print("calls end")
 """
 
 
+def verified(path: Path, sites: list[Site], search_parameters: float = 0.0) -> Report:
+    """The report on a program that is searched for twenty seconds; its output goes to a file beside it."""
+    with open(path.with_name("output.txt"), "wb") as output:
+        request = Request(
+            sites,
+            {str(path): path.read_bytes()},
+            [sys.executable, path.name],
+            directory=path.parent,
+            search_seconds=20.0,
+            search_parameters=search_parameters,
+            rerun=False,
+            output=output.fileno(),
+        )
+        return verify(request).report
+
+
 def test_a_witness_is_reached_and_functions_with_effects_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
@@ -51,17 +68,7 @@ def test_a_witness_is_reached_and_functions_with_effects_are_left_alone(tmp_path
         site_at(path, f"torch.log({text})", f"torch.log(({text}).clamp_min(1e-30))", {"x": text}, **LOG),
         site_at(path, "torch.log10(x)", "torch.log10(x.clamp_min(1e-30))", {"x": "x"}, **LOG),
     ]
-    with open(tmp_path / "output.txt", "wb") as output:
-        request = Request(
-            sites,
-            {str(path): path.read_bytes()},
-            [sys.executable, "program.py"],
-            directory=tmp_path,
-            search_seconds=20.0,
-            rerun=False,
-            output=output.fileno(),
-        )
-        report = verify(request).report
+    report = verified(path, sites)
     assert [site.verdict for site in report.sites] == [Verdict.REACHABLE, Verdict.LATENT]
     witness = report.sites[0].witness
     assert witness is not None
@@ -102,18 +109,7 @@ def test_parameters_are_searched_when_asked_and_no_further_than_that(
     path.write_text(SCALED, encoding="utf-8")
     text = "(self.scale - 1.0).abs()"
     fault = site_at(path, f"torch.log({text})", f"torch.log({text}.clamp_min(1e-30))", {"x": text}, **LOG)
-    with open(tmp_path / "output.txt", "wb") as output:
-        request = Request(
-            [fault],
-            {str(path): path.read_bytes()},
-            [sys.executable, "program.py"],
-            directory=tmp_path,
-            search_seconds=20.0,
-            search_parameters=reach,
-            rerun=False,
-            output=output.fileno(),
-        )
-        (found,) = verify(request).report.sites
+    (found,) = verified(path, [fault], reach).sites
     assert found.verdict is verdict, (tmp_path / "output.txt").read_text()
     if verdict is Verdict.REACHABLE:
         assert found.witness is not None
@@ -141,17 +137,7 @@ def test_a_gradient_is_searched_only_where_the_command_asks_for_one(tmp_path: Pa
     path.write_text(text, encoding="utf-8")
     root = "torch.sqrt((x * x).clamp_min(1e-30))"
     fault = site_at(path, "torch.sqrt(x * x)", root, {"x": "x * x"}, forward="x >= 0", backward="x > 0")
-    with open(tmp_path / "output.txt", "wb") as output:
-        request = Request(
-            [fault],
-            {str(path): path.read_bytes()},
-            [sys.executable, "program.py"],
-            directory=tmp_path,
-            search_seconds=20.0,
-            rerun=False,
-            output=output.fileno(),
-        )
-        (found,) = verify(request).report.sites
+    (found,) = verified(path, [fault]).sites
     assert found.verdict is (Verdict.REACHABLE if felt else Verdict.LATENT)
     assert ("its gradient fails, and this command asked for none here" in found.notes) is not felt
 
