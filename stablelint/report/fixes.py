@@ -82,8 +82,8 @@ def _painted(line: str, context: Context) -> str:
     return style.removed(text) if line.startswith("-") else text
 
 
-def summary(fixes: Sequence[FileFix], written: bool, context: Context) -> Iterator[str]:
-    """What was fixed, what was withheld and why, and what is left for the user."""
+def summary(fixes: Sequence[FileFix], known: int, written: bool, context: Context) -> Iterator[str]:
+    """What was fixed, what was withheld and why, what is left for the user, and how many were `known` before."""
     style = context.style
     changed = [item for item in fixes if item.before != item.after]
     count = sum(len(item.applied) for item in changed)
@@ -104,6 +104,8 @@ def summary(fixes: Sequence[FileFix], written: bool, context: Context) -> Iterat
     without = sum(1 for item in left if item.fix is None or item.fix.applicability is Applicability.DISPLAY)
     if without:
         yield f"{plural(without, 'finding')} left without a fix: `stablelint check` shows them."
+    if known:
+        yield style.dim(f"Not touched: {known:,} in the baseline.")
 
 
 def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:

@@ -60,9 +60,8 @@ def write(path: str, diagnostics: Sequence[Diagnostic], root: str) -> None:
         raise BaselineError(Problem(f"cannot write the baseline: {error.strerror}", path)) from None
 
 
-def unknown(path: str, diagnostics: Sequence[Diagnostic], root: str) -> list[Diagnostic]:
-    """The findings that the baseline does not hold. Raises BaselineError where it cannot be used."""
-    known = _read(path)
+def unknown(known: frozenset[str], diagnostics: Sequence[Diagnostic], root: str) -> list[Diagnostic]:
+    """The findings whose fingerprints are not among the `known` ones."""
     return [
         item
         for item, mark in zip(diagnostics, fingerprints(diagnostics, root), strict=True)
@@ -70,7 +69,8 @@ def unknown(path: str, diagnostics: Sequence[Diagnostic], root: str) -> list[Dia
     ]
 
 
-def _read(path: str) -> frozenset[str]:
+def read(path: str) -> frozenset[str]:
+    """The fingerprints that a baseline holds. Raises BaselineError where it cannot be used."""
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Problem
+from stablelint.diagnostic import Applicability, Diagnostic, Problem, Span
 from stablelint.workspace import pool
+from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
 from stablelint.workspace.examine import Examiner, Scope, setup, sieve
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
+
+if TYPE_CHECKING:
+    from stablelint.codemod.fixpoint import Diagnose
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +27,13 @@ class Wanted:
     """Which fixes are asked for.
 
     Safe ones; with `unsafe` those that change values as well; with `verified` those that a verification has
-    passed, and no others.
+    passed, and no others. Findings whose fingerprints are `known` stay as they are.
     """
 
     selection: Selection
     unsafe: bool = False
     verified: bool = False
+    known: frozenset[str] = frozenset()
 
     def accepts(self, item: Diagnostic) -> bool:
         """Whether the applicability of the finding's fix is asked for."""
@@ -41,7 +47,7 @@ class FileFix:
     """One file before and after.
 
     `applied` has positions of the text in which each finding was made; `withheld` findings say in
-    `fix_withheld` why they stay; `left` is all that a check of `after` finds.
+    `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not known before.
     """
 
     filename: str
@@ -96,21 +102,40 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
 
     try:
         accept = _Acceptance(examiner, scope, wanted, before, path)
-        first = fix_source(before, partial(_findings, examiner, wanted, path), accept)
+        found = partial(_findings, examiner, wanted, path)
+        idle = partial(_idle, examiner, wanted, path)
+        first = fix_source(before, _sparing(found, wanted, scope), accept)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
-        second = fix_source(first.source, partial(_idle, examiner, wanted, path), accept)
+        second = fix_source(first.source, _sparing(idle, wanted, scope), accept)
     except SourceError as error:
         return Problem(str(error), path)
     after = second.source
-    left = (*_findings(examiner, wanted, path, after), *_idle(examiner, wanted, path, after))
+    left = unknown(wanted.known, sorted((*found(after), *idle(after)), key=_place), scope.root)
     return FileFix(
         filename=path,
         before=before,
         after=after,
         applied=(*first.applied, *second.applied),
         withheld=tuple(item for item in first.withheld if item.fix_withheld),
-        left=tuple(sorted(left, key=lambda item: item.sort_key)),
+        left=tuple(left),
     )
+
+
+def _sparing(diagnose: Diagnose, wanted: Wanted, scope: Scope) -> Diagnose:
+    """`diagnose`, with the known findings stripped of their fixes: they are seen, and stay as they are."""
+
+    def diagnosed(source: bytes) -> list[Diagnostic]:
+        found = sorted(diagnose(source), key=_place)
+        new = unknown(wanted.known, found, scope.root)
+        kept = {id(item) for item in new}
+        spared = (replace(item, fix=None, fix_withheld=None, proposals=()) for item in found)
+        return [item if id(item) in kept else bare for item, bare in zip(found, spared, strict=True)]
+
+    return diagnosed if wanted.known else diagnose
+
+
+def _place(item: Diagnostic) -> tuple[str, Span, str]:
+    return item.sort_key
 
 
 class _Acceptance:

@@ -27,6 +27,7 @@ def test_json_has_the_shape_that_readers_of_ruff_expect() -> None:
         "message",
         "url",
         "fix",
+        "fix_withheld",
         "status",
         "discharged_by",
         "level",
@@ -35,7 +36,8 @@ def test_json_has_the_shape_that_readers_of_ruff_expect() -> None:
     ]
     assert items[0]["location"] == {"row": 21, "column": 14}
     assert items[0]["fix"]["applicability"] == "safe"
-    assert items[1]["fix"] is None
+    assert items[0]["fix_withheld"] is None
+    assert (items[1]["fix"], items[1]["fix_withheld"]) == (None, "a comment would be lost")
     assert [item["status"] for item in items] == ["violated", "unguarded", "violated", "violated"]
 
 
@@ -53,6 +55,8 @@ def test_sarif_carries_rules_chains_fixes_and_problems() -> None:
     assert len(entropy["codeFlows"][0]["threadFlows"][0]["locations"]) == 3
     (change,) = entropy["fixes"][0]["artifactChanges"]
     assert change["artifactLocation"] == {"uri": "train.py", "uriBaseId": "ROOT"}
+    assert "fixWithheld" not in entropy["properties"]
+    assert run["results"][1]["properties"]["fixWithheld"] == "a comment would be lost"
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "invalid syntax"

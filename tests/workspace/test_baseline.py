@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.diagnostic import Diagnostic, Level, Position, Severity, Span, Status
-from stablelint.workspace.baseline import BaselineError, fingerprints, unknown, write
+from stablelint.workspace.baseline import BaselineError, fingerprints, read, unknown, write
 
 
 def finding(root: Path, row: int, expression: str = "torch.log(x)", name: str = "a.py") -> Diagnostic:
@@ -28,8 +28,8 @@ def finding(root: Path, row: int, expression: str = "torch.log(x)", name: str = 
 def test_what_was_recorded_is_known_wherever_it_moves(tmp_path: Path) -> None:
     path = str(tmp_path / "known.json")
     write(path, [finding(tmp_path, 3)], str(tmp_path))
-    assert unknown(path, [finding(tmp_path, 30)], str(tmp_path)) == []
-    assert unknown(path, [finding(tmp_path, 3, "torch.log( x )")], str(tmp_path)) == []
+    assert unknown(read(path), [finding(tmp_path, 30)], str(tmp_path)) == []
+    assert unknown(read(path), [finding(tmp_path, 3, "torch.log( x )")], str(tmp_path)) == []
 
 
 def test_another_expression_file_or_one_more_of_the_same_is_new(tmp_path: Path) -> None:
@@ -39,13 +39,13 @@ def test_another_expression_file_or_one_more_of_the_same_is_new(tmp_path: Path) 
     elsewhere = finding(tmp_path, 3, name="b.py")
     again = finding(tmp_path, 9)
     found = [finding(tmp_path, 3), again, other, elsewhere]
-    assert unknown(path, found, str(tmp_path)) == [again, other, elsewhere]
+    assert unknown(read(path), found, str(tmp_path)) == [again, other, elsewhere]
 
 
 def test_a_baseline_holds_wherever_the_project_lies(tmp_path: Path) -> None:
     path = str(tmp_path / "known.json")
     write(path, [finding(tmp_path / "one", 3)], str(tmp_path / "one"))
-    assert unknown(path, [finding(tmp_path / "two", 3)], str(tmp_path / "two")) == []
+    assert unknown(read(path), [finding(tmp_path / "two", 3)], str(tmp_path / "two")) == []
 
 
 def test_equal_findings_have_different_fingerprints(tmp_path: Path) -> None:
@@ -63,13 +63,13 @@ def test_a_file_that_is_no_baseline_is_refused(tmp_path: Path, text: str) -> Non
     path = tmp_path / "known.json"
     path.write_text(text)
     with pytest.raises(BaselineError) as caught:
-        unknown(str(path), [], str(tmp_path))
+        read(str(path))
     assert caught.value.problem.filename == str(path)
 
 
 def test_a_missing_baseline_says_how_to_record_one(tmp_path: Path) -> None:
     with pytest.raises(BaselineError) as caught:
-        unknown(str(tmp_path / "gone.json"), [], str(tmp_path))
+        read(str(tmp_path / "gone.json"))
     assert "--write-baseline" in (caught.value.problem.hint or "")
 
 

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from stablelint.cli.known import add_baseline, known_findings, without_known
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     adopting = parser.add_argument_group("adopting")
     adopting.add_argument("--add-noqa", action="store_true", help="silence the findings by comments")
-    adopting.add_argument("--baseline", metavar="FILE", help="report only what this file does not hold")
+    add_baseline(adopting, "report")
     adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings in this file")
     add_running(parser)
     parser.add_argument("--stdin-filename", metavar="FILE", help="with `-`: the name of what is read")
@@ -89,7 +90,6 @@ def _check(options: argparse.Namespace, session: Session) -> CheckResult:
 
 
 def _conclude(options: argparse.Namespace, session: Session, result: CheckResult) -> int:
-    root = os.fspath(session.settings.root)
     if options.add_noqa:
         from stablelint.cli.noqa import add_noqa
 
@@ -97,17 +97,12 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
     if options.write_baseline:
         from stablelint.workspace import baseline
 
+        root = os.fspath(session.settings.root)
         baseline.write(options.write_baseline, result.diagnostics, root)
         print(f"Recorded {len(result.diagnostics):,} findings in {options.write_baseline}.", file=sys.stderr)
         print_problems(result.problems)
         return FAILED if result.problems else CLEAN
-    known = options.baseline or session.settings.baseline
-    if known:
-        from stablelint.workspace import baseline
-
-        new = baseline.unknown(os.fspath(known), result.diagnostics, root)
-        hidden = len(result.diagnostics) - len(new)
-        result = replace(result, diagnostics=tuple(new), baselined=hidden)
+    result = without_known(result, known_findings(options, session), session)
     _report(options, session, result)
     if result.problems:
         return FAILED

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stablelint.cli.known import add_baseline, known_findings, without_known
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
@@ -44,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--verified", action="store_true", help="only those that `stablelint verify` has passed"
     )
+    add_baseline(group, "fix")
     group.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     add_running(parser)
@@ -76,6 +78,7 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
     wanted = _wanted(options, session)
     try:
         result = check(list(options.paths) or ["."], request, session.catalog)
+        result = without_known(result, wanted.known, session)
         problems = [*session.problems, *result.problems]
         fixes: list[FileFix] = []
         for _, outcome in fix_files(sorted({item.filename for item in result.diagnostics}), request, wanted):
@@ -87,7 +90,7 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
         progress.clear()
     written = _write(fixes, problems) if options.apply else fixes
     if written or not problems:  # where nothing could be written, only the reason is news
-        _show(options, written)
+        _show(options, written, result.baselined)
     print_problems(problems)
     if problems:
         return FAILED
@@ -103,8 +106,10 @@ def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
     data = sys.stdin.buffer.read()
     name = options.stdin_filename or "-"
     request = _request(options, session, None)
-    problems = [*session.problems, *check_text(data, name, request, session.catalog).problems]
-    fixed = None if problems else fix_text(data, name, request, _wanted(options, session))
+    wanted = _wanted(options, session)
+    result = without_known(check_text(data, name, request, session.catalog), wanted.known, session)
+    problems = [*session.problems, *result.problems]
+    fixed = None if problems else fix_text(data, name, request, wanted)
     if isinstance(fixed, Problem):
         problems.append(fixed)
     if fixed is None or isinstance(fixed, Problem):
@@ -113,10 +118,10 @@ def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
         print_problems(problems)
         return FAILED
     if options.diff:
-        _show(options, [fixed])
+        _show(options, [fixed], result.baselined)
     else:
         _print_bytes(fixed.after)
-        _summarise(options, [fixed], written=True)
+        _summarise(options, [fixed], result.baselined, written=True)
     return _code(options, [fixed], written=True)
 
 
@@ -140,7 +145,8 @@ def _wanted(options: argparse.Namespace, session: Session) -> Wanted:
     from stablelint.workspace.fixing import Wanted
 
     unsafe = session.settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes
-    return Wanted(session.selection, unsafe=unsafe, verified=options.verified)
+    known = known_findings(options, session)
+    return Wanted(session.selection, unsafe=unsafe, verified=options.verified, known=known)
 
 
 def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
@@ -172,7 +178,7 @@ def _code(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> i
     return FINDINGS if any(item.before != item.after for item in fixes) else CLEAN
 
 
-def _show(options: argparse.Namespace, fixes: list[FileFix]) -> None:
+def _show(options: argparse.Namespace, fixes: list[FileFix], known: int) -> None:
     from stablelint.report.fixes import diff, explained
 
     context = _context(options)
@@ -183,15 +189,15 @@ def _show(options: argparse.Namespace, fixes: list[FileFix]) -> None:
         for item in changed:
             print("\n".join(explained(item, context)), end="\n\n")
     sys.stdout.flush()
-    _summarise(options, fixes, options.apply)
+    _summarise(options, fixes, known, options.apply)
 
 
-def _summarise(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> None:
+def _summarise(options: argparse.Namespace, fixes: list[FileFix], known: int, written: bool) -> None:
     from stablelint.report.fixes import summary
 
     if not options.quiet:
         stream = sys.stderr if options.diff or reads_stdin(options) else sys.stdout
-        print("\n".join(summary(fixes, written, _context(options))), file=stream)
+        print("\n".join(summary(fixes, known, written, _context(options))), file=stream)
         stream.flush()
 
 

@@ -1,4 +1,4 @@
-"""For machines: an array shaped like ruff's, with status, level, severity and derivation besides."""
+"""For machines: an array shaped like ruff's, with status, level, severity, derivation and the like besides."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         "message": item.message,
         "url": item.url,
         "fix": None if item.fix is None else _fix(item.fix),
+        "fix_withheld": item.fix_withheld,
         "status": item.status.value,
         "discharged_by": item.discharged_by,
         "level": item.level.value,

@@ -72,7 +72,7 @@ def _result(item: Diagnostic, index: int, fingerprint: str, context: Context) ->
         "message": {"text": item.message},
         "locations": [_location(item.filename, item.span, context)],
         "partialFingerprints": {"stablelint/v1": fingerprint},
-        "properties": {"status": item.status.value, "level": item.level.value},
+        "properties": _properties(item),
     }
     if item.derivation:
         steps = [
@@ -83,6 +83,14 @@ def _result(item: Diagnostic, index: int, fingerprint: str, context: Context) ->
     if item.fix is not None:
         described["fixes"] = [_fix(item.filename, item.fix, context)]
     return described
+
+
+def _properties(item: Diagnostic) -> dict[str, str]:
+    """What SARIF has no field for."""
+    properties = {"status": item.status.value, "level": item.level.value}
+    if item.fix_withheld:
+        properties["fixWithheld"] = item.fix_withheld
+    return properties
 
 
 def _location(filename: str, span: Span, context: Context, text: str | None = None) -> dict[str, Any]:
