@@ -120,12 +120,28 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         result = special(op, operands, node, frame)
         if result is not None:
             return result
+    gradient = frame.state.gradient
+    # What is written into `out=` has no gradient: torch refuses operands that ask for one.
+    frame.state.gradient = gradient and ("out" not in operands or _may_be_none(operands["out"]))
     result = apply(op, operands, node, frame)
+    frame.state.gradient = gradient
     if "out" in operands:
         out = next((k.value for k in node.keywords if k.arg == "out"), None)
         if isinstance(out, ast.Name | ast.Attribute):
             bind(out, result, frame)
     return result
+
+
+def _may_be_none(value: Value) -> bool:
+    """Whether a value is None, or a parameter that is None by default."""
+    if value.op != "argument" or value.data is None:
+        return value.kind is Kind.NONE
+    signature = value.data.node.args
+    named = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    defaults = dict(zip(reversed(named), reversed(signature.defaults), strict=False))
+    defaults.update(zip((a.arg for a in signature.kwonlyargs), signature.kw_defaults, strict=True))
+    default = defaults.get(value.name)
+    return isinstance(default, ast.Constant) and default.value is None
 
 
 def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:

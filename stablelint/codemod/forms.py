@@ -1,4 +1,4 @@
-"""Giving a template the form that its place asks for: method or function, in-place, `out=`.
+"""Giving a template the form that its place asks for: its arguments, its names, method or function.
 
 All functions here take and return LibCST expressions in which metavariables are placeholders.
 """
@@ -13,15 +13,9 @@ import libcst as cst
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.operand import Operand, bare
-from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 
 _ROOTS = frozenset({"torch", "math", "numpy"})
-# In-place methods that may stand between an operand and the in-place operation on it.
-_IN_PLACE_WORDS = """
-clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num
-"""
-_IN_PLACE = frozenset(_IN_PLACE_WORDS.split())
 
 
 def dotted(node: cst.BaseExpression) -> str | None:
@@ -165,55 +159,6 @@ def _is_rooted(node: cst.BaseExpression) -> bool:
         else:
             return False
     return True
-
-
-def in_place(expression: cst.BaseExpression, method: str, receiver: str) -> cst.BaseExpression:
-    """The rewrite of ``receiver.method()`` (`method` ends with an underscore) that still writes into it.
-
-    `receiver` is a placeholder. Where no chain of in-place methods says it, the result is copied in.
-    """
-    spelled = expression
-    if (
-        isinstance(spelled, cst.Call)
-        and isinstance(spelled.func, cst.Attribute)
-        and f"{spelled.func.attr.value}_" == method
-    ):
-        inner = spelled.func.value
-        if identifier(inner) == receiver:
-            return _with_method(spelled, inner, method)
-        chain = _in_place_chain(inner, receiver)
-        if chain is not None:
-            return _with_method(spelled, chain, method)
-    copied = cst.Attribute(cst.Name(receiver), cst.Name("copy_"))
-    return cst.Call(copied, [cst.Arg(expression)])
-
-
-def as_written_into(expression: cst.BaseExpression, receiver: str, writer: str) -> cst.BaseExpression:
-    """The rewrite of an operand that `writer` writes into: in-place methods on it, or Withheld."""
-    chain = _in_place_chain(expression, receiver)
-    if chain is None:
-        raise Withheld(f"`{writer}` writes into its operand")
-    return chain
-
-
-def _in_place_chain(node: cst.BaseExpression, receiver: str) -> cst.Call | None:
-    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)):
-        return None
-    if identifier(node.func.value) != receiver or node.func.attr.value not in _IN_PLACE:
-        return None
-    return _with_method(node, node.func.value, f"{node.func.attr.value}_")
-
-
-def _with_method(call: cst.Call, receiver: cst.BaseExpression, method: str) -> cst.Call:
-    return call.with_changes(func=cst.Attribute(receiver, cst.Name(method)))
-
-
-def with_out(expression: cst.BaseExpression, original: str, out: str) -> cst.BaseExpression:
-    """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it was given to the same one."""
-    name = dotted(expression.func) if isinstance(expression, cst.Call) else None
-    if not isinstance(expression, cst.Call) or name is None or name.rpartition(".")[2] != original:
-        raise Withheld("the result is written into `out=`")
-    return expression.with_changes(args=joined([*expression.args, argument(out, "out")]))
 
 
 def with_names(expression: cst.CSTNode, spell: Callable[[str], str]) -> cst.CSTNode:

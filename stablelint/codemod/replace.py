@@ -11,7 +11,7 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
-from stablelint.codemod import bound, clamps, constants, dead, draft, forms
+from stablelint.codemod import bound, clamps, constants, dead, draft, forms, written
 from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.imports import import_for, insertion
@@ -102,9 +102,9 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
         expression = constants.with_constants(expression, operands, file.imported_at(node))
     expression = clamps.merged(file.tree, node, expression, operands)
     expression = _in_form(file, node, expression, operands)
-    writer = written_into(file.tree, node)
+    writer = written.writer_of(file.tree, node, file.imported_at(node))
     if writer is not None:
-        expression = forms.as_written_into(expression, _receiver(file, node, operands), writer)
+        expression = written.as_written_into(expression, _receiver(file, node, operands), writer)
     whole, expression = without_signs(file.tree, node, expression, operands)
     return _finish(file, node, whole, expression, operands, proposal.inline)
 
@@ -195,33 +195,17 @@ def _in_form(
         out = f"{PREFIX}_out"
         value = keywords["out"]
         operands[out] = Operand(out, bare(file.tree.text(value)), value, value)
-        return forms.with_out(expression, name, out)
+        return written.with_out(expression, name, out)
     inplace = keywords.get("inplace")
     if inplace is not None and not (isinstance(inplace, ast.Constant) and inplace.value is False):
         raise Withheld("the original works in place (`inplace=`)")
     if isinstance(node.func, ast.Attribute) and (operations.method(name) or ("", False))[1]:
         is_function = file.scope.reach(f"torch.{name}", node) == file.tree.text(node.func)
         value = node.args[0] if is_function and node.args else node.func.value
-        return forms.in_place(forms.as_method(expression, operands), name, _receiver(file, value, operands))
+        if not written.is_new(value, file.imported_at(node)):
+            receiver = _receiver(file, value, operands)
+            return written.in_place(forms.as_method(expression, operands), name, receiver)
     return forms.as_method(expression, operands) if _is_method(file, node, operands) else expression
-
-
-def written_into(tree: Tree, node: ast.expr) -> str | None:
-    """The operation that writes into `node` where others see it: into ``x`` in ``x.log_()``, for one."""
-    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Constant):
-        return None  # a new tensor, which nobody else has
-    link = tree.link(node)
-    if isinstance(link.parent, ast.Attribute) and isinstance(tree.link(link.parent).parent, ast.Call):
-        return link.parent.attr if (operations.method(link.parent.attr) or ("", False))[1] else None
-    if not isinstance(link.parent, ast.Call) or link.field != "args" or link.index != 0:
-        return None
-    function = link.parent.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    inplace = any(
-        keyword.arg == "inplace" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
-        for keyword in link.parent.keywords
-    )
-    return name if inplace or (name.endswith("_") and not name.startswith("_")) else None
 
 
 def _is_method(file: File, node: ast.Call, operands: dict[str, Operand]) -> bool:

@@ -16,6 +16,7 @@ from stablelint.diagnostic import (
     Status,
 )
 
+HEAD = "import torch\nimport torch.nn.functional as F\n"
 CLAMPED_LOG = "torch.log($x.clamp_min(torch.finfo($x.dtype).tiny))"
 
 
@@ -100,3 +101,9 @@ def withheld(source: str, *proposals: Proposal, finding: str | None = None) -> s
     assert found.fix is None, found.fix
     assert found.fix_withheld
     return found.fix_withheld
+
+
+def body(text: str) -> str:
+    """What follows `HEAD`, which must not have changed."""
+    assert text.startswith(HEAD)
+    return text.removeprefix(HEAD)

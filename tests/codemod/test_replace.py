@@ -3,14 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stablelint.diagnostic import Binding
-from tests.codemod.support import CLAMPED_LOG, proposal, rewritten, withheld
-
-HEAD = "import torch\nimport torch.nn.functional as F\n"
-
-
-def body(text: str) -> str:
-    assert text.startswith(HEAD)
-    return text.removeprefix(HEAD)
+from tests.codemod.support import CLAMPED_LOG, HEAD, body, proposal, rewritten, withheld
 
 
 def test_a_simple_operand_is_written_twice() -> None:
@@ -133,142 +126,6 @@ def test_parentheses_that_become_needless_go() -> None:
     assert body(after) == "y = torch.sigmoid(x) * 3\n"
 
 
-class TestInPlace:
-    def test_a_chain_of_in_place_methods(self) -> None:
-        source = HEAD + "p.log_()\n"
-        after = rewritten(source, proposal(source, "p.log_()", CLAMPED_LOG, x="p"))
-        assert body(after) == "p.clamp_min_(torch.finfo(p.dtype).tiny).log_()\n"
-
-    def test_the_result_is_copied_in_where_there_is_no_such_chain(self) -> None:
-        source = HEAD + "p.softmax_()\np.log_()\n"
-        after = rewritten(source, proposal(source, "p.log_()", "torch.log(1 + $x)", x="p"))
-        assert body(after) == "p.softmax_()\np.copy_(torch.log(1 + p))\n"
-
-    def test_a_function_that_works_in_place(self) -> None:
-        source = HEAD + "torch.log_(p)\n"
-        after = rewritten(source, proposal(source, "torch.log_(p)", CLAMPED_LOG, x="p"))
-        assert body(after) == "p.clamp_min_(torch.finfo(p.dtype).tiny).log_()\n"
-
-    def test_an_assignment_keeps_its_operator(self) -> None:
-        source = HEAD + "x /= y.sum() - z\n"
-        template = "$a / ($b + $e)"
-        after = rewritten(
-            source,
-            proposal(source, "x /= y.sum() - z", template, a="x", b="y.sum() - z", e=Binding("1e-6")),
-        )
-        assert body(after) == "x /= y.sum() - z + 1e-6\n"
-
-    def test_an_assignment_without_such_a_form_is_left(self) -> None:
-        source = HEAD + "x /= x.norm()\n"
-        template = "torch.nn.functional.normalize($a, dim=0)"
-        assert "in place" in withheld(source, proposal(source, "x /= x.norm()", template, a="x"))
-
-    def test_out_is_handed_on(self) -> None:
-        source = HEAD + "torch.log(p, out=buffer)\n"
-        change = proposal(source, "torch.log(p, out=buffer)", "torch.log($x.clamp_min(1e-6))", x="p")
-        assert body(rewritten(source, change)) == "torch.log(p.clamp_min(1e-6), out=buffer)\n"
-        other = proposal(source, "torch.log(p, out=buffer)", "torch.nn.functional.logsigmoid($x)", x="p")
-        assert "out=" in withheld(source, other)
-
-    def test_inplace_argument_is_not_dropped(self) -> None:
-        source = HEAD + "y = F.relu(p, inplace=True)\n"
-        assert "in place" in withheld(
-            source, proposal(source, "F.relu(p, inplace=True)", "torch.relu($x)", x="p")
-        )
-
-
-class TestEvaluation:
-    def test_a_long_operand_gets_a_name(self) -> None:
-        source = HEAD + "def f(net, x):\n    # the loss\n    return -torch.log(net(x)).mean()  # nll\n"
-        after = rewritten(source, proposal(source, "torch.log(net(x))", CLAMPED_LOG, x="net(x)"))
-        assert body(after) == (
-            "def f(net, x):\n    # the loss\n    x_net = net(x)\n"
-            "    return -torch.log(x_net.clamp_min(torch.finfo(x_net.dtype).tiny)).mean()  # nll\n"
-        )
-
-    def test_the_name_is_new(self) -> None:
-        source = HEAD + "x_net = 0\ny = torch.log(net(x))\n"
-        after = rewritten(source, proposal(source, "torch.log(net(x))", CLAMPED_LOG, x="net(x)"))
-        assert "x_net_2 = net(x)\ny = torch.log(x_net_2.clamp_min(" in after
-
-    def test_the_name_says_what_the_value_is(self) -> None:
-        for operand, name in [
-            ("(w * d).sum(dim=-1)", "total"),
-            ("a @ b", "product"),
-            ("x > g(y)", "mask"),
-            ("self.net(x)", "x_net"),
-            ("x[i + 1]", "x_item"),
-        ]:
-            source = HEAD + f"def f(self):\n    y = torch.log({operand})\ntotal = 0\n"
-            after = rewritten(source, proposal(source, f"torch.log({operand})", "$x + $x", x=operand))
-            assert f"    {name} = {operand}\n    y = {name} + {name}\n" in after
-
-    def test_an_operand_of_several_lines_keeps_them(self) -> None:
-        source = HEAD + "if True:\n    y = torch.log(\n        a  # first\n        + b\n    )\n"
-        text = "torch.log(\n        a  # first\n        + b\n    )"
-        after = rewritten(source, proposal(source, text, CLAMPED_LOG, x="a  # first\n        + b"))
-        assert "    total = (a  # first\n        + b)\n    y = torch.log(total.clamp_min(" in after
-
-    @pytest.mark.parametrize(
-        "context",
-        [
-            "y = [{} for x in xs]",
-            "y = lambda x: {}",
-            "y = a if b else {}",
-            "y = a and {}",
-            "while {}: pass",
-            "y = first() + {}",
-            "y = self.count + {}",
-            "def g(a={}): pass",
-            "if a:\n    pass\nelif {}:\n    pass",
-            "x = 1; y = {}",
-            "if a: y = {}",
-            "class A:\n    y = {}",
-            "assert a, {}",
-        ],
-    )
-    def test_what_may_act_is_not_moved_past_what_may_act(self, context: str) -> None:
-        source = HEAD + context.format("torch.log(net(x))") + "\n"
-        reason = withheld(source, proposal(source, "torch.log(net(x))", CLAMPED_LOG, x="net(x)"))
-        assert reason == "`net(x)` would be evaluated twice"
-
-    @pytest.mark.parametrize(
-        "context",
-        ["y = x + {}", "y = self.count + {}", "if {}:\n    pass", "for i in {}:\n    pass", "return {}"],
-    )
-    def test_what_only_computes_may_be_moved(self, context: str) -> None:
-        source = HEAD + context.format("torch.log(x.sum() / n)") + "\n"
-        after = rewritten(source, proposal(source, "torch.log(x.sum() / n)", CLAMPED_LOG, x="x.sum() / n"))
-        assert body(after).startswith("ratio = x.sum() / n\n")
-
-    def test_an_operand_that_acts_is_not_dropped(self) -> None:
-        source = HEAD + "y = torch.where(next(it) > 0, a, b)\n"
-        change = proposal(
-            source, "torch.where(next(it) > 0, a, b)", "$a + $b", c="next(it) > 0", a="a", b="b"
-        )
-        assert withheld(source, change) == "`next(it) > 0` would no longer be evaluated"
-
-    def test_operands_that_act_are_not_exchanged(self) -> None:
-        source = HEAD + "y = g(u()) / h(v())\n"
-        change = proposal(source, "g(u()) / h(v())", "torch.div(1, $b) * $a", a="u()", b="v()")
-        assert withheld(source, change) == "`v()` would be evaluated before `u()`"
-
-    def test_a_value_computed_elsewhere_is_not_computed_again(self) -> None:
-        source = HEAD + "p = F.softmax(net(x), 1)\ny = torch.log(p)\n"
-        change = proposal(source, "torch.log(p)", "torch.log_softmax($z, 1)", z=Binding("net(x)"))
-        assert withheld(source, change) == "`net(x)` would be evaluated once more"
-
-    def test_two_evaluations_are_not_merged(self) -> None:
-        source = HEAD + "y = torch.exp(f()) / torch.exp(f()).sum()\n"
-        text = "torch.exp(f()) / torch.exp(f()).sum()"
-        assert "merge" in withheld(source, proposal(source, text, "torch.softmax($x, 0)", x="f()"))
-
-    def test_a_value_that_cannot_be_written_any_more(self) -> None:
-        source = HEAD + "y = torch.log(p)\n"
-        change = proposal(source, "torch.log(p)", "torch.log_softmax($z, 1)", z=Binding(None))
-        assert "can no longer be written" in withheld(source, change)
-
-
 class TestText:
     def test_a_comment_is_never_lost(self) -> None:
         source = HEAD + "y = torch.log(\n    # probabilities\n    torch.softmax(z, 1)\n)\n"
@@ -322,24 +179,6 @@ class TestTarget:
         source = HEAD + "y = a / (b - c) ** 2\n"
         change = proposal(source, "b - c", "$x.clamp_min(1e-6)", x="b - c")
         assert body(rewritten(source, change)) == "y = a / (b - c).clamp_min(1e-6) ** 2\n"
-
-    @pytest.mark.parametrize("call", ["p.log_()", "torch.log_(p)"])
-    def test_an_operand_that_is_written_into_is_guarded_in_place(self, call: str) -> None:
-        source = HEAD + f"{call}\n"
-        at = source.index(call) + call.index("p" if call.startswith("p") else "(p") + call.startswith("t")
-        assert source[at] == "p"
-        change = proposal(source, "p", "$x.clamp_min(1e-6)", occurrence=source[:at].count("p"), x="p")
-        assert (
-            body(rewritten(source, change))
-            == call.replace("p.", "p.clamp_min_(1e-6).").replace("(p)", "(p.clamp_min_(1e-6))") + "\n"
-        )
-        other = proposal(source, "p", "torch.relu($x)", occurrence=source[:at].count("p"), x="p")
-        assert "writes into its operand" in withheld(source, other)
-
-    def test_a_new_tensor_may_be_written_into(self) -> None:
-        source = HEAD + "y = (a + b).log_()\n"
-        change = proposal(source, "a + b", "torch.relu($x)", x="a + b")
-        assert body(rewritten(source, change)) == "y = torch.relu(a + b).log_()\n"
 
     def test_the_target_of_an_assignment_is_not_replaced(self) -> None:
         source = HEAD + "q = p\n"
