@@ -254,7 +254,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(first=EXPRESSIONS, second=EXPRESSIONS, third=EXPRESSIONS)
 def test_no_expression_makes_the_analysis_fail(first: str, second: str, third: str, catalog: Catalog) -> None:
     body = f"    y = {first}\n    if {second}:\n        y = {third}\n    return y\n"

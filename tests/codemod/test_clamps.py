@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codemod.support import proposal, rewritten, withheld
@@ -52,7 +52,6 @@ def test_constants_of_the_element_type_count_as_small() -> None:
     assert after == "a.clamp(min=torch.finfo(a.dtype).tiny).sqrt()\n"
 
 
-@settings(deadline=None)
 @given(st.floats(-10, 10), st.floats(-10, 10))
 def test_the_result_has_the_tighter_bound(old: float, new: float) -> None:
     source = f"a.clamp(min={old!r})"

@@ -133,7 +133,7 @@ def expected_dump(source: str, template: str, operand: str) -> str:
     return ast.dump(_Substitute(value).visit(tree))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(CONTEXTS, TEMPLATES, OPERANDS)
 def test_a_rewrite_means_the_substituted_tree(context: str, template: str, operand: str) -> None:
     head = "import torch\n"
@@ -166,7 +166,7 @@ def _packed(text: str) -> str:
     return "".join(text.split())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(OPERANDS)
 def test_a_rewrite_of_nothing_changes_nothing_but_needless_parentheses(operand: str) -> None:
     source = f"import torch\ny = torch.log({operand})\n"

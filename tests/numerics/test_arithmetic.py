@@ -32,7 +32,7 @@ OPERATIONS: dict[str, Callable[[Interval, Interval, FloatFormat], Interval]] = {
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("name", OPERATIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(a=intervals(), b=intervals(), seed=st.integers(0, 10**6))
 def test_results_of_members_are_members(name: str, dtype: str, a: Interval, b: Interval, seed: int) -> None:
     fmt, chance = FORMATS[dtype], random.Random(seed)

@@ -173,7 +173,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     assert found(run(tmp_path)) == [("a.py", 2, "SL101")]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_cache_changes_no_result(tmp_path: Path, data: st.DataObject) -> None:
     (tmp_path / "a.py").write_text(LOG)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, product
 
 import torch
 
-from stablelint.catalog import contract as contracts
-from stablelint.numerics.formats import FORMATS, FloatFormat
+from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.verify.bounds import bound_of
 from stablelint.runtime.verify.compare import Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.hazard import Hazards
 from stablelint.runtime.verify.replay import evaluate
@@ -21,15 +21,6 @@ _FILLS = 4  # boundary values of one operand that get a case of their own
 _GUESSES = 64  # combinations of kinds of operands tried where nothing was captured
 _GENERIC = (0.0, 1.0, -1.0, 100.0, -100.0)
 _HALVES = ("float16", "bfloat16")
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """Boundary values of one operand for one format."""
-
-    near: tuple[float, ...]  # break the contract at its very edge
-    beyond: tuple[float, ...]  # break it further out
-    inside: tuple[float, ...]  # the last ones that keep it
 
 
 def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) -> list[Case]:
@@ -119,38 +110,6 @@ def _with(call: Call, source: str, value: Value) -> Call:
     return replace(call, operands={**call.operands, source: value}, inputs={})
 
 
-def _bound(replayer: Replayer, metavariable: str, fmt: FloatFormat) -> _Bound | None:
-    texts = [text for text in (replayer.site.forward, replayer.site.backward) if text]
-    parsed = [contracts.parse(text) for text in texts]
-    about = [part for part in parsed if metavariable in part.variables]
-    if not about:
-        return None
-    # the sign of a zero decides between two infinities, and not whether there is one
-    values = sorted({value + 0.0 for part in about for value in part.boundaries(metavariable, fmt)})
-    edges = [comparison.value(fmt) for comparison in about[0].about(metavariable)]
-    near, beyond, inside = [], [], []
-    for value in values:
-        if all(part.holds({metavariable: value}, fmt) for part in about):
-            inside.append(value)
-        elif _at_edge(value, about[0], metavariable, edges, fmt):
-            near.append(value)
-        else:
-            beyond.append(value)
-    return _Bound(tuple(near), tuple(beyond), tuple(inside))
-
-
-def _at_edge(
-    value: float, part: contracts.Contract, metavariable: str, edges: Iterable[float], fmt: FloatFormat
-) -> bool:
-    """Whether a violating value is one that rounding alone can produce from allowed ones."""
-    if part.holds({metavariable: value}, fmt) or value in edges:
-        return True
-    return any(
-        edge != 0 and abs(value) != fmt.max and math.isclose(abs(value), abs(edge), rel_tol=4 * fmt.eps)
-        for edge in edges
-    )
-
-
 def _contract_cases(replayer: Replayer, base: Call, label: str, decisive: bool) -> list[Case]:
     cases: list[Case] = []
     for metavariable, source in replayer.metavariables.items():
@@ -158,7 +117,7 @@ def _contract_cases(replayer: Replayer, base: Call, label: str, decisive: bool) 
         fmt = FORMATS.get(dtype_name(value.dtype)) if isinstance(value, torch.Tensor) else None
         if not isinstance(value, torch.Tensor) or fmt is None:
             continue
-        bound = _bound(replayer, metavariable, fmt)
+        bound = bound_of(replayer.site, metavariable, fmt)
         if bound is None:
             continue
         calm = _calm(replayer, base, metavariable)
@@ -183,7 +142,7 @@ def _number_cases(replayer: Replayer, base: Call) -> list[Case]:
         value = base.operands.get(source)
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        bound = _bound(replayer, metavariable, FORMATS["float64"])
+        bound = bound_of(replayer.site, metavariable, FORMATS["float64"])
         calm = _calm(replayer, base, metavariable)
         whole = isinstance(value, int)
         near = [number for number in bound.near if not whole or number.is_integer()] if bound else []
@@ -209,7 +168,7 @@ def _calm(replayer: Replayer, base: Call, changed: str) -> Call:
         if metavariable == changed or not isinstance(value, torch.Tensor):
             continue
         fmt = FORMATS.get(dtype_name(value.dtype))
-        bound = _bound(replayer, metavariable, fmt) if fmt else None
+        bound = bound_of(replayer.site, metavariable, fmt) if fmt else None
         if bound and bound.inside:
             operands[source] = torch.where(torch.isfinite(value), value, torch.ones_like(value))
     return replace(base, operands=operands, inputs={})

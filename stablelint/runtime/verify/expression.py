@@ -55,12 +55,18 @@ def key_of(tree: ast.expr) -> str:
     return ast.unparse(tree)
 
 
+def _kinds(keys: Iterable[str]) -> tuple[type[ast.expr], ...]:
+    """The kinds of node that expressions with these keys can be: spelling out every node would take long."""
+    return tuple({type(parse_expression(key)) for key in keys})
+
+
 class _Substitute(ast.NodeTransformer):
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
+        self._kinds = _kinds(names)
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.expr):
+        if isinstance(node, self._kinds):
             name = self._names.get(key_of(node))
             if name is not None:
                 return ast.copy_location(ast.Name(name, ast.Load()), node)
@@ -209,10 +215,11 @@ def needed(
         if not _is_literal(tree) and key_of(tree) not in opaque:
             bound[key_of(tree)] = tree
             named |= {key_of(tree)} if name in kept else set()
-    used_by_all = [{key_of(part) for part in _parts(parse_expression(text))} for text in texts]
+    trees = [parse_expression(text) for text in texts]
+    kinds = tuple({type(tree) for tree in bound.values()})
+    used_by_all = [{key_of(part) for part in _parts(tree) if isinstance(part, kinds)} for tree in trees]
     named = {key for key in named if all(key in keys for keys in used_by_all)}
     wanted = {key: None for key, tree in bound.items() if key in named or not _contains(tree, bound)}
-    trees = [parse_expression(text) for text in texts]
     for tree in trees if opaque else ():
         whole = _Atoms(known, opaque)
         whole.visit(tree)
