@@ -6,12 +6,12 @@ as the data that lead to it; each principle here can be said in one sentence, it
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
 from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.opaque import is_length
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
@@ -27,8 +27,9 @@ _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
 _GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
 _UNIFORM = frozenset("rand rand_like uniform_".split())
-_PRINTS = frozenset("print log debug info warning add_scalar log_dict echo write".split())
 _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
+_AVERAGES = frozenset({"div", "mean"})
+_EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 _LOGARITHMS = frozenset("log log2 log10".split())
 _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _LENGTH = 8  # operations looked through
@@ -53,7 +54,7 @@ def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
         return site if hidden else _promoted(site)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
-        doubted = rounded or _is_announced(site, site.value)
+        doubted = rounded or _is_announced(site, site.value) or _is_written_down(site, site.value)
     else:
         doubted = (
             (rounded and judgement.backward_only)
@@ -206,17 +207,27 @@ def _is_kept_by_callers(site: Site, operand: Value) -> bool:
     return bool(passed) and all(v is not None and v.interval.lo > 0 for v in passed)
 
 
-def _is_printed(site: Site, operand: Value) -> bool:
-    """Through what is only printed or logged no gradient is taken."""
-    statement = site.statement
-    if (
-        not site.judgement.backward_only
-        or not isinstance(statement, ast.Expr)
-        or not isinstance(statement.value, ast.Call)
-    ):
+def _is_written_down(site: Site, operand: Value) -> bool:
+    """A figure that only goes to a log is NaN where there was nothing to measure, and does no harm."""
+    return site.value.op in _AVERAGES and fates_of(site.node, site.frame.function) == {Fate.LOGGED}
+
+
+def _is_felt_by_none(site: Site, operand: Value) -> bool:
+    """Through what is only compared, ranked, rounded, detached or logged no gradient is taken."""
+    if not site.judgement.backward_only:
         return False
-    function = statement.value.func
-    return getattr(function, "attr", getattr(function, "id", "")) in _PRINTS
+    fates = fates_of(site.node, site.frame.function, gradient=True)
+    return bool(fates) and fates <= WITHOUT_GRADIENT
+
+
+def _is_counted(site: Site, operand: Value) -> bool:
+    """An exponential that becomes a whole number counts something, and no count comes near the end of a format."""
+    return site.value.op in _EXPONENTIALS and fates_of(site.node, site.frame.function) == {Fate.ROUNDED}
+
+
+def _is_ranked(site: Site, operand: Value) -> bool:
+    """The logarithm of 0 comes last where only an order is taken."""
+    return site.value.op in _LOGARITHMS and fates_of(site.node, site.frame.function) == {Fate.RANKED}
 
 
 def _is_initial_draw(site: Site, operand: Value) -> bool:
@@ -241,6 +252,9 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_indicator,
     _is_causal,
     _is_kept_by_callers,
-    _is_printed,
     _is_initial_draw,
+    _is_written_down,
+    _is_felt_by_none,
+    _is_counted,
+    _is_ranked,
 )
