@@ -38,9 +38,12 @@ class _Shadows:
         self._by_node: dict[int, list[Site]] = {}
         self._by_covered: dict[Place, list[Site]] = {}
         self._by_place: dict[Place, list[Site]] = {}
+        self._replacing: dict[Place, list[Site]] = {}
         self._by_key: dict[int, list[Site]] = {}
         for site in sites:
             self._by_node.setdefault(id(site.node), []).append(site)
+            if site.rule.replaces:
+                self._replacing.setdefault(_place(site.value), []).append(site)
             for value in site.match.covered:
                 self._by_covered.setdefault(_place(value), []).append(site)
             if has_contract(site):
@@ -51,9 +54,16 @@ class _Shadows:
         """Whether another site explains this one."""
         return (
             any(self._rewrites(other, site) for other in self._by_node.get(id(site.node), ()))
+            or any(self._rewrites(other, site) for other in self._parts(site))
             or any(self._holds(other, site) for other in self._by_covered.get(_place(site.value), ()))
             or any(_may_shadow(cause, site) for cause in self._causes(site))
         )
+
+    def _parts(self, site: Site) -> Iterator[Site]:
+        """Sites of rules that replace others, at the operations of which this one's match is made."""
+        if self._replacing:
+            for value in site.match.covered:
+                yield from self._replacing.get(_place(value), ())
 
     def _rewrites(self, other: Site, site: Site) -> bool:
         return site.rule.code in other.rule.replaces and _is_other_rule(other, site)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from stablelint.codemod.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.source import SourceError, SourceText
-from stablelint.diagnostic import Diagnostic, Edit, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 
 MAX_ROUNDS = 10
 
@@ -57,6 +57,10 @@ def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
         if not wanted:
             break
         rounds += 1
+        # Of two fixes that meet, the one that keeps all values is made; the other may then be needless.
+        wanted.sort(
+            key=lambda item: item.fix is not None and item.fix.applicability is not Applicability.SAFE
+        )
         taken, _ = select([item.fix for item in wanted if item.fix is not None])
         trial = _Trial(source, current, diagnose)
         kept, failed = trial.largest([wanted[index] for index in taken])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablelint.diagnostic import Diagnostic, Status
+from stablelint.diagnostic import Applicability, Diagnostic, Status
 
 from .support import IMPORTS, body, findings, likely, report
 
@@ -34,6 +34,25 @@ def test_the_logarithm_of_a_sum_of_exponentials_is_one_finding() -> None:
         return torch.log(torch.exp(s).sum(dim=-1))
     """
     assert likely(program) == [(2, "SL204")]
+
+
+def test_an_entropy_of_a_softmax_is_one_finding_with_a_safe_fix() -> None:
+    found = only("""
+    def entropy(z: torch.Tensor):
+        p = torch.softmax(z, dim=-1)
+        return -(p * torch.log(p)).sum(-1)
+    """)
+    assert found.code == "SL202"
+    assert found.proposals[0].applicability is Applicability.SAFE
+
+
+def test_an_entropy_of_a_sigmoid_is_one_finding_with_a_safe_fix() -> None:
+    found = only("""
+    def entropy(z: torch.Tensor):
+        p = torch.sigmoid(z)
+        return -p * torch.log(p)
+    """)
+    assert found.code == "SL203"
 
 
 def test_a_standard_deviation_is_flagged_once() -> None:

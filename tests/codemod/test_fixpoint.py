@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from stablelint.codemod.fixpoint import MAX_ROUNDS, FixOutcome, fix_source
 from stablelint.codemod.source import SourceText
 from stablelint.diagnostic import Applicability, Binding, Diagnostic, Proposal, Span
-from tests.codemod.support import diagnostic
+from tests.codemod.support import diagnostic, proposal
 
 Template = Callable[[ast.Call], str]
 
@@ -109,6 +110,21 @@ def test_a_finding_around_a_fixed_one_is_not_new() -> None:
     source = b"import torch\ny = 1 / torch.log(a)\n"
     outcome = fix_source(source, diagnose, lambda item: item.code == "SL101")
     assert outcome.source == b"import torch\ny = 1 / torch.log(a.clamp_min(1e-6))\n"
+
+
+def test_of_two_fixes_that_meet_the_safe_one_is_made() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        if "log(p)" not in text:
+            return []
+        unsafe = proposal(text, "p * torch.log(p)", "torch.zeros_like($p)", p="p")
+        outer = diagnostic(text, replace(unsafe, applicability=Applicability.UNSAFE), code="SL210")
+        inner = diagnostic(text, proposal(text, "torch.log(p)", "torch.log_softmax(z, 0)"), code="SL202")
+        return [outer, inner]
+
+    outcome = fix_source(b"import torch\ny = p * torch.log(p)\n", diagnose, lambda item: True)
+    assert outcome.source == b"import torch\ny = p * torch.log_softmax(z, 0)\n"
+    assert [item.code for item in outcome.applied] == ["SL202"]
 
 
 def test_a_check_that_never_settles_is_stopped() -> None:
