@@ -7,6 +7,7 @@ import ast
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.diagnostic import Span, Step
+from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _MAX_STEPS = 6
@@ -51,10 +52,13 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
 
 
 def _covered_steps(site: Site, here: str) -> list[Step]:
-    """For a match by pattern: the operations it consists of, in the order in which they are computed."""
+    """For a match by pattern: the operations it consists of, in the order in which they are computed.
+
+    Those that say nothing are left out: a result that can be anything.
+    """
     steps: list[Step] = []
     for value in site.match.covered:
-        if value is site.value:
+        if value is site.value or (value.op not in _REASONS and value.interval == TOP):
             continue
         step = _step(value, here)
         if step is not None and step not in steps and not _same_place(step, site):
