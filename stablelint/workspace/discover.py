@@ -78,7 +78,21 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
         else:
             problems.append(Problem("no such file or folder", given))
     problems.extend(Problem(f"cannot read this folder: {text}", path) for path, text in walker.unreadable)
+    for path in _met_already(walker.links, found):
+        del found[path]
     return Discovery(tuple(found[path] for path in sorted(found)), tuple(problems))
+
+
+def _met_already(links: Sequence[str], found: Iterable[str]) -> Iterator[str]:
+    """Links to files that are among the found ones by another name: no file is to be checked, or fixed, twice."""
+    if not links:
+        return
+    real = {os.path.realpath(path) for path in set(found).difference(links)}
+    for path in sorted(set(links)):
+        target = os.path.realpath(path)
+        if target in real:
+            yield path
+        real.add(target)
 
 
 def _take(path: str, found: dict[str, Candidate]) -> Iterable[Problem]:
@@ -103,6 +117,7 @@ class _Walker:
         self._patterns = PathPatterns(rest) if rest else None
         self._gitignore = settings.respect_gitignore
         self.unreadable: list[tuple[str, str]] = []
+        self.links: list[str] = []
 
     def walk(self, top: str) -> Iterator[Candidate]:
         rules = gitignore.above(top) if self._gitignore else gitignore.IgnoreRules()
@@ -126,7 +141,17 @@ class _Walker:
                 elif entry.name.endswith(".py") and not self._skips(
                     entry.path, entry.name, rules, folder=False
                 ):
-                    yield from _candidate(entry)
+                    yield from self._candidate(entry)
+
+    def _candidate(self, entry: os.DirEntry[str]) -> Iterator[Candidate]:
+        try:
+            status = entry.stat()
+        except OSError:
+            return  # a dangling link, or a file deleted meanwhile: nothing to check
+        if entry.is_file():
+            if entry.is_symlink():
+                self.links.append(entry.path)
+            yield Candidate(entry.path, status.st_mtime_ns, status.st_size)
 
     def excluded(self, path: str) -> bool:
         """Whether `path` or a folder above it, up to the root, is excluded."""
@@ -150,12 +175,3 @@ class _Walker:
         inside = path.startswith(self._root + os.sep)
         relative = path[len(self._root) + 1 :] if inside else path
         return relative.replace(os.sep, "/")
-
-
-def _candidate(entry: os.DirEntry[str]) -> Iterator[Candidate]:
-    try:
-        status = entry.stat()
-    except OSError:
-        return  # a dangling link, or a file deleted meanwhile: nothing to check
-    if entry.is_file():
-        yield Candidate(entry.path, status.st_mtime_ns, status.st_size)

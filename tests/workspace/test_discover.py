@@ -104,6 +104,18 @@ def test_missing_paths_and_folders_without_python_are_problems(tmp_path: Path) -
     assert len(discovery.files) == 1
 
 
+def test_a_file_with_two_names_is_checked_once(tmp_path: Path) -> None:
+    tree(tmp_path, "b.py", "other/c.py")
+    (tmp_path / "a.py").symlink_to("b.py")
+    outside = tmp_path / "other" / "c.py"
+    inside = tmp_path / "package"
+    inside.mkdir()
+    (inside / "d.py").symlink_to(outside)
+    (inside / "e.py").symlink_to(outside)
+    assert found(tmp_path) == ["b.py", "other/c.py"]
+    assert found(tmp_path, "package", "package") == ["package/d.py"]
+
+
 def test_links_do_not_lead_round_in_circles(tmp_path: Path) -> None:
     tree(tmp_path, "a/b.py")
     (tmp_path / "a" / "again").symlink_to(tmp_path)
