@@ -9,6 +9,7 @@ from typing import Any
 from stablelint.analysis import calls, lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import assume
+from stablelint.analysis.defaults import usually
 from stablelint.analysis.iteration import element_of
 from stablelint.analysis.paths import Paths, outcome
 from stablelint.analysis.state import Frame, merge
@@ -128,7 +129,13 @@ def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare,
             "python.is", key, Kind.NUMBER, {"input": left, "other": right}, Interval(0, 1), node=node
         )
         return test if isinstance(operator, ast.Is) else apply("logical_not", {"input": test}, node, frame)
-    return Value("contains", frame.graph.fresh(), Kind.NUMBER, {}, Interval(0, 1, integral=True), node=node)
+    listed = right.kind is Kind.SEQUENCE and all(v.is_constant for v in right.data)
+    key = (
+        frame.graph.key("contains", left.key, *(v.key for v in right.data)) if listed else frame.graph.fresh()
+    )
+    operands = {"input": left, "other": right} if listed else {}
+    test = Value("contains", key, Kind.NUMBER, operands, Interval(0, 1, integral=True), node=node)
+    return test if isinstance(operator, ast.In) else apply("logical_not", {"input": test}, node, frame)
 
 
 def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
@@ -169,7 +176,9 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
         return evaluate(node.body if test.data else node.orelse, frame)
     saved = frame.state
     frame.state = saved.copy()
-    paths = Paths(id(frame.function), (outcome(test, True), outcome(test, False)))
+    usual = usually(test)
+    position = None if usual is None else int(not usual)
+    paths = Paths(id(frame.function), (outcome(test, True), outcome(test, False)), position)
     assume(test, True, frame.state)
     frame.state.tests.update(paths.tests[0])
     body = evaluate(node.body, frame)
@@ -179,7 +188,7 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
     assume(test, False, frame.state)
     frame.state.tests.update(paths.tests[1])
     orelse = lookup.narrowed(evaluate(node.orelse, frame), frame)
-    frame.state = merge(frame.graph, after_body, frame.state, paths.where)
+    frame.state = merge(frame.graph, after_body, frame.state, paths.where, usual)
     return join(frame.graph, [body, orelse], paths)
 
 

@@ -16,6 +16,8 @@ _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
 _GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
+_ROWS = frozenset({"softmax", "log_softmax"})
+_CARRIERS = VIEWS | {"dropout"}
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs".split())
 _DEPTH = 8
 
@@ -76,6 +78,29 @@ def is_doubled(site: Site, hider: Hider) -> bool:
         inner = stripped(inner.first)  # the length of a vector that was replaced whole
     own = inner.operands.get("condition") or inner.operands.get("mask")
     return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, hider.test)
+
+
+def is_masked_again(site: Site, hiders: Sequence[Hider], observed: Iterable[tuple[Value, object]]) -> bool:
+    """Whether what a softmax yields for masked elements is replaced before anything is computed from it.
+
+    The mask under the softmax keeps every gradient from its scores, so that a row of NaN reaches nothing.
+    """
+    scores = stripped(site.value.first) if site.value.first is not None else site.value
+    own = scores.operands.get("mask") or scores.operands.get("condition")
+    if site.value.op not in _ROWS or own is None:
+        return False
+    replaced = {h.value.key for h in hiders if h.test is None or _same_test(h.test, own)}
+    carried, hidden = {site.value.key}, False
+    for value, _ in observed:
+        if all(v.key not in carried for v in value.operands.values()):
+            continue
+        if value.op in _CARRIERS:
+            carried.add(value.key)
+        elif value.key in replaced:
+            hidden = True
+        elif value.key not in carried:
+            return False
+    return hidden
 
 
 def feels_gradient(site: Site, hider: Hider) -> bool:

@@ -51,7 +51,9 @@ class Match:
     tests: Tests = field(default_factory=dict)  # what the matched path has tested
     where: int = 0  # the function in which the match is made
     branches: int = 0  # joins of paths that the match has gone through
-    elsewhere: bool = False  # one of them lies in another function, whose caller may exclude it
+    elsewhere: bool = (
+        False  # one lies in another function, whose caller may exclude it, or off the defaults' path
+    )
 
     def copy(self) -> Match:
         """An independent copy, for an attempt that may fail."""
@@ -71,7 +73,8 @@ class Match:
         if not isinstance(paths, Paths):
             self.elsewhere = self.elsewhere or "turn" not in join.operands
             return True
-        self.elsewhere = self.elsewhere or paths.where != self.where
+        unusual = paths.usual is not None and position != paths.usual
+        self.elsewhere = self.elsewhere or unusual or paths.where != self.where
         if len(paths.tests) != len(join.operands):
             return True
         tests = paths.tests[position]

@@ -11,7 +11,6 @@ from stablelint.analysis.judge import differentiable
 from stablelint.analysis.provenance import (
     is_chance_test,
     is_kept,
-    is_mask_of_lengths,
     is_measured,
     is_trained,
     is_whole_mask,
@@ -126,6 +125,20 @@ def _nonnegative(predicate: Predicate, context: Context) -> bool:
     return context.ranges[str(predicate.args[0])].lo >= 0
 
 
+def _positive(predicate: Predicate, context: Context) -> bool:
+    """Both are above 0; where what made them shows no way to the 0 that is in their range, it is in doubt."""
+    proved = doubted = True
+    for place, name in enumerate(predicate.args):
+        interval = context.ranges[str(name)]
+        above = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
+        proved = proved and above
+        doubted = doubted and (
+            above or (interval.lo >= 0 and _value(predicate, context, place).zero < Ground.SATURATION)
+        )
+    context.weak = context.weak or doubted
+    return proved
+
+
 def _reaches(predicate: Predicate, context: Context) -> bool:
     value = _value(predicate, context)
     point = float(predicate.args[1])
@@ -210,17 +223,25 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     mask = value.operands.get("mask") or value.operands.get("condition")
     if mask is None or _spares(mask, 8):
         return False
-    if is_kept(mask) or is_mask_of_lengths(mask):
+    if is_kept(mask) or is_chance_test(mask):
         context.weak = True  # a pattern made once, by one who saw it; positions up to a length
     return True
 
 
 def _spares(mask: Value, depth: int) -> bool:
-    if mask.op in _SPARING:
+    if mask.op in _SPARING or _is_diagonal(mask):
         return True
     if depth == 0 or mask.op == "arange":
         return False
     return any(_spares(v, depth - 1) for v in mask.operands.values())
+
+
+def _is_diagonal(value: Value) -> bool:
+    """Whether a diagonal was assigned: `adjacency[:, i, i] = 1`."""
+    if value.op != "overwritten" or not isinstance(value.data, Value) or value.data.kind is not Kind.SEQUENCE:
+        return False
+    places = [part.key for part in value.data.data if part.kind is Kind.TENSOR]
+    return len(places) == 2 and len(set(places)) == 1
 
 
 def _single(predicate: Predicate, context: Context) -> bool:
@@ -284,6 +305,7 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "maybe_half": _maybe_half,
     "range": _range,
     "nonnegative": _nonnegative,
+    "positive": _positive,
     "reaches": _reaches,
     "vanishes": _vanishes,
     "literal": _literal,

@@ -15,6 +15,7 @@ from stablelint.analysis.masking import (
     is_doubled,
     is_empty_group,
     is_gathered,
+    is_masked_again,
     is_replaced,
 )
 from stablelint.analysis.modules import ModuleInfo
@@ -83,17 +84,26 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
 
 def _masked_without_gradient(site: Site, review: Review) -> Site:
     """Discharges a site whose bad result is replaced later, save for its gradient where one can flow."""
-    if site.judgement.status is Status.DISCHARGED or not has_contract(site):
+    if site.judgement.status is Status.DISCHARGED:
+        return site
+    if any("masked_rows" in condition for condition in site.rule.where):
+        again = is_masked_again(site, review.hiders, review.collector.observed)
+        return _discharged(site, "masked_fill") if again else site
+    if not has_contract(site):
         return site
     if is_gathered(site, review.collector.observed):
-        return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by="index"))
+        return _discharged(site, "index")
     hider = hider_of(site, review.hiders)
     if hider is None:
         return site
     felt = feels_gradient(site, hider) and not is_doubled(site, hider)
     if felt and not is_empty_group(site):
         return replace(site, judgement=replace(site.judgement, backward_only=True))
-    return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=hider.value.op))
+    return _discharged(site, hider.value.op)
+
+
+def _discharged(site: Site, by: str) -> Site:
+    return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=by))
 
 
 def diagnose(site: Site, review: Review) -> Diagnostic:

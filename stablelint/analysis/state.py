@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.paths import Paths
+from stablelint.analysis.paths import Paths, Tests
 from stablelint.analysis.value import NONEMPTY, Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
 
@@ -29,7 +29,9 @@ class State:
     )  # of differences that were tested
     nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
     plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
-    tests: dict[int, bool] = field(default_factory=dict)  # how tests came out on this path, by key
+    tests: dict[int, bool | frozenset[object]] = field(
+        default_factory=dict
+    )  # how tests came out on this path
     gradient: bool = True
     autocast: str | None = None
     dead: bool = False
@@ -79,15 +81,19 @@ class State:
         self.gaps[left, right] = (known.meet(gap) if known is not None else None) or gap
 
 
-def merge(graph: Graph, left: State, right: State, where: int = 0) -> State:
-    """What holds where two paths of the function `where` meet."""
+def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool | None = None) -> State:
+    """What holds where two paths of the function `where` meet.
+
+    `usual` tells that the defaults of parameters lead along the left one (True), or along the right one (False).
+    """
     if left.dead:
         return right
     if right.dead:
         return left
     merged = State(gradient=left.gradient, autocast=left.autocast)
     merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
-    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)))
+    position = None if usual is None else int(not usual)
+    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)), position)
     merged.names = names = dict(left.names)
     for name, b in right.names.items():
         a = names.get(name)
@@ -108,7 +114,7 @@ def merge(graph: Graph, left: State, right: State, where: int = 0) -> State:
     return merged
 
 
-def _own_tests(tests: dict[int, bool], shared: dict[int, bool]) -> dict[int, bool]:
+def _own_tests(tests: Tests, shared: Tests) -> Tests:
     return {k: v for k, v in tests.items() if k not in shared}
 
 

@@ -11,6 +11,7 @@ from stablelint.analysis import lists
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import assume
 from stablelint.analysis.contexts import called_name, enter_context
+from stablelint.analysis.defaults import usually
 from stablelint.analysis.expressions import binary, evaluate
 from stablelint.analysis.lookup import bind, class_value, function_value, namespace, narrowed
 from stablelint.analysis.loops import run_for, run_while
@@ -124,7 +125,7 @@ def _if(node: ast.If, frame: Frame) -> None:
     frame.state = before
     _pass(test, False, frame.state)
     execute(node.orelse, frame)
-    frame.state = merge(frame.graph, after_body, frame.state, id(frame.function))
+    frame.state = merge(frame.graph, after_body, frame.state, id(frame.function), usually(test))
 
 
 def _pass(test: Value, truth: bool, state: State) -> None:

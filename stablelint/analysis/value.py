@@ -156,6 +156,14 @@ def _as_float(data: float) -> float:
         return float("inf") if data > 0 else float("-inf")
 
 
+def _zero_on(path: Value, all_paths: list[Value], paths: Paths | None) -> Ground:
+    """How well founded a 0 is that one path brings: one that the defaults do not lead to is seldom taken."""
+    usual = paths.usual if paths is not None else None
+    if usual is None or len(all_paths) != 2 or path is all_paths[usual]:
+        return path.zero
+    return min(path.zero, Ground.COINCIDENCE)
+
+
 def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value:
     """The value that is one of `values`, depending on the path taken; `paths` tell which path leads to which."""
     distinct = list({v.key: v for v in values}.values())
@@ -175,7 +183,7 @@ def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value
             interval = interval.join(other.interval)
         # A literal 0 among the paths is a placeholder for "nothing yet"; what is computed decides.
         computed = [v for v in distinct if v.op not in ("const", "zeros", "zeros_like")] or distinct
-        zero = max(v.zero for v in computed)
+        zero = max(_zero_on(path, distinct, paths) for path in computed)
         ends = min(v.ends for v in distinct)
         kind = Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
         dtypes = {v.dtype for v in distinct}

@@ -48,6 +48,7 @@ SIGNATURES: Mapping[str, Signature] = {
         1, compared="number", meaning="every value it can take compares so, by range analysis"
     ),
     "nonnegative": Signature(1, meaning="proved to be at least 0"),
+    "positive": Signature(2, meaning="both are proved to be above 0"),
     "reaches": Signature(1, 1, meaning="proved operations lead to exactly this value"),
     "vanishes": Signature(
         2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"

@@ -92,3 +92,49 @@ def test_a_mask_drawn_at_random_leaves_something() -> None:
         return loss[mask].mean()
     """
     assert likely(code) == []
+
+
+SOFTMAX = """
+    def attend(scores: torch.Tensor, mask: torch.Tensor, value: torch.Tensor):
+        share = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
+        {then}
+        return share @ value
+    """
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "share = share.masked_fill(mask, 0.0)",
+        "share = F.dropout(share, 0.1).masked_fill(mask, 0.0)",
+        "share = torch.where(mask, 0.0, share)",
+        "share = share.nan_to_num(0.0)",
+    ],
+)
+def test_a_softmax_that_is_masked_again_needs_no_element_in_each_row(then: str) -> None:
+    assert likely(SOFTMAX.format(then=then)) == []
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "share = share.masked_fill(value > 0, 0.0)",
+        "total = share @ value; share = share.masked_fill(mask, 0.0)",
+        "share = share * 2; share = share.masked_fill(mask, 0.0)",
+    ],
+)
+def test_a_softmax_that_is_used_before_it_is_masked_again_or_masked_by_another_test_does(then: str) -> None:
+    assert likely(SOFTMAX.format(then=then)) == [(2, "SL501")]
+
+
+def test_positions_up_to_a_length_and_a_diagonal_spare_a_place_in_each_row() -> None:
+    code = """
+    def attend(scores: torch.Tensor, sizes: torch.Tensor, adjacency: torch.Tensor, i: torch.Tensor):
+        late = torch.arange(9)[None, :] >= sizes[:, None]
+        adjacency[:, i, i] = 1.0
+        one = torch.softmax(scores.masked_fill(late, float("-inf")), dim=-1)
+        two = torch.softmax(scores.masked_fill(adjacency == 0, float("-inf")), dim=-1)
+        return one, two
+    """
+    assert likely(code) == []
+    assert likely(code.replace("i, i] = 1.0", "i, 0] = 1.0")) == [(5, "SL501")]
