@@ -13,8 +13,10 @@ from dataclasses import replace
 
 from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
 from stablelint.analysis.masking import felt_operands
+from stablelint.analysis.meaning import counts_its_extreme, is_unlikely_product
 from stablelint.analysis.opaque import is_length
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
+from stablelint.analysis.roles import is_deprecated, scales_invertibly
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
@@ -161,6 +163,8 @@ def _is_far_saturation(site: Site, operand: Value) -> bool:
         return False
     value = stripped(operand)
     for _ in range(_LENGTH):
+        if is_unlikely_product(value):
+            return True
         if value.op not in _GATHERING:
             break
         reaching = (v for v in value.operands.values() if v.zero >= Ground.SATURATION and not v.is_constant)
@@ -238,6 +242,21 @@ def _is_initial_draw(site: Site, operand: Value) -> bool:
     return _INITIALISES.search(function.name) is not None
 
 
+def _is_share_of_extreme(site: Site, operand: Value) -> bool:
+    """What is compared with its own maximum, or a share of it, reaches it."""
+    return counts_its_extreme(operand)
+
+
+def _is_a_flow(site: Site, operand: Value) -> bool:
+    """An invertible transform scales by an exponential by its definition, and its log-determinant holds it back."""
+    return site.value.op in _EXPONENTIALS and scales_invertibly(site.frame.function, site.frame)
+
+
+def _is_deprecated(site: Site, operand: Value) -> bool:
+    """What warns of its own deprecation is kept as it was for old callers."""
+    return is_deprecated(site.frame.function)
+
+
 def _is_upper_bound(site: Site) -> bool:
     return " <" in site.judgement.failing
 
@@ -253,6 +272,9 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_causal,
     _is_kept_by_callers,
     _is_initial_draw,
+    _is_share_of_extreme,
+    _is_a_flow,
+    _is_deprecated,
     _is_written_down,
     _is_felt_by_none,
     _is_counted,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.classes import ancestors
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.roles import takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_masked_difference
 from stablelint.analysis.views import stripped
@@ -94,7 +95,8 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         if isinstance(outer, FunctionInfo):
             return is_differentiated(outer, frame)
         return (
-            not function.name.startswith("_")
+            not takes_numbers_only(function)
+            and not function.name.startswith("_")
             and not _INFERENCE.search(function.name)
             and not is_measured(function, function.module)
         )
@@ -306,7 +308,15 @@ def _vanishes_at_once(value: Value) -> bool:
 def _is_yielded(value: Value) -> bool:
     """Whether an attribute is one of what a call has returned: `model(x).pooled`."""
     base = value.first
-    return base is not None and (base.op.startswith(("call.", "method.")) or base.op == "layer_output")
+    return base is not None and _is_called(base)
+
+
+def _is_called(value: Value, depth: int = 4) -> bool:
+    """Whether a value is what a call returns, on all paths."""
+    if value.op in ("phi", "part", "index", "item") and depth and value.operands:
+        paths = value.operands.values() if value.op == "phi" else [next(iter(value.operands.values()))]
+        return all(_is_called(path, depth - 1) for path in paths)
+    return value.op.startswith(("call.", "method.")) or value.op == "layer_output"
 
 
 def _behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:

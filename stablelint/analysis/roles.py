@@ -1,0 +1,57 @@
+"""What a function is there for, as far as its name, signature, class and decorators tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.classes import ancestors
+from stablelint.analysis.modules import FunctionInfo
+
+if TYPE_CHECKING:
+    from stablelint.analysis.state import Frame
+
+_INVERSES = frozenset("inverse _inverse inv log_abs_det_jacobian inverse_transform".split())
+_DIRECTIONS = frozenset("inverse reverse reversed invert".split())
+_DEPRECATED = re.compile(r"deprecat", re.I)
+_PLAIN = frozenset("int float bool str".split())
+
+
+def scales_invertibly(function: FunctionInfo | None, frame: Frame) -> bool:
+    """Whether a function is a direction of an invertible transform."""
+    if function is None or function.owner is None:
+        return False
+    names = {a.arg for a in (*function.node.args.args, *function.node.args.kwonlyargs)}
+    if not _DIRECTIONS.isdisjoint(names):
+        return True
+    return any(not _INVERSES.isdisjoint(info.methods) for info in ancestors(function.owner, frame))
+
+
+def is_deprecated(function: FunctionInfo | None) -> bool:
+    """Whether a function says, by a decorator or a warning, that it is kept for old callers only."""
+    node = function.node if function is not None else None
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    calls = (s.value for s in node.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call))
+    return any(_speaks_of_it(d) for d in (*node.decorator_list, *calls))
+
+
+def _speaks_of_it(node: ast.AST) -> bool:
+    """Whether `deprecated(...)`, or `warn(..., DeprecationWarning)`, is called."""
+    names = [getattr(n, "attr", None) or getattr(n, "id", None) for n in ast.walk(node)]
+    return any(isinstance(name, str) and _DEPRECATED.search(name) for name in names)
+
+
+def takes_numbers_only(function: FunctionInfo) -> bool:
+    """Whether annotations tell that a function takes plain numbers and strings, of which none is trained."""
+    arguments = function.node.args
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    if function.owner is not None or arguments.vararg or arguments.kwarg or not every:
+        return False
+    return all(a.annotation is not None and _is_plain(a.annotation) for a in every)
+
+
+def _is_plain(annotation: ast.expr) -> bool:
+    names = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
+    return bool(names) and names <= _PLAIN | {"Optional", "Union"}
