@@ -144,8 +144,11 @@ def _initialise(
 
 
 def set_on(instance: Value, frame: Frame) -> dict[str, Value]:
-    """The attributes that a function has set on an instance."""
-    return {attr: v for (key, attr), v in frame.state.attributes.items() if key == instance.key}
+    """The attributes that a function has set on an instance, as far as its tests have let them through."""
+    from stablelint.analysis.lookup import narrowed
+
+    own = frame.state.attributes.items()
+    return {attr: narrowed(v, frame) for (key, attr), v in own if key == instance.key}
 
 
 def register(

@@ -39,6 +39,10 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }
 
 
+_OBJECTS = frozenset({Kind.TENSOR, Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MAPPING})
+_TESTS = frozenset({*_COMPARE.values(), "logical_not", "contains", "python.is", "python.and", "python.or"})
+
+
 def evaluate(node: ast.expr | None, frame: Frame) -> Value:
     """The value of an expression; never raises for valid syntax."""
     if node is None:
@@ -153,14 +157,7 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
     saved.names.update({k: v for k, v in inner.names.items() if k not in saved.names})
     result = values[0]
     kinds = {v.kind for v in values}
-    if not is_and and kinds & {
-        Kind.TENSOR,
-        Kind.LAYER,
-        Kind.INSTANCE,
-        Kind.FUNCTION,
-        Kind.CLASS,
-        Kind.MAPPING,
-    }:
+    if not is_and and kinds & _OBJECTS and not all(map(_is_test, values)):
         return join(frame.graph, values)
     for value in values[1:]:
         name = "python.and" if is_and else "python.or"
@@ -168,6 +165,11 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
         interval = value.interval.join(result.interval)
         result = Value(name, key, Kind.UNKNOWN, {"input": result, "other": value}, interval, node=node)
     return result
+
+
+def _is_test(value: Value) -> bool:
+    """Whether a value is true or false, rather than one of several things to choose from."""
+    return value.dtype == "bool" or value.op in _TESTS or isinstance(value.constant(), bool)
 
 
 def _ifexp(node: ast.IfExp, frame: Frame) -> Value:

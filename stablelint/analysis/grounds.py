@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from stablelint.analysis.relations import difference, unit_length
+from stablelint.analysis.relations import difference, is_span, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import vanish_together
 from stablelint.analysis.views import stripped
@@ -57,6 +57,8 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return (first.ends if first.interval.hi >= 1 else Ground.NONE), first.ends
     if op in _ODD and first.zero is Ground.EXACT:
         return first.zero, (Ground.EXACT if op in _BOUNDED else first.ends)
+    if op == "normalize" and first.interval == TOP:
+        return Ground.COINCIDENCE, first.ends  # it keeps the signs, of which nothing is known
     if op in _BOUNDED:
         return Ground.COINCIDENCE, Ground.EXACT
     if op in ("abs", "pow"):
@@ -65,7 +67,9 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         ends = first.ends if exponent is None or exponent.is_constant else min(first.ends, exponent.ends)
         return max(first.zero, floor), ends
     if op in _REDUCTIONS:
-        return _reduced(op, first)
+        zero, ends = _reduced(op, first)
+        unending = math.isinf(interval.lo) and math.isfinite(first.interval.lo)
+        return zero, min(ends, Ground.COINCIDENCE) if unending else ends
     if op in _ARITHMETIC and "other" in operands:
         return _combined(op, first, operands["other"], interval)
     if op in ("exp", "exp2"):
@@ -91,7 +95,7 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return (Ground.EXACT if interval.lo == 0 else Ground.NONE), first.ends  # a group without an element
     if op in ("index_add", "scatter_add", "scatter_reduce", "scatter"):
         source = operands.get("src") or operands.get("source") or first
-        return min(first.zero, Ground.EXACT), source.ends
+        return (Ground.COINCIDENCE if _is_inverse(operands.get("index")) else first.zero), source.ends
     if op in ("stft", "fft"):
         return Ground.EXACT, Ground.NONE  # silence
     if op in ("log", "log2", "log10", "log1p") and interval.lo == 0.0:
@@ -101,6 +105,12 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     reached = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     zero = Ground.COINCIDENCE if interval.contains(0.0) and interval != TOP else Ground.NONE
     return zero, min(reached, default=Ground.NONE)
+
+
+def _is_inverse(index: Value | None) -> bool:
+    """Whether an index is the one that `unique` gives back: each of its groups has an element."""
+    place = stripped(index) if index is not None else None
+    return place is not None and place.op == "part" and place.first is not None and place.first.op == "unique"
 
 
 def _zero_of_logarithm(op: str, operand: Value) -> Ground:
@@ -205,9 +215,11 @@ def _clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground,
     known = [v for v in bounds if v.interval.is_bounded]
     if not interval.contains(0.0):
         return Ground.NONE, _clamped_ends(operands, interval)
+    first = next(iter(operands.values()))
+    if is_span(first):
+        return Ground.COINCIDENCE, _clamped_ends(operands, interval)
     if any(v.interval.contains(0.0) for v in known):
         return Ground.EXACT, _clamped_ends(operands, interval)
-    first = next(iter(operands.values()))
     return first.zero, _clamped_ends(operands, interval)
 
 

@@ -18,7 +18,7 @@ _GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "sca
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _CARRIERS = VIEWS | {"dropout"}
-_SUMMARIES = frozenset("norm sqrt sum mean pow abs".split())
+_SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
 _DEPTH = 8
 
 
@@ -75,7 +75,7 @@ def is_doubled(site: Site, hider: Hider) -> bool:
     for _ in range(_DEPTH):
         if inner.op not in _SUMMARIES or inner.first is None:
             break
-        inner = stripped(inner.first)  # the length of a vector that was replaced whole
+        inner = stripped(inner.first)  # a function of what was replaced, the length of a vector, say
     own = inner.operands.get("condition") or inner.operands.get("mask")
     return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, hider.test)
 
@@ -131,6 +131,8 @@ def _groups(value: Value, depth: int) -> list[Value] | None:
         parts = [v for v in value.operands.values() if v.zero >= Ground.SATURATION]
         found = [_groups(part, depth - 1) for part in parts]
         return None if not found or None in found else [g for groups in found for g in groups or ()]
+    if value.op == "bincount":
+        return [value]
     source = value.operands.get("src") or value.operands.get("source")
     if value.op not in _GROUPED or source is None or source.zero >= Ground.SATURATION:
         return None
@@ -143,7 +145,8 @@ def is_gathered(site: Site, observed: Iterable[tuple[Value, object]]) -> bool:
     groups = _groups(operand, 4) if operand is not None else None
     if groups is None:
         return False
-    indices = {stripped(g.operands["index"]).key for g in groups if "index" in g.operands}
+    grouped_by = [g.operands.get("input" if g.op == "bincount" else "index") for g in groups]
+    indices = {stripped(index).key for index in grouped_by if index is not None}
     made = {site.value.key}
     read = False
     for value, _ in observed:
@@ -186,7 +189,7 @@ def _hides(hider: Hider, site: Site) -> bool:
     operand = site.match.bindings.get(site.judgement.operand)
     if hider.test is None or operand is None:
         return False
-    if _catches(hider.test, site.value):
+    if _catches(hider.test, site.value) or is_doubled(site, hider):
         return True
     operand = stripped(operand)
     sources = {operand.key}

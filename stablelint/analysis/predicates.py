@@ -11,6 +11,7 @@ from stablelint.analysis.judge import differentiable
 from stablelint.analysis.provenance import (
     is_chance_test,
     is_kept,
+    is_mask_of_lengths,
     is_measured,
     is_trained,
     is_whole_mask,
@@ -223,7 +224,7 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     mask = value.operands.get("mask") or value.operands.get("condition")
     if mask is None or _spares(mask, 8):
         return False
-    if is_kept(mask) or is_chance_test(mask):
+    if is_kept(mask) or is_mask_of_lengths(mask):
         context.weak = True  # a pattern made once, by one who saw it; positions up to a length
     return True
 

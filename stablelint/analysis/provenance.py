@@ -29,7 +29,8 @@ _VANISHING = frozenset(
 _SPREADS = frozenset("norm vector_norm std var amax max".split())
 _NORMS = frozenset({"norm", "vector_norm"})  # of a vector, which as a rule is a direction
 _SIZES = frozenset("abs square pow norm vector_norm".split())
-_PASSING = frozenset("sqrt pow abs square neg mean amin min".split())
+_PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
+_OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _PASSED_MASK = re.compile(r"mask$")
 _REMADE = frozenset("float to argsort expand repeat".split())
@@ -186,6 +187,10 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
     Unless a zero one is known to have been `met`, a norm needs it of what a function is handed, too; but the points
     between which an offset lies may coincide.
     """
+    value = stripped(value)
+    if value.op == "phi":
+        paths = [path for path in value.operands.values() if path.zero >= Ground.SATURATION]
+        return bool(paths) and all(path.op != "phi" and needs_agreement(path, met) for path in paths)
     source = _spread_behind(value)
     if source is None or source.first is None:
         return False
@@ -204,6 +209,8 @@ def _spread_behind(value: Value) -> Value | None:
             return value
         if value.op in ("sum", "mean") and value.first is not None:
             summed = _unnegated(value.first)
+            while summed.op in _OVER_CHANNELS and summed.first is not None:
+                summed = _unnegated(summed.first)
             if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value):
                 return value
         following = value.first

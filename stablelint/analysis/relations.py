@@ -56,6 +56,17 @@ def _are_ordered(low: Value, high: Value) -> bool:
     return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
 
 
+def is_span(value: Value) -> bool:
+    """Whether a value is the larger of two ends less the smaller of two starts: 0 only if both things are nothing."""
+    value = stripped(value)
+    if value.op != "sub" or "other" not in value.operands:
+        return False
+    return (stripped(value.operands["input"]).op, stripped(value.operands["other"]).op) == (
+        "maximum",
+        "minimum",
+    )
+
+
 def _covers(whole: Value, part: Value) -> bool:
     """Whether a value is another, or the other on one of its paths."""
     return whole.key == part.key or (

@@ -94,6 +94,42 @@ from .support import likely
             """,
             id="a maximum taken out before a temperature",
         ),
+        pytest.param(
+            """
+            def weights(y: torch.Tensor):
+                return (1.0 / y.bincount())[y]
+            """,
+            id="a histogram that is read by what it counts",
+        ),
+        pytest.param(
+            """
+            def pooled(x: torch.Tensor, labels: torch.Tensor):
+                found, group = torch.unique(labels, return_inverse=True)
+                count = torch.zeros(found.numel()).scatter_add_(0, group, torch.ones(9))
+                return torch.zeros(found.numel()).scatter_add_(0, group, x) / count
+            """,
+            id="groups that come of the labels in sight",
+        ),
+        pytest.param(
+            """
+            def log_softplus(x: torch.Tensor, scale: torch.Tensor):
+                inside = x / scale > -15
+                return torch.where(inside, F.softplus(x.masked_fill(~inside, -15.0)).log(), x)
+            """,
+            id="a function of what the same test replaces",
+        ),
+        pytest.param(
+            """
+            def share(x: torch.Tensor, low: torch.Tensor, others: list):
+                for other in others:
+                    n = (x > low).sum()
+                    if n == 0 or len(other) < 3:
+                        continue
+                    x = x / n
+                return x
+            """,
+            id="either of two tests leaves the loop",
+        ),
     ],
 )
 def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
@@ -118,6 +154,34 @@ def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
                 return v / safe.norm(dim=-1, keepdim=True)
             """,
             [(3, "SL102")],
+        ),
+        (
+            """
+            def weights(y: torch.Tensor, other: torch.Tensor):
+                return (1.0 / y.bincount())[other]
+            """,
+            [(2, "SL102")],
+        ),
+        (
+            """
+            def pooled(x: torch.Tensor, labels: torch.Tensor, group: torch.Tensor):
+                found, _ = torch.unique(labels, return_inverse=True)
+                count = torch.zeros(found.numel()).scatter_add_(0, group, torch.ones(9))
+                return torch.zeros(found.numel()).scatter_add_(0, group, x) / count
+            """,
+            [(4, "SL102")],
+        ),
+        (
+            """
+            def share(x: torch.Tensor, low: torch.Tensor, others: list):
+                for other in others:
+                    n = (x > low).sum()
+                    if n == 0 and len(other) < 3:
+                        continue
+                    x = x / n
+                return x
+            """,
+            [(6, "SL102")],
         ),
     ],
 )
@@ -168,3 +232,20 @@ def test_a_count_has_no_gradient_and_what_it_divides_has() -> None:
         return torch.where(count == 0, torch.zeros_like(average), average)
     """
     assert (4, "SL503") in likely(code)
+
+
+def test_a_test_in_the_constructor_holds_for_what_the_object_keeps() -> None:
+    code = """
+    class Scale(nn.Module):
+        def __init__(self, weights):
+            super().__init__()
+            self.count = len([w for w in weights if w > 0])
+            {test}
+
+        def forward(self, x: torch.Tensor):
+            return x / self.count
+    """
+    refuses = "if self.count < 1:\n                raise ValueError(weights)"
+    assert likely(code.format(test=refuses)) == []
+    assert likely(code.format(test="assert self.count > 0")) == []
+    assert likely(code.format(test="pass")) == [(8, "SL102")]

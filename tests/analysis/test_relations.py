@@ -79,3 +79,34 @@ def test_elements_that_differ_in_pairs_may_be_equal_across() -> None:
     """
     lines = likely(program) + possible(program)
     assert lines == [(4, "SL102")]
+
+
+def test_what_spans_two_things_is_nothing_only_if_both_are() -> None:
+    code = """
+    def outside(a: torch.Tensor, b: torch.Tensor, union: torch.Tensor):
+        start, end = torch.{inner}(a[:, :2], b[:, :2]), torch.{outer}(a[:, 2:], b[:, 2:])
+        side = (end - start).clamp(min=0)
+        area = side[:, 0] * side[:, 1]
+        return (area - union) / area
+    """
+    assert likely(code.format(inner="min", outer="max")) == []
+    assert likely(code.format(inner="max", outer="min")) == [(5, "SL102")]
+
+
+def test_a_sum_of_bounded_terms_runs_away_only_by_their_number() -> None:
+    code = """
+    def product(x: torch.Tensor):
+        factors = (x.sigmoid() - 0.5).{clamp}
+        return torch.exp(torch.log(factors).sum(-1)).log()
+    """
+    assert likely(code.format(clamp="clamp_min(1e-8)")) == []
+    assert likely(code.format(clamp="clamp_min(0)")) != []
+
+
+def test_a_normalised_vector_keeps_the_signs_of_which_nothing_is_known() -> None:
+    code = """
+    def root(x: torch.Tensor):
+        return torch.sqrt(F.normalize({x}, p=1, dim=-1) + 1e-10)
+    """
+    assert likely(code.format(x="x")) == []
+    assert likely(code.format(x="x.sin()")) == [(2, "SL103")]
