@@ -50,7 +50,18 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
     (re.compile(r"^(probs?|probabilities|probas?)$|_(probs|probabilities)$", re.I), _PROBABILITY),
     (re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I), _SCALE),
 )
+_SIZE = re.compile(r"(^|_)(sizes?|shape)$", re.I)
 _NOT_A_MASK = re.compile(r"^(un|de|num_|n_|use_|has_|is_)", re.I)
+
+
+def names_a_mask(name: str) -> bool:
+    """Whether a name says that a value holds zeros and ones."""
+    return hint(name) is _MASK
+
+
+def names_a_size(name: str) -> bool:
+    """Whether a name says that a value holds the sizes of a tensor, as Python numbers."""
+    return _SIZE.search(name) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.hints import names_a_mask
 from stablelint.analysis.judge import differentiable
 from stablelint.analysis.provenance import (
     is_chance_test,
@@ -201,7 +202,19 @@ def _python(predicate: Predicate, context: Context) -> bool:
 
 def _integral(predicate: Predicate, context: Context) -> bool:
     value = stripped(_value(predicate, context))
-    return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
+    whole = value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
+    return whole or (value.op == "sum" and value.first is not None and _is_mask(value.first, 4))
+
+
+def _is_mask(value: Value, depth: int) -> bool:
+    """Whether a value, or what it is the complement of, is called a mask."""
+    value = stripped(value)
+    if names_a_mask(value.name):
+        return True
+    if value.op not in ("sub", "rsub", "logical_not") or not depth:
+        return False
+    others = [v for v in value.operands.values() if v.constant() != 1]
+    return len(others) == 1 and _is_mask(others[0], depth - 1)
 
 
 def _floating(predicate: Predicate, context: Context) -> bool:

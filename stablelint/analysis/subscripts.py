@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Hashable
 
-from stablelint.analysis import layers, lookup
+from stablelint.analysis import hints, layers, lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.decompositions import part_at
@@ -42,6 +42,9 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return part
     if base.kind is Kind.LAYER:
         return layers.element(base, constant, frame)
+    if base.kind is Kind.UNKNOWN and isinstance(constant, int) and hints.names_a_size(base.name):
+        key = frame.graph.key("item", base.key, index.key)
+        return Value("item", key, Kind.NUMBER, node=node, module=frame.module)
     if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
         stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
         if stored is not None:

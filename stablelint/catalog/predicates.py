@@ -60,7 +60,9 @@ SIGNATURES: Mapping[str, Signature] = {
     "last_dim": Signature(1, meaning="the dimension -1, or known to be the last"),
     "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
     "python": Signature(1, meaning="known to be a Python number"),
-    "integral": Signature(1, meaning="holds integers, whatever its type: a count, a size, an index"),
+    "integral": Signature(
+        1, meaning="holds integers, whatever its type: a count, a size, an index, the sum of a mask"
+    ),
     "floating": Signature(1, meaning="shown to hold floating-point numbers"),
     "boolean": Signature(1, meaning="holds truth values"),
     "shifted": Signature(1, meaning="its maximum over the reduced dimension has been subtracted"),

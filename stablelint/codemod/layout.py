@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from stablelint.codemod.chain import expression_of, unchained
+from stablelint.codemod.chain import unchained
 from stablelint.codemod.draft import Change, limit
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.source import SourceText
+from stablelint.codemod.spread import terms
 
 _TOLERATED = 104  # rather than opening brackets within brackets
 _WORTH_A_LINE = 16
@@ -86,26 +87,10 @@ def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
     closing = f"{source.newline}{indent})"
     if len(inner) + len(whole) <= longest:
         return [(first, first, f"({line}"), change, (last, last, closing)]
-    links = unchained(whole, line) or _terms(whole, line)
+    links = unchained(whole, line) or terms(whole, line)
     if links is None or max(map(len, links.splitlines())) > longest:
         return None
     return [(first, last, f"({line}{links}{closing}")]
-
-
-def _terms(text: str, line: str) -> str | None:
-    """A sum with a line break before each of its signs; None for anything else."""
-    node = expression_of(text)
-    signs: list[int] = []
-    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        between = text[node.left.end_col_offset or 0 : node.right.col_offset]
-        sign = between.find("+" if isinstance(node.op, ast.Add) else "-")
-        if between[:sign] != " ":
-            return None
-        signs.append((node.left.end_col_offset or 0) + sign)
-        node = node.left
-    for sign in signs:
-        text = text[: sign - 1] + line + text[sign:]
-    return text if signs else None
 
 
 def _ends_in_brackets(text: str) -> bool:

@@ -12,6 +12,7 @@ from stablelint.codemod.hoist import Hoisted
 from stablelint.codemod.law import replaced
 from stablelint.codemod.layout import broken, enclosed
 from stablelint.codemod.locate import Region, Tree
+from stablelint.codemod.spread import spread
 from stablelint.codemod.withheld import Withheld
 
 _OPENED = re.compile(r"\(\s*(-?)\Z")
@@ -35,7 +36,8 @@ def placed(
             changes = [*before, variant]
             if not draft.lawful(tree, region, changes, expected):
                 continue
-            for lines in (enclosed(tree, variant, node), broken(tree.source, variant)):
+            source = tree.source
+            for lines in (enclosed(tree, variant, node), spread(source, variant), broken(source, variant)):
                 if lines is not None and draft.lawful(tree, region, [*before, *lines], expected):
                     return [*before, *lines]
             return changes

@@ -210,3 +210,31 @@ def test_a_parameter_that_was_given_is_written_again() -> None:
             return weights[:2], torch.log(weights)
         """)
     assert written["SL202"] == ("torch.log_softmax(scores, dim=dim)",)
+
+
+@pytest.mark.parametrize(
+    "count",
+    ["keep_mask.sum()", "torch.sum(keep_mask)", "keep_mask.float().sum(dim=1)", "(1 - keep_mask).sum()"],
+)
+def test_the_sum_of_what_is_called_a_mask_is_kept_at_one(count: str) -> None:
+    written = fixes(f"""
+        def mean(angles: torch.Tensor, keep_mask):
+            return angles.sum() / {count}
+        """)
+    assert written["SL102"] == (f"{count}.clamp_min(1)",)
+
+
+def test_the_sum_of_weights_is_no_count() -> None:
+    written = fixes("""
+        def mean(x: torch.Tensor, weights: torch.Tensor, keep_mask):
+            return x.sum() / (weights * keep_mask).relu().sum()
+        """)
+    assert "clamp_min(1)" not in str(written["SL102"])
+
+
+def test_an_element_of_a_size_is_a_number() -> None:
+    written = fixes("""
+        def scale(x: torch.Tensor, size):
+            return x / size[-1] ** 0.5
+        """)
+    assert not isinstance(written.get("SL103"), tuple)
