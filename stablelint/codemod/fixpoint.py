@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from stablelint.codemod.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.propose import propose_all
+from stablelint.codemod.repeated import without_repeated
 from stablelint.codemod.source import SourceError, SourceText
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 
@@ -63,7 +64,7 @@ def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
         )
         taken, _ = select([item.fix for item in wanted if item.fix is not None])
         trial = _Trial(source, current, diagnose)
-        kept, failed = trial.largest([wanted[index] for index in taken])
+        kept, failed = trial.largest(without_repeated(source, [wanted[index] for index in taken]))
         for item, reason in failed:
             refused[_site(source, item)] = reason
         source, current = trial.source, trial.after

@@ -240,10 +240,13 @@ def _finish(
     check_evaluation(operands.values(), counts, original)
     check_order(operands.values(), order)
     region = file.tree.region(file.tree.statement(node))
+    repeated = [name for name, count in counts.items() if count > 1 and name in operands]
+    for name in repeated:
+        operands[name] = _known(file, node, operands[name])
     hoisted = [
         hoist(file.tree, file.scope, operands[name], node, region)
-        for name, count in counts.items()
-        if count > 1 and name in operands and not is_cheap(operands[name].tree)
+        for name in repeated
+        if not is_cheap(operands[name].tree)
     ]
     if hoisted and inline:
         raise Withheld(f"`{hoisted[0].value.shown}` would be evaluated twice")
@@ -259,6 +262,12 @@ def _finish(
     _check_comments(file.tree, changes)
     changes += dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
     return [*imports, *draft.edits(file.tree, changes)]
+
+
+def _known(file: File, node: ast.expr, operand: Operand) -> Operand:
+    """The operand by the name that it has already, even where the finding spells it out."""
+    named = by_name(file.tree, node, replace(operand, node=None))
+    return named if isinstance(named.tree, ast.Name) else operand
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,21 @@ def test_of_two_fixes_that_meet_the_safe_one_is_made() -> None:
     assert [item.code for item in outcome.applied] == ["SL202"]
 
 
+def test_a_value_gets_its_name_once_in_a_function() -> None:
+    def template(node: ast.Call) -> str:
+        return "torch.log($x.clamp_min(0)).clamp_min($x)"
+
+    def function(name: str) -> str:
+        return f"def {name}(a, b):\n    y = torch.log(a / b)\n    return y - 2 * torch.log(a / b)\n"
+
+    outcome = run("import torch\n" + function("f") + function("g"), template)
+    text = outcome.source.decode()
+    assert text.count("    ratio = a / b\n    y = torch.log(ratio.clamp_min(0)).clamp_min(ratio)\n") == 2
+    assert text.count("    return y - 2 * torch.log(ratio.clamp_min(0)).clamp_min(ratio)\n") == 2
+    assert len(outcome.applied) == 4
+    assert outcome.rounds == 2
+
+
 def test_a_check_that_never_settles_is_stopped() -> None:
     def diagnose(source: bytes) -> list[Diagnostic]:
         text = source.decode()
