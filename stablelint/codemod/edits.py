@@ -30,6 +30,14 @@ def _is_insertion(edit: Edit) -> bool:
     return edit.span.start == edit.span.end
 
 
+def _meet(one: Edit, other: Edit) -> bool:
+    """Whether something is put in at an end of what is replaced: a line break, say, that both bring along."""
+    if _is_insertion(one) == _is_insertion(other):
+        return False
+    put, replaced = (one, other) if _is_insertion(one) else (other, one)
+    return put.span.start in (replaced.span.start, replaced.span.end)
+
+
 def select(fixes: Sequence[Fix]) -> tuple[list[int], list[int]]:
     """Split fixes, by index, into those that can be made together and those left for a later round.
 
@@ -39,7 +47,11 @@ def select(fixes: Sequence[Fix]) -> tuple[list[int], list[int]]:
     deferred: list[int] = []
     edits: list[Edit] = []
     for index, fix in enumerate(fixes):
-        if any(conflict(edit, other) for edit in fix.edits for other in edits):
+        own = [edit for edit in fix.edits if edit not in edits]
+        foreign = [edit for edit in edits if edit not in fix.edits]
+        if any(conflict(edit, other) for edit in fix.edits for other in edits) or any(
+            _meet(edit, other) for edit in own for other in foreign
+        ):
             deferred.append(index)
         else:
             taken.append(index)

@@ -57,6 +57,15 @@ def test_of_conflicting_fixes_the_first_is_taken_whole() -> None:
     assert select(fixes) == ([0, 2], [1])
 
 
+def test_fixes_that_break_a_line_at_one_place_are_made_one_after_the_other() -> None:
+    breaking = fix(edit(0, 0, "\n  "), edit(5, 10, "x"))
+    replacing = fix(edit(0, 4, "\n  y"))
+    before = fix(edit(5, 5, "z"))
+    assert select([replacing, breaking]) == ([0], [1])
+    assert select([breaking, before]) == ([0], [1])
+    assert select([breaking, fix(edit(0, 0, "\n  "), edit(12, 13, "x"))]) == ([0, 1], [])
+
+
 def test_an_edit_outside_the_file_is_an_error() -> None:
     for position in (Position(9, 1), Position(1, 7), Position(0, 1), Position(1, 0)):
         with pytest.raises(SourceError, match="outside"):
