@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stablelint.analysis import transfer
-from stablelint.analysis.blends import blended
+from stablelint.analysis.blends import blended, chance_of_target
 from stablelint.analysis.conditions import identity
 from stablelint.analysis.contexts import CREATIONS
 from stablelint.analysis.grounds import grounds
@@ -178,6 +178,8 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
     if blend is not None:
         interval, zero = blend
+    elif op == "add" and interval.lo < 0 and (chance := chance_of_target(operands)) is not None:
+        interval, zero, ends = chance.interval, chance.zero, chance.ends
     if not interval.contains(0.0):
         zero = Ground.NONE
     key = (

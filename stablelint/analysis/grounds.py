@@ -26,6 +26,7 @@ _EXACT_ZERO = frozenset(
         "smooth_l1_loss cdist arange eye multinomial randperm svdvals diag_embed contains"
     ).split()
 )
+_ENTROPIES = frozenset("cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split())
 _UNUSUAL = frozenset("isnan isinf isfinite".split())
 _BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
 _ODD = frozenset("sin tan tanh sinh asin atan expm1 log1p erf softsign".split())  # 0 where the operand is
@@ -73,9 +74,11 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     if op in _ARITHMETIC and "other" in operands:
         return _combined(op, first, operands["other"], interval)
     if op in ("exp", "exp2"):
-        return (
-            Ground.SATURATION if first.peak or first.ends >= Ground.SATURATION else Ground.COINCIDENCE
-        ), first.ends
+        saturates = first.peak or first.ends >= Ground.SATURATION
+        tops = first.zero if first.interval.hi == 0 else Ground.NONE  # exp(-x) is 1 where x is 0
+        return (Ground.SATURATION if saturates else Ground.COINCIDENCE), max(first.ends, tops)
+    if op in _ENTROPIES and "reduction" in operands and operands["reduction"].constant() == "none":
+        return Ground.SATURATION, Ground.NONE  # what a sure prediction loses is rounded to 0
     if op in ("expm1", "cosh", "sinh"):
         return Ground.COINCIDENCE, first.ends
     if op == "matmul" and "other" in operands and Ground.EXACT in (first.zero, operands["other"].zero):

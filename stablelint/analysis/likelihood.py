@@ -28,6 +28,7 @@ _COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
 _GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
+_WAVES = frozenset({"sin", "cos"})
 _UNIFORM = frozenset("rand rand_like uniform_".split())
 _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
 _AVERAGES = frozenset({"div", "mean"})
@@ -53,7 +54,7 @@ def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        return site if hidden else _promoted(site)
+        return _promoted(site, hidden)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
         doubted = rounded or _is_announced(site, site.value) or _is_written_down(site, site.value)
@@ -69,14 +70,19 @@ def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
     return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
 
 
-def _promoted(site: Site) -> Site:
-    """A site whose form alone shows how the operand goes bad, though nothing is known of its range."""
-    if is_measured(site.frame.function, site.frame.module):
+def _promoted(site: Site, hidden: bool) -> Site:
+    """A site whose form alone shows how the operand goes bad, though nothing is known of its range.
+
+    Where the result is replaced later its author has dealt with it, save that NaN is not kept from the gradient.
+    """
+    if is_measured(site.frame.function, site.frame.module) or (hidden and not _is_root_of_wave(site)):
         return site
     if _is_projection(site):
         message = "vectors are divided by a component of their own, which is 0 on a plane"
     elif _is_computed_cosine(site):
         message = "rounding carries a computed cosine past 1, where there is no angle"
+    elif _is_root_of_wave(site):
+        message = "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN"
     else:
         return site
     return replace(site, judgement=replace(site.judgement, level=Level.LIKELY), message=message)
@@ -88,6 +94,23 @@ def _is_computed_cosine(site: Site) -> bool:
     if site.value.op not in ("acos", "asin") or operand is None:
         return False
     return stripped(operand).op in _COMPUTED and site.ranges[site.judgement.operand] == TOP
+
+
+def _is_root_of_wave(site: Site) -> bool:
+    """What a sine or cosine is multiplied or divided by does not keep it from changing its sign."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    if site.value.op != "pow" or operand is None or not has_contract(site):
+        return False
+    factors = [stripped(operand)]
+    for _ in range(_LENGTH):
+        products = [v for v in factors if v.op in ("mul", "div")]
+        if not products:
+            break
+        factors = [v for v in factors if v.op not in ("mul", "div")]
+        factors += [
+            stripped(v) for p in products for n, v in p.operands.items() if p.op == "mul" or n == "input"
+        ]
+    return any(v.op in _WAVES for v in factors)
 
 
 def _is_projection(site: Site) -> bool:
@@ -211,6 +234,20 @@ def _is_kept_by_callers(site: Site, operand: Value) -> bool:
     return bool(passed) and all(v is not None and v.interval.lo > 0 for v in passed)
 
 
+def _is_usual_power(site: Site, operand: Value) -> bool:
+    """A parameter that may be a fraction, where every call in sight leaves or sets it to 1 or more, is no fraction."""
+    exponent = site.value.operands.get("exponent")
+    function = site.frame.function
+    if site.value.op != "pow" or exponent is None or function is None:
+        return False
+    given = function.node.args
+    if exponent.node not in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        return False
+    calls = site.frame.session.calls.get(id(function.node), [])
+    numbers = [call.get(exponent.name, exponent).constant() for call in calls]
+    return bool(numbers) and all(isinstance(n, int | float) and n >= 1 for n in numbers)
+
+
 def _is_written_down(site: Site, operand: Value) -> bool:
     """A figure that only goes to a log is NaN where there was nothing to measure, and does no harm."""
     return site.value.op in _AVERAGES and fates_of(site.node, site.frame.function) == {Fate.LOGGED}
@@ -271,6 +308,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_indicator,
     _is_causal,
     _is_kept_by_callers,
+    _is_usual_power,
     _is_initial_draw,
     _is_share_of_extreme,
     _is_a_flow,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -173,6 +174,31 @@ def _fractional(predicate: Predicate, context: Context) -> bool:
     return isinstance(number, float) and not number.is_integer()
 
 
+def _chosen(predicate: Predicate, context: Context) -> bool:
+    """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
+    value = _value(predicate, context)
+    number = value.constant()
+    if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
+        return False
+    if isinstance(number, float):
+        return True
+    parameter = value.node
+    if (number is None and value.op != "argument") or not isinstance(parameter, ast.arg):
+        return False
+    return isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
+
+
+def _inverse(predicate: Predicate, context: Context) -> bool:
+    """One over a value, or that and a whole number: `1 / alpha - 1`."""
+    value = stripped(_value(predicate, context))
+    while value.op in ("add", "sub") and value.operands["other"].is_constant:
+        value = stripped(value.operands["input"])
+    dividend, divisor = value.operands.get("input"), value.operands.get("other")
+    if value.op != "div" or dividend is None or divisor is None:
+        return False
+    return isinstance(dividend.constant(), int | float) and not divisor.is_constant
+
+
 def _learned(predicate: Predicate, context: Context) -> bool:
     return _is_learned(_value(predicate, context), 4)
 
@@ -324,6 +350,8 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "vanishes": _vanishes,
     "literal": _literal,
     "fractional": _fractional,
+    "chosen": _chosen,
+    "inverse": _inverse,
     "learned": _learned,
     "same": _same,
     "last_dim": _last_dim,

@@ -83,7 +83,8 @@ def _is_called_integer(value: Value) -> bool:
 def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     """Whether gradients flow to a function's arguments: it is a module's method, a loss, or its docstring says so.
 
-    They do not where data are read and made ready, in simulated environments, and where results are drawn.
+    They do not where data are read and made ready, in simulated environments, and where results are drawn, nor in a
+    module whose forward records none.
     """
     if function is None:
         return False
@@ -105,8 +106,10 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     names = [name for info in family for name in (info.name, *base_names(info))]
     if any(_OBJECTIVE.search(name) for name in names):
         return True
-    is_module = "Module" in names or any("forward" in info.methods for info in family)
-    return is_module and not _INFERENCE.search(function.name)
+    forward = next((info.methods["forward"] for info in family if "forward" in info.methods), None)
+    if forward is not None and forward.without_gradient:
+        return False
+    return ("Module" in names or forward is not None) and not _INFERENCE.search(function.name)
 
 
 def _places(module: ModuleInfo) -> list[str]:

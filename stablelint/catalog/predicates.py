@@ -55,6 +55,8 @@ SIGNATURES: Mapping[str, Signature] = {
     ),
     "literal": Signature(1, meaning="a number written in the code, or a name bound to one"),
     "fractional": Signature(1, meaning="a number known not to be an integer"),
+    "chosen": Signature(1, meaning="a parameter or setting whose default or annotation is a float"),
+    "inverse": Signature(1, meaning="computed as one over a value, so that it is whole by chance only"),
     "learned": Signature(1, meaning="a trained parameter, so that any value is in its reach"),
     "same": Signature(2, meaning="both are one value by data flow"),
     "last_dim": Signature(1, meaning="the dimension -1, or known to be the last"),

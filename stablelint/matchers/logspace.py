@@ -1,0 +1,154 @@
+"""Sums of exponentials by hand, from which a maximum was taken out that is infinite, or not that of what is summed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.interest import observes
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import stripped
+from stablelint.diagnostic import Level
+from stablelint.matchers.common import Observed, make_site, observed
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_DEPTH = 8  # operations looked through
+_WIDTH = 40  # values looked at in each step
+_GIVEN = frozenset("argument item part attribute unknown index".split())
+_CONTRACTIONS = frozenset("einsum matmul bmm mm".split())
+_SUMS = _CONTRACTIONS | frozenset("sum mean dot cumsum scatter_add index_add".split())
+_MASKED = frozenset("masked_fill where overwritten".split())
+
+
+@observes("exp sub max|amax log")
+def unguarded_shift(review: Review, rule: Rule) -> Iterator[Site]:
+    """`(x - m).exp()` under a logarithm, m the maximum of x: NaN where x is -inf throughout.
+
+    Likely where several of them are contracted: the largest of each need not meet, so that the logarithm is -inf for
+    finite operands already, and what it yields is an operand of the next contraction. A sum holds its largest.
+    """
+    late = {exponential.key for _, exponential in _late_masks(review)}
+    logarithms = [value for value, _ in observed(review, "log")]
+    for pair in _shifted(review):
+        exponential = pair[0]
+        operand = stripped(exponential.operands["input"]).operands["input"]
+        if exponential.key in late or stripped(operand).op not in _GIVEN | {"phi"} or operand.guard:
+            continue
+        sums = {found for log in logarithms if (found := _sum_of(log.operands["input"], exponential))}
+        if sums:
+            level = Level.POSSIBLE if sums.isdisjoint(_CONTRACTIONS) else Level.LIKELY
+            yield make_site(review, rule, pair, {"x": operand}, level=level)
+
+
+@observes("exp sub max|amax * sum")
+def late_mask(review: Review, rule: Rule) -> Iterator[Site]:
+    """`(x - m).exp() * mask`, summed: m is the maximum of what the mask leaves out, too."""
+    sums = [value for value, _ in observed(review, "sum")]
+    likely = (site for site in review.open if site.judgement.level is Level.LIKELY)
+    shown = [site.match.bindings.get(site.judgement.operand) for site in likely]
+    for pair, exponential in _late_masks(review):
+        product = pair[0]
+        if not any(_stands_on(total, product.key, _DEPTH) for total in sums):
+            continue
+        if not any(value is not None and _stands_on(value, product.key, _DEPTH) for value in shown):
+            yield make_site(review, rule, pair, {"e": exponential})
+
+
+def _shifted(review: Review) -> Iterator[Observed]:
+    """Exponentials of a value less its own maximum."""
+    for pair in observed(review, "exp"):
+        difference = stripped(pair[0].operands["input"])
+        other = difference.operands.get("other")
+        if difference.op == "sub" and other is not None:
+            if _is_bare_maximum(other, difference.operands["input"], _DEPTH):
+                yield pair
+
+
+def _late_masks(review: Review) -> Iterator[tuple[Observed, Value]]:
+    """Products of such exponentials with a mask that their exponents know nothing of."""
+    known = {pair[0].key: pair[0] for pair in _shifted(review)}
+    for pair in observed(review, "mul"):
+        factors = list(pair[0].operands.values())
+        for exponential, mask in (factors, factors[::-1]) if len(factors) == 2 else ():
+            held = known.get(stripped(exponential).key)
+            if held is None or not _is_mask(mask):
+                continue
+            source = stripped(held.operands["input"]).operands["input"]
+            if not _is_masked(source, _DEPTH):
+                yield pair, held
+
+
+def _is_bare_maximum(value: Value, whole: Value, depth: int) -> bool:
+    """Whether a value is the maximum of another, over one dimension after the other, and was not made finite."""
+    value = stripped(value)
+    while value.op == "detach" and value.first is not None:
+        value = stripped(value.first)
+    if depth == 0 or not value.operands:
+        return False
+    if value.op == "phi":
+        return any(_is_bare_maximum(path, whole, depth - 1) for path in value.operands.values())
+    if value.op != "amax" or value.first is None:
+        return False
+    return _is_same(value.first, whole, 3) or _is_bare_maximum(value.first, whole, depth - 1)
+
+
+def _is_same(value: Value, other: Value, depth: int) -> bool:
+    """Whether a value is another, or is on one of its paths."""
+    if stripped(value).key == stripped(other).key:
+        return True
+    value = stripped(value)
+    return (
+        value.op == "phi"
+        and depth > 0
+        and any(_is_same(v, other, depth - 1) for v in value.operands.values())
+    )
+
+
+def _sum_of(value: Value, exponential: Value) -> str:
+    """The operation by which a value sums the exponentials up; of a contraction of a list nothing more is known."""
+    level, summed = [value], ""
+    for _ in range(_DEPTH):
+        summed = next((op for v in level if (op := stripped(v).op) in _SUMS), summed)
+        if any(_is_starred_contraction(stripped(v)) for v in level):
+            return "einsum"
+        level = [part for v in level for part in _parts(v)][:_WIDTH]
+        if summed and any(stripped(v).key == exponential.key for v in level):
+            return summed
+    return ""
+
+
+def _is_starred_contraction(value: Value) -> bool:
+    return value.op == "einsum" and not any(v.kind is Kind.TENSOR for v in _parts(value))
+
+
+def _stands_on(value: Value, key: int, depth: int) -> bool:
+    """Whether a value is made of another."""
+    if value.key == key:
+        return True
+    return depth > 0 and any(_stands_on(v, key, depth - 1) for v in _parts(value))
+
+
+def _is_mask(value: Value) -> bool:
+    value = stripped(value)
+    return value.dtype == "bool" or (
+        value.interval.lo == 0 and value.interval.hi == 1 and value.zero is Ground.EXACT
+    )
+
+
+def _is_masked(value: Value, depth: int) -> bool:
+    """Whether something was put in place of some elements, or a mask was added to them."""
+    value = stripped(value)
+    if value.op in _MASKED:
+        return True
+    return depth > 0 and any(
+        "mask" in v.name or _is_masked(v, depth - 1) for v in value.operands.values() if not v.is_constant
+    )
+
+
+def _parts(value: Value) -> list[Value]:
+    elements = value.data if value.kind is Kind.SEQUENCE and isinstance(value.data, list) else []
+    return [*value.operands.values(), *elements]
