@@ -214,7 +214,9 @@ def _draw(spec: object, generator: torch.Generator) -> object:
 
 
 def _constant(value: object, dtype: str) -> object:
-    """An operand of `[[operands]]`: a list is a tensor; a string is a constant of the contract language."""
+    """An operand of `[[operands]]`: a list is a tensor, a table one of that shape, a string a constant."""
+    if isinstance(value, dict):
+        return _draw(value, torch.Generator().manual_seed(0))
     if isinstance(value, list):
         resolved = [_constant(item, dtype) for item in value]
         if all(isinstance(item, torch.Tensor) for item in resolved):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
+from stablelint.analysis.selections import selector
 from stablelint.analysis.state import Frame, State
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
@@ -135,18 +136,6 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
         state.nonempty |= {stripped(selector(count.first)).key}
     if learned.lo > 1:
         state.plural |= {stripped(count.first).key}
-
-
-def selector(index: Value) -> Value:
-    """The mask whose true elements an index lists: `nonzero(mask)`, `torch.where(mask)[0]`."""
-    inner = stripped(index)
-    if inner.op in ("part", "index") and inner.first is not None:
-        inner = stripped(inner.first)
-    if inner.op == "nonzero" and inner.first is not None:
-        return inner.first
-    if inner.op == "where" and len(inner.operands) == 1 and inner.first is not None:
-        return inner.first
-    return index
 
 
 def _positive(interval: Interval) -> bool:

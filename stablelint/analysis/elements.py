@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.apply import apply
-from stablelint.analysis.conditions import narrowed_by, selector
+from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.decompositions import part_at
+from stablelint.analysis.selections import selector
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 

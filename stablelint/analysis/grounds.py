@@ -188,7 +188,7 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
         return Ground.NONE, ends
     if a.key == b.key and op == "sub":
         return Ground.EXACT, Ground.EXACT
-    if vanish_together(a, b):
+    if vanish_together(a, b) or (op == "sub" and _is_mean_of(b, a) and not _is_kept_apart(a)):
         return Ground.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
         return Ground.NONE, ends
@@ -203,6 +203,12 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
     if interval.lo == 0.0 or interval.hi == 0.0:
         return ends, ends
     return min(Ground.COINCIDENCE, ends), ends
+
+
+def _is_mean_of(mean: Value, value: Value) -> bool:
+    """Whether what is left of a value without its mean is 0 for a row of equal elements."""
+    inner = stripped(mean)
+    return inner.op == "mean" and inner.first is not None and stripped(inner.first).key == stripped(value).key
 
 
 def _are_related(a: Value, b: Value) -> bool:

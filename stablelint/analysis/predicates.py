@@ -20,6 +20,7 @@ from stablelint.analysis.provenance import (
     needs_agreement,
     vanishes_with_data,
 )
+from stablelint.analysis.selections import selecting_mask
 from stablelint.analysis.suited import is_floating
 from stablelint.analysis.value import NONEMPTY, Ground, Kind, Value
 from stablelint.analysis.views import stripped
@@ -316,14 +317,27 @@ def _differentiable(predicate: Predicate, context: Context) -> bool:
 def _emptiable(predicate: Predicate, context: Context) -> bool:
     """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
     total = context.bindings.get("n")
-    if _in_metric(context) or (total is not None and is_whole_mask(total)):
+    if total is not None and is_whole_mask(total):
         context.weak = True
-    mask = stripped(_value(predicate, context))
-    if is_kept(mask) or is_chance_test(mask):
-        context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
         return False
+    return _can_be_false(stripped(_value(predicate, context)), context)
+
+
+def _selection(predicate: Predicate, context: Context) -> bool:
+    """What a mask selects, and nothing on the path shows that this is anything."""
+    value = _value(predicate, context)
+    mask = selecting_mask(value)
+    if mask is None or stripped(value).key in context.nonempty:
+        return False
+    return _can_be_false(mask, context)
+
+
+def _can_be_false(mask: Value, context: Context) -> bool:
+    """Whether a mask may be false throughout."""
+    if _in_metric(context) or is_kept(mask) or is_chance_test(mask):
+        context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
     return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
 
 
@@ -366,5 +380,6 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool]] = {
     "differentiable": _differentiable,
     "can_vanish": _can_vanish,
     "emptiable": _emptiable,
+    "selection": _selection,
     "keyword": _keyword,
 }

@@ -75,6 +75,9 @@ SIGNATURES: Mapping[str, Signature] = {
     "differentiable": Signature(1, meaning="a gradient can flow back to it"),
     "can_vanish": Signature(1, meaning="all its elements can be 0 at once, as those of raw data can"),
     "emptiable": Signature(1, meaning="a mask that the path has not shown to hold a true element"),
+    "selection": Signature(
+        1, meaning="what a mask selects, element by element, and the path has not shown to be anything"
+    ),
     "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }
 

@@ -183,6 +183,27 @@ def with_names(expression: cst.CSTNode, spell: Callable[[str], str]) -> cst.CSTN
     return result
 
 
+class _Quoted(cst.CSTTransformer):
+    def __init__(self, quote: Callable[[], str]) -> None:
+        self._quote = quote
+
+    def leave_SimpleString(  # noqa: N802 - the name LibCST gives it
+        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
+    ) -> cst.SimpleString:
+        inner = updated_node.value[1:-1]
+        if any(mark in inner for mark in "'\"\\"):
+            return updated_node
+        quote = self._quote()
+        return updated_node.with_changes(value=f"{quote}{inner}{quote}")
+
+
+def with_quotes(node: cst.CSTNode, quote: Callable[[], str]) -> cst.CSTNode:
+    """The template with its strings in the quotation marks that the file uses; `quote` tells them."""
+    visited = node.visit(_Quoted(quote))
+    assert isinstance(visited, cst.CSTNode)
+    return visited
+
+
 def code(node: cst.CSTNode) -> str:
     """Source text of a node."""
     return cst.Module([]).code_for_node(node)

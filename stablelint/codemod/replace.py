@@ -74,7 +74,8 @@ def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNo
         added[statement] = insertion(file.tree, statement)
         return spelling
 
-    return forms.with_names(node, spell), list(added.values())
+    named = forms.with_names(node, spell)
+    return forms.with_quotes(named, lambda: file.tree.source.quote), list(added.values())
 
 
 def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:

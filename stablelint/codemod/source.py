@@ -13,6 +13,8 @@ from stablelint.diagnostic import Position, Span
 
 # Python ends a line at these and nowhere else; str.splitlines would also break at form feeds and U+2028.
 _NEWLINE = re.compile(r"\r\n|\n|\r")
+_SINGLE = re.compile(r"(?<=[\s(\[{=,])'(?!')")
+_DOUBLE = re.compile(r'(?<=[\s(\[{=,])"(?!")')
 
 
 class SourceError(Exception):
@@ -45,6 +47,11 @@ class SourceText:
         counts = Counter(match.group() for match in breaks)
         newline = counts.most_common(1)[0][0] if counts else "\n"
         return cls(text, encoding, newline, (0, *(match.end() for match in breaks)))
+
+    @property
+    def quote(self) -> str:
+        """The mark that most of the file's strings begin with."""
+        return "'" if len(_SINGLE.findall(self.text)) > len(_DOUBLE.findall(self.text)) else '"'
 
     def encode(self, text: str) -> bytes:
         """Turn edited text back into bytes in the file's own encoding, byte-order mark included."""

@@ -25,6 +25,15 @@ GUARDED = {
     "torch.any": "    if torch.any(mask):\n        return x[mask].mean()\n    return x\n",
     "any().item()": "    if not mask.any().item():\n        return x\n    return x[mask].mean()\n",
     "a raise": "    if mask.sum() == 0:\n        raise ValueError\n    return x[mask].mean()\n",
+    "a loss of what was tested": (
+        "    if not mask.any():\n        return x.sum() * 0\n    return F.mse_loss(x[mask], x[mask] + 1)\n"
+    ),
+    "a loss of as many indices as were tested": (
+        "    idx = torch.nonzero(mask)[:, 0]\n    if idx.numel() > 0:\n        return F.mse_loss(x[idx], x[idx] + 1)\n"
+        "    return x\n"
+    ),
+    "a loss that takes the sum": "    return F.mse_loss(x[mask], x[mask] + 1, reduction='sum')\n",
+    "a count of the first dimension": "    return x[mask].sum(0).mean()\n",
     "an empty index": (
         "    idx = torch.nonzero(mask)\n    if idx.numel() == 0:\n"
         "        return x\n    return x[mask].mean()\n"
@@ -109,6 +118,17 @@ UNGUARDED = {
         "SL502",
     ),
     "a selection": ("    sel = x[mask]\n    return sel.mean()\n", "SL502"),
+    "a selection that is computed with": (
+        "    sel = x[mask]\n    return ((sel - 1) ** 2).abs().sum(-1).mean()\n",
+        "SL502",
+    ),
+    "indices of a selection": ("    idx = torch.nonzero(mask)[:, 0]\n    return x[idx].mean()\n", "SL502"),
+    "a loss that takes the mean": ("    return F.mse_loss(x[mask], x[mask] + 1)\n", "SL502"),
+    "a loss of each element": (
+        "    return F.mse_loss(x[mask], x[mask] + 1, reduction='none').mean()\n",
+        "SL502",
+    ),
+    "a layer's loss": ("    return nn.CrossEntropyLoss()(x[mask], x[mask].argmax(-1))\n", "SL502"),
     "a case of something else": (
         "    match mask.sum().item():\n        case 1:\n            return x\n        case n:\n            return 1.0 / n\n",
         "SL102",

@@ -227,3 +227,14 @@ def test_a_sum_that_does_not_fit_in_parentheses_gets_a_line_for_each_term() -> N
         "    log_normalizer = (\n        scale.clamp_min(torch.finfo(scale.dtype).tiny).log()\n"
         "        - scale.sinh().log()\n        - first_offset\n        + last\n    )\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("strings", "written"),
+    [("a, b = 'x', 'it'", "reduction='sum'"), ('a, b = "x", "it\'s"', 'reduction="sum"')],
+)
+def test_strings_are_written_with_the_marks_that_the_file_uses(strings: str, written: str) -> None:
+    source = f"import torch\n{strings}\nloss = torch.nn.functional.l1_loss(p, q)\n"
+    template = "torch.nn.functional.l1_loss($p, $q, reduction='sum') / 2"
+    change = proposal(source, "torch.nn.functional.l1_loss(p, q)", template, p="p", q="q")
+    assert written in rewritten(source, change)

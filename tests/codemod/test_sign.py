@@ -14,12 +14,12 @@ HEAD = "import torch\nimport torch.nn.functional as F\n"
     [
         (f"-({HAND}).mean()", "F.binary_cross_entropy(h, y)"),
         (f"-torch.mean({HAND})", "F.binary_cross_entropy(h, y)"),
-        (f"-({HAND}).sum()", "F.binary_cross_entropy(h, y, reduction='sum')"),
-        (f"-({HAND}).sum(dim=1)", "F.binary_cross_entropy(h, y, reduction='none').sum(dim=1)"),
-        (f"-torch.sum({HAND}, 1)", "F.binary_cross_entropy(h, y, reduction='none').sum(1)"),
-        (f"-({HAND})", "F.binary_cross_entropy(h, y, reduction='none')"),
-        (f"({HAND}).mean()", "(-F.binary_cross_entropy(h, y, reduction='none')).mean()"),
-        (f"1 - ({HAND})", "1 - (-F.binary_cross_entropy(h, y, reduction='none'))"),
+        (f"-({HAND}).sum()", 'F.binary_cross_entropy(h, y, reduction="sum")'),
+        (f"-({HAND}).sum(dim=1)", 'F.binary_cross_entropy(h, y, reduction="none").sum(dim=1)'),
+        (f"-torch.sum({HAND}, 1)", 'F.binary_cross_entropy(h, y, reduction="none").sum(1)'),
+        (f"-({HAND})", 'F.binary_cross_entropy(h, y, reduction="none")'),
+        (f"({HAND}).mean()", '(-F.binary_cross_entropy(h, y, reduction="none")).mean()'),
+        (f"1 - ({HAND})", '1 - (-F.binary_cross_entropy(h, y, reduction="none"))'),
     ],
 )
 def test_a_minus_before_and_one_in_the_template_both_go(before: str, after: str) -> None:
@@ -30,5 +30,5 @@ def test_a_minus_before_and_one_in_the_template_both_go(before: str, after: str)
 def test_other_operations_between_keep_their_signs() -> None:
     source = f"{HEAD}loss = -({HAND}).max()\n"
     assert rewritten(source, proposal(source, HAND, LOSS, y="y", h="h")).endswith(
-        "loss = -(-F.binary_cross_entropy(h, y, reduction='none')).max()\n"
+        'loss = -(-F.binary_cross_entropy(h, y, reduction="none")).max()\n'
     )

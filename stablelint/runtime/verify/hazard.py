@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -54,23 +55,28 @@ class Hazards:
     def draw(self, metavariable: str, dtype: torch.dtype) -> Value | None:
         """Ordinary operands as the page describes them; None where it does not."""
         spec = self.sample.get(metavariable)
-        generator = torch.Generator().manual_seed(5)
         if isinstance(spec, list) and len(spec) == 2:
             spec = {"low": spec[0], "high": spec[1]}
-        if not isinstance(spec, dict):
-            return spec
-        shape = spec.get("shape", [4, 5])
-        if spec.get("boolean"):
-            return torch.rand(shape, generator=generator) < 0.5
-        if spec.get("integral"):
-            return torch.randint(int(spec["low"]), int(spec["high"]), shape, generator=generator)
-        drawn = torch.rand(shape, generator=generator, dtype=torch.float64)
-        drawn = float(spec["low"]) + drawn * (float(spec["high"]) - float(spec["low"]))
-        return (drawn @ drawn.mT if spec.get("positive_definite") else drawn).to(dtype)
+        return _drawn(spec, dtype) if isinstance(spec, dict) else spec
+
+
+def _drawn(spec: Mapping[str, Any], dtype: torch.dtype) -> torch.Tensor:
+    """Operands drawn between `low` and `high`, of the `shape` given."""
+    generator = torch.Generator().manual_seed(5)
+    shape = spec.get("shape", [4, 5])
+    if spec.get("boolean"):
+        return torch.rand(shape, generator=generator) < 0.5
+    if spec.get("integral"):
+        return torch.randint(int(spec["low"]), int(spec["high"]), shape, generator=generator)
+    drawn = torch.rand(shape, generator=generator, dtype=torch.float64)
+    drawn = float(spec["low"]) + drawn * (float(spec["high"]) - float(spec["low"]))
+    return (drawn @ drawn.mT if spec.get("positive_definite") else drawn).to(dtype)
 
 
 def constant(value: object, dtype: str) -> Value:
-    """An operand of `[[operands]]`: a list is a tensor, a string a constant of the contract language."""
+    """An operand of `[[operands]]`: a list is a tensor, a table one of that shape, a string a constant."""
+    if isinstance(value, dict):
+        return _drawn(value, dtype_of(dtype))
     if isinstance(value, list):
         plain = [constant(item, dtype) for item in value]
         tensors = [item for item in plain if isinstance(item, torch.Tensor)]

@@ -1,0 +1,70 @@
+"""Selections by a test: which mask picks the elements of a value."""
+
+from __future__ import annotations
+
+from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import stripped
+from stablelint.numerics.ranges.elementwise import ELEMENTWISE
+
+_DEPTH = 12
+# Applied to each element, or to each row that was selected: of nothing they make nothing.
+_ELEMENT_BY_ELEMENT = frozenset(ELEMENTWISE) | frozenset(
+    "abs neg square sqrt rsqrt exp expm1 log log1p log2 log10 sigmoid tanh relu softplus logsigmoid reciprocal "
+    "softmax log_softmax".split()
+)
+_LOSSES = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits "
+    "cross_entropy nll_loss kl_div".split()
+)
+_BY_ROW = frozenset("sum mean norm vector_norm amax amin var std prod cosine_similarity".split())
+
+
+def selector(index: Value) -> Value:
+    """The mask whose true elements an index lists: `nonzero(mask)`, `torch.where(mask)[0]`."""
+    inner = stripped(index)
+    if inner.op in ("part", "index") and inner.first is not None:
+        inner = stripped(inner.first)
+    if inner.op == "nonzero" and inner.first is not None:
+        return inner.first
+    if inner.op == "where" and len(inner.operands) == 1 and inner.first is not None:
+        return inner.first
+    return index
+
+
+def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
+    """The mask that picked the elements of which `value` consists, or is computed one by one.
+
+    None where no mask did, and where it is not known that an empty selection leaves the value empty.
+    """
+    value = stripped(value)
+    if value.op in ("index", "index_select"):
+        return _mask_in(value)
+    if not depth:
+        return None
+    if value.op in _BY_ROW and _keeps_rows(value) and value.first is not None:
+        return selecting_mask(value.first, depth - 1)
+    if value.op not in _ELEMENT_BY_ELEMENT and not _is_unreduced(value):
+        return None
+    for operand in value.operands.values():
+        mask = selecting_mask(operand, depth - 1) if operand.kind in (Kind.TENSOR, Kind.UNKNOWN) else None
+        if mask is not None:
+            return mask
+    return None
+
+
+def _mask_in(selection: Value) -> Value | None:
+    index = selection.operands.get("index")
+    mask = stripped(selector(index)) if index is not None else None
+    return mask if mask is not None and mask.dtype == "bool" else None
+
+
+def _keeps_rows(reduction: Value) -> bool:
+    """Whether the reduction is along a dimension other than the one that was selected from, the first."""
+    dim = reduction.operands.get("dim")
+    number = dim.constant() if dim is not None else None
+    return isinstance(number, int) and number != 0
+
+
+def _is_unreduced(loss: Value) -> bool:
+    reduction = loss.operands.get("reduction")
+    return loss.op in _LOSSES and reduction is not None and reduction.constant() == "none"
