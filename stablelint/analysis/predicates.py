@@ -15,12 +15,13 @@ from stablelint.analysis.provenance import (
     is_kept,
     is_mask_of_lengths,
     is_measured,
+    is_passed_mask,
     is_trained,
     is_whole_mask,
     needs_agreement,
     vanishes_with_data,
 )
-from stablelint.analysis.selections import selecting_mask
+from stablelint.analysis.selections import leaves_out_padding, selecting_mask
 from stablelint.analysis.suited import is_floating
 from stablelint.analysis.value import NONEMPTY, Ground, Kind, Value
 from stablelint.analysis.views import stripped
@@ -331,6 +332,8 @@ def _selection(predicate: Predicate, context: Context) -> bool:
     mask = selecting_mask(value)
     if mask is None or stripped(value).key in context.nonempty:
         return False
+    if is_passed_mask(mask):
+        context.weak = True
     return _can_be_false(mask, context)
 
 
@@ -338,6 +341,8 @@ def _can_be_false(mask: Value, context: Context) -> bool:
     """Whether a mask may be false throughout."""
     if _in_metric(context) or is_kept(mask) or is_chance_test(mask):
         context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
+    if leaves_out_padding(mask):
+        context.weak = True  # a batch is not padding throughout
     return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
 
 

@@ -32,7 +32,7 @@ _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
-_PASSED_MASK = re.compile(r"mask$")
+_PASSED_MASK = re.compile(r"mask(ed_\w+)?$")
 _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COUNTED = frozenset("arange linspace shape size numel".split())
@@ -244,11 +244,16 @@ def _negates(value: Value) -> bool:
 def is_whole_mask(total: Value) -> bool:
     """Whether a mask that somebody passes is counted over the whole batch, which is not padding throughout."""
     dim = total.operands.get("dim")
-    mask = _unnegated(total.operands["input"])
+    return (dim is None or dim.constant() == 0) and is_passed_mask(total.operands["input"])
+
+
+def is_passed_mask(mask: Value) -> bool:
+    """Whether somebody passes the mask, who knows what is in the batch."""
+    mask = _unnegated(mask)
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = _unnegated(mask.first)
     passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
-    return passed and (dim is None or dim.constant() == 0) and _PASSED_MASK.search(mask.name) is not None
+    return passed and _PASSED_MASK.search(mask.name) is not None
 
 
 def _is_solid(value: Value) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 
 _DEPTH = 12
+_PADDING = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
 _ELEMENT_BY_ELEMENT = frozenset(ELEMENTWISE) | frozenset(
     "abs neg square sqrt rsqrt exp expm1 log log1p log2 log10 sigmoid tanh relu softplus logsigmoid reciprocal "
@@ -68,3 +71,16 @@ def _keeps_rows(reduction: Value) -> bool:
 def _is_unreduced(loss: Value) -> bool:
     reduction = loss.operands.get("reduction")
     return loss.op in _LOSSES and reduction is not None and reduction.constant() == "none"
+
+
+def leaves_out_padding(mask: Value) -> bool:
+    """Whether a mask leaves out padding, and nothing else."""
+    mask = stripped(mask)
+    if mask.op == "index" and mask.first is not None:
+        return leaves_out_padding(mask.first)
+    other = mask.operands.get("other")
+    if mask.op != "ne" or other is None or mask.first is None:
+        return False
+    if other.constant() == 0:  # a cast to bool
+        return leaves_out_padding(mask.first)
+    return _PADDING.search(f"{mask.name} {other.name}") is not None

@@ -206,3 +206,29 @@ def test_a_case_that_takes_parts_binds_them() -> None:
                 return x
     """
     assert [code for _, code in likely(program)] == ["SL101"]
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [("labels != pad_id", []), ("(labels != pad_id)[:, 0]", []), ("labels != -100", [(3, "SL502")])],
+)
+def test_a_batch_is_not_padding_throughout_yet_all_its_targets_can_be_ignored(
+    test: str, expected: list[tuple[int, str]]
+) -> None:
+    program = f"""
+    def f(x: torch.Tensor, labels: torch.Tensor, pad_id: int):
+        kept = {test}
+        return F.cross_entropy(x[kept], labels[kept])
+    """
+    assert likely(program) == expected
+    assert likely(program) + possible(program) == [(3, "SL502")]
+
+
+def test_a_mask_that_is_passed_selects_something_as_far_as_its_caller_knows() -> None:
+    program = """
+    def f(x: torch.Tensor, labels: torch.Tensor, attention_mask: torch.Tensor):
+        active = attention_mask.view(-1) == 1
+        return F.cross_entropy(x[active], labels[active])
+    """
+    assert likely(program) == []
+    assert possible(program) == [(3, "SL502")]
