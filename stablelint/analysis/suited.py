@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,8 @@ def is_tensor(value: Value, site: Site) -> bool:
         return True  # `torch.log(x)` and `x.log()` take tensors only
     function = site.frame.function
     used = _used_as_tensors(function.node) if function is not None else frozenset()
+    if function is not None and id(value.node) in _receivers(function.node):
+        return True
     return _arises_from_tensor(value, used, _DEPTH) or site.texts.get(site.judgement.operand) in used
 
 
@@ -130,6 +133,29 @@ def _used_as_tensors(function: ast.AST) -> frozenset[str]:
                 found.add(_name_of(node.args[0]))
     # A function of the torch namespace called on a module is no method of it.
     return frozenset(found - {"", "torch", "F", "np", "math", "self"})
+
+
+@lru_cache(maxsize=256)
+def _receivers(function: ast.AST) -> frozenset[int]:
+    """Identities of expressions on which, or on whose power or multiple, the function calls a tensor's method."""
+    found: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if operations.method(method) is not None and method not in _SHARED_METHODS:
+                found.update(map(id, _behind_constants(node.func.value)))
+    return frozenset(found)
+
+
+def _behind_constants(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression, and what it is a power, a multiple or a sum of, with constants for the other operands."""
+    yield node
+    if isinstance(node, ast.UnaryOp):
+        yield from _behind_constants(node.operand)
+    elif isinstance(node, ast.BinOp):
+        sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
+        if len(sides) == 1:
+            yield from _behind_constants(sides[0])
 
 
 def is_integral(value: Value, depth: int = _DEPTH) -> bool:

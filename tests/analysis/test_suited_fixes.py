@@ -64,6 +64,22 @@ def test_how_a_name_is_used_shows_that_it_is_a_tensor() -> None:
     assert written["SL103"] == ("fan.clamp_min(1e-12)",)
 
 
+def test_a_method_of_its_square_shows_that_it_is_a_tensor() -> None:
+    written = fixes("""
+        def rmse(a, b):
+            return ((a - b) ** 2).mean().sqrt()
+        """)
+    assert written["SL105"] == ("(((a - b) ** 2).mean() + 1e-12)",)
+
+
+def test_a_method_of_a_multiple_says_nothing_of_the_factor() -> None:
+    written = fixes("""
+        def scaled(x: torch.Tensor, factor):
+            return (x * factor).mean() + (1 / factor) ** 0.5
+        """)
+    assert not any(isinstance(found, tuple) for found in written.values())
+
+
 def test_an_integer_tensor_is_not_asked_for_its_finfo() -> None:
     written = fixes("""
         def entropy(x):
