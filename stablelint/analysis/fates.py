@@ -194,6 +194,8 @@ def _end_of_argument(call: ast.Call, node: ast.AST, parents: dict[ast.AST, ast.A
         return Fate.READ
     if name in _ORDERS and _takes_indices(call, parents):
         return Fate.RANKED
+    if path == ["float"]:
+        return Fate.CUT  # a number of Python's
     return _END.get(name) if call.args and call.args[0] is node else None
 
 

@@ -6,6 +6,7 @@ as the data that lead to it; each principle here can be said in one sentence, it
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from dataclasses import replace
 from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
 from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.meaning import counts_its_extreme, is_unlikely_product
-from stablelint.analysis.opaque import is_length
+from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
 from stablelint.analysis.roles import is_deprecated, scales_invertibly
 from stablelint.analysis.shadows import has_contract
@@ -38,10 +39,12 @@ _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".s
 _LENGTH = 8  # operations looked through
 _MEANT = re.compile(
     r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
-    r"harmless|undefined|clamp",
+    r"harmless|undefined|clamp|as it should|faster",
     re.I,
 )
-_ANNOUNCED = re.compile(r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by)\b", re.I)
+_ANNOUNCED = re.compile(
+    r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by|(un|less )stable)\b|== 0\b", re.I
+)
 
 
 def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
@@ -57,7 +60,7 @@ def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
         return _promoted(site, hidden)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
-        doubted = rounded or _is_announced(site, site.value) or _is_written_down(site, site.value)
+        doubted = rounded or any(doubt(site, site.value) for doubt in _DOUBTS_OF_FORMS)
     else:
         doubted = (
             (rounded and judgement.backward_only)
@@ -172,7 +175,7 @@ def _is_announced(site: Site, operand: Value) -> bool:
     """A comment that says NaN or zero is meant, never there or dealt with: its author has thought of it."""
     source = site.frame.module.source
     span = source.span(site.node)
-    first = span.start.row - 1
+    first = min(span.start.row, getattr(site.statement, "lineno", span.start.row)) - 1
     while first > 0 and source.lines[first - 1].lstrip().startswith("#"):
         first -= 1
     rows = source.lines[first : span.end.row]
@@ -182,7 +185,8 @@ def _is_announced(site: Site, operand: Value) -> bool:
 
 def _is_far_saturation(site: Site, operand: Value) -> bool:
     """A sigmoid or an exponential is 0 only for inputs below -88, and but for its logarithm no form is better there."""
-    if site.judgement.ground is not Ground.SATURATION or site.value.op not in _POLES:
+    of_distribution = site.value.op.startswith("torch.distributions.")
+    if site.judgement.ground is not Ground.SATURATION or not (site.value.op in _POLES or of_distribution):
         return False
     value = stripped(operand)
     for _ in range(_LENGTH):
@@ -195,13 +199,19 @@ def _is_far_saturation(site: Site, operand: Value) -> bool:
         if following is None:
             return False
         value = stripped(following)
+    if of_distribution and (value.first is None or stripped(value.first).op != "parameter"):
+        return False  # a network may yield so small a scale, a weight hardly comes to it
     return value.op in _SIGMOIDS
 
 
 def _is_count_of_lengths(site: Site, operand: Value) -> bool:
     """What counts up lengths is 0 only for a batch of nothing."""
     total = stripped(operand)
-    return total.op in ("sum", "python.sum") and total.first is not None and is_length(total.first)
+    if total.op not in ("sum", "python.sum") or total.first is None:
+        return False
+    node = total.node
+    counted = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return is_length(total.first) or (isinstance(counted, ast.Name) and is_length_name(counted.id))
 
 
 def _is_indicator(site: Site, operand: Value) -> bool:
@@ -222,15 +232,23 @@ def _is_causal(site: Site, operand: Value) -> bool:
 
 def _is_kept_by_callers(site: Site, operand: Value) -> bool:
     """A public function may be called from anywhere; that every call in sight passes what is in bounds is believed."""
-    argument = stripped(operand)
-    while argument.op == "mul":  # by a positive number
-        argument = stripped(next((v for v in argument.operands.values() if not v.interval.lo > 0), operand))
+    argument, up = stripped(operand), True
+    for _ in range(_LENGTH):
+        if argument.op == "neg" and _is_upper_bound(site):
+            factor, up = argument.first, not up
+        elif argument.op == "mul":  # by a positive number
+            factor = next((v for v in argument.operands.values() if not v.interval.lo > 0), None)
+        else:
+            break
+        if factor is None:
+            return False
+        argument = stripped(factor)
     if argument.op != "argument" or site.frame.function is None:
         return False
     calls = site.frame.session.calls.get(id(site.frame.function.node), [])
     passed = [call.get(argument.name) for call in calls]
     if _is_upper_bound(site):
-        return bool(passed) and all(v is not None and v.interval.hi < math.inf for v in passed)
+        return bool(passed) and all(v is not None and _is_held_back(v, up) for v in passed)
     return bool(passed) and all(v is not None and v.interval.lo > 0 for v in passed)
 
 
@@ -253,12 +271,23 @@ def _is_written_down(site: Site, operand: Value) -> bool:
     return site.value.op in _AVERAGES and fates_of(site.node, site.frame.function) == {Fate.LOGGED}
 
 
+def _is_held_back(value: Value, up: bool) -> bool:
+    """Whether a value is bounded on the one side, or computed from what no name calls a logarithm."""
+    reach = value.interval.hi if up else -value.interval.lo
+    return reach < math.inf or (value.ends < Ground.SATURATION and value.op in _COMPUTED)
+
+
 def _is_felt_by_none(site: Site, operand: Value) -> bool:
     """Through what is only compared, ranked, rounded, detached or logged no gradient is taken."""
     if not site.judgement.backward_only:
         return False
     fates = fates_of(site.node, site.frame.function, gradient=True)
     return bool(fates) and fates <= WITHOUT_GRADIENT
+
+
+def _is_compared(site: Site, operand: Value) -> bool:
+    """A comparison loses no digits worth telling."""
+    return site.rule.expect == "inaccurate" and fates_of(site.node, site.frame.function) == {Fate.COMPARED}
 
 
 def _is_counted(site: Site, operand: Value) -> bool:
@@ -318,3 +347,4 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_counted,
     _is_ranked,
 )
+_DOUBTS_OF_FORMS = (_is_announced, _is_deprecated, _is_written_down, _is_compared)

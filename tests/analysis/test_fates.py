@@ -31,6 +31,8 @@ class Model(nn.Module):
         ("return self._places(target, chosen)", False),
         ("self.log('spread', chosen); return score", False),
         ("kept = chosen * 2; best = kept.mean().item(); return score, best", False),
+        ("best = float(chosen.mean()); return score, best", False),
+        ("best = chosen.float(); return score, best", True),
         ("return self._scaled(target, chosen)", True),
         ("return chosen.topk(3).values", True),
         ("return score[chosen > 2] * chosen", True),
@@ -77,6 +79,18 @@ def test_digits_that_a_figure_loses_are_worth_telling() -> None:
         stats.append((torch.exp(log_ratio) - 1).mean().item())
     """
     assert (2, "SL209") in likely(code)
+
+
+@pytest.mark.parametrize(
+    ("use", "shown"), [("(drift.abs() > 0.2).float().mean()", False), ("drift.abs().mean()", True)]
+)
+def test_a_comparison_loses_no_digits_worth_telling(use: str, shown: bool) -> None:
+    code = f"""
+    def clipped(log_ratio: torch.Tensor):
+        drift = torch.exp(log_ratio) - 1
+        return {use}
+    """
+    assert ((2, "SL209") in likely(code)) is shown
 
 
 @pytest.mark.parametrize(

@@ -95,3 +95,94 @@ def test_what_takes_plain_numbers_is_not_trained(tmp_path: object, annotation: s
         return scale(high) - scale(low)
     """
     assert ("SL503" in [rule for _, rule in likely(code)]) is shown
+
+
+@pytest.mark.parametrize(("result", "shown"), [("weight[y]", False), ("weight[x]", True), ("weight", True)])
+def test_a_class_without_a_member_is_not_read_by_its_members(result: str, shown: bool) -> None:
+    code = f"""
+    def weights(y: torch.Tensor, x: torch.Tensor):
+        weight = 1.0 / y.bincount()
+        return {result}
+    """
+    assert ((2, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(("name", "shown"), [("text_lens", False), ("hits", True)])
+def test_a_list_of_lengths_sums_to_none_for_an_empty_batch_only(name: str, shown: bool) -> None:
+    code = f"""
+    def mean(losses: torch.Tensor, target: torch.Tensor):
+        {name} = [float(torch.sum(target[i] != -1)) for i in range(3)]
+        return losses / sum({name})
+    """
+    assert ((3, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(
+    ("comment", "shown"),
+    [
+        ("If count == 0 this is NaN, as it should", False),
+        ("the second moment, over the mask", True),
+    ],
+)
+def test_a_comment_above_a_statement_speaks_of_all_of_it(comment: str, shown: bool) -> None:
+    code = f"""
+    def average(x: torch.Tensor, mask: torch.Tensor):
+        count = (mask == 1).sum(-1)
+        # {comment}
+        mean = (
+            x.sum(-1) / count
+        )
+        return mean
+    """
+    assert ((5, "SL102") in likely(code)) is shown
+
+
+def test_a_trade_of_digits_for_speed_that_a_comment_states_is_meant() -> None:
+    code = """
+    def spreads(x: torch.Tensor):
+        # less stable, but faster there
+        spread = (x * x).mean(-1) - x.mean(-1) ** 2
+        other = (x * x).mean(0) - x.mean(0) ** 2
+        return spread, other
+    """
+    assert likely(code) == [(4, "SL214")]
+
+
+@pytest.mark.parametrize(("scale", "shown"), [("self.raw", False), ("self.layer(x)", True)])
+def test_a_weight_hardly_comes_to_a_scale_of_zero(scale: str, shown: bool) -> None:
+    code = f"""
+    class Policy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.raw = nn.Parameter(torch.zeros(3))
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.distributions.Normal(x, F.softplus({scale}))
+    """
+    assert ("SL108" in [rule for _, rule in likely(code)]) is shown
+
+
+@pytest.mark.parametrize(
+    ("passed", "shown"),
+    [
+        ("share * self.high + (1 - share) * self.low", False),
+        ("share", True),
+        ("x.log_scale", True),
+    ],
+)
+def test_what_every_call_in_sight_passes_tells_more_than_a_name(passed: str, shown: bool) -> None:
+    code = f"""
+    def likelihood(x, log_scale):
+        return torch.exp(0.5 * -log_scale) * x
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            share = self.layer(x.mean)
+            return likelihood(x.mean, {passed})
+    """
+    assert ((2, "SL201") in likely(code)) is shown
