@@ -112,7 +112,7 @@ def test_further_arguments_go_in_place_of_the_ellipsis() -> None:
     assert body(rewritten(source, change)) == "y = F.cross_entropy(z, t, ignore_index=-1)\n"
 
 
-@pytest.mark.parametrize(("given", "mark"), [("'a'", "'"), ('"a"', '"'), ('f"a {b}"', '"'), ("", "'")])
+@pytest.mark.parametrize(("given", "mark"), [("'a'", "'"), ('"a"', '"'), ('f"a {b}"', '"'), ("", '"')])
 def test_strings_have_the_quotation_marks_of_the_file(given: str, mark: str) -> None:
     source = HEAD + f"x = {given or 0}\ny = loss(z, t)\n"
     change = proposal(source, "loss(z, t)", "loss($z, reduction='none')", z="z")
