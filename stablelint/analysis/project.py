@@ -1,11 +1,12 @@
 """How imports lead from one file to another. A file is read and parsed, never imported.
 
 `Library` holds parsed files for the life of the process; `Project` is what the analysis of one file sees of it,
-and notes which files the outcome depends on.
+and notes which files the outcome depends on. Names are looked up by the thousand: paths are texts here.
 """
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -47,12 +48,12 @@ class Library:
     """Parsed files, the ones used last, bounded by the size of their source."""
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
-        self._volumes: OrderedDict[Path, _Volume] = OrderedDict()
+        self._volumes: OrderedDict[str, _Volume] = OrderedDict()
         self._leaving: list[ModuleInfo] = []
         self._capacity = capacity
         self._held = 0
 
-    def get(self, path: Path, package: str) -> _Volume:
+    def get(self, path: str, package: str) -> _Volume:
         """The file as it is now; parsed again only if it has changed."""
         stamp = _stamp(path)
         known = self._volumes.get(path)
@@ -82,24 +83,25 @@ class Library:
             self._leaving.append(volume.module)
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: str) -> tuple[int, int] | None:
     try:
-        status = path.stat()
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
     return status.st_mtime_ns, status.st_size
 
 
-def _read(path: Path, package: str, stamp: tuple[int, int]) -> _Volume:
+def _read(path: str, package: str, stamp: tuple[int, int]) -> _Volume:
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError:
         return _Volume(stamp, "", 0, None)
     relevant = handles_tensors(data)
     module = None
     if len(data) <= (_LARGEST if relevant else _LARGEST_PLAIN):
         try:
-            module = module_of(parse(data, str(path)), path, package)
+            module = module_of(parse(data, path), Path(path), package)
             module.mentions_torch = relevant
             abridge(module, _LARGEST_FUNCTION)
         except SourceError:
@@ -115,34 +117,40 @@ class Project:
 
     def __init__(self, library: Library = _LIBRARY) -> None:
         self._library = library
-        self._modules: dict[Path, ModuleInfo | None] = {}
-        self._packages: dict[Path, tuple[Path, str]] = {}
-        self._tops: dict[tuple[Path, str], bool] = {}
-        self._found: dict[tuple[Path, str], Found | None] = {}
+        self._modules: dict[str, ModuleInfo | None] = {}
+        self._packages: dict[str, tuple[str, str]] = {}  # by folder
+        self._tops: dict[tuple[str, str], bool] = {}
+        self._located: dict[tuple[str, str], ModuleInfo | None] = {}  # by root and dotted module
+        self._found: dict[tuple[str, str], Found | None] = {}
         self._read = 0
         self.consulted: dict[str, str] = {}
 
     def close(self) -> None:
         """Lets go of the files read."""
         self._modules.clear()
+        self._located.clear()
         self._found.clear()
         self._library.close()
 
     def adopt(self, module: ModuleInfo) -> None:
         """Makes `module` the one that imports of its own path lead to."""
         if module.path is not None:
-            self._modules[module.path] = module
+            self._modules[str(module.path)] = module
 
-    def package_of(self, path: Path) -> tuple[Path, str]:
+    def package_of(self, path: str | Path) -> tuple[str, str]:
         """The folder above the outermost package that holds `path`, and the dotted package of the file."""
-        known = self._packages.get(path.parent)
+        inner = os.path.dirname(path)
+        known = self._packages.get(inner)
         if known is None:
-            folder = path.parent
+            folder = inner
             names: list[str] = []
-            while (folder / "__init__.py").is_file() and folder.parent != folder:
-                names.append(folder.name)
-                folder = folder.parent
-            known = self._packages[path.parent] = (folder, ".".join(reversed(names)))
+            while os.path.isfile(os.path.join(folder, "__init__.py")):
+                above, name = os.path.split(folder)
+                if above == folder:
+                    break
+                names.append(name)
+                folder = above
+            known = self._packages[inner] = (folder, ".".join(reversed(names)))
         return known
 
     def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:
@@ -155,7 +163,7 @@ class Project:
             self._found[key] = self._search(qualified_name, root)
         return self._found[key]
 
-    def _search(self, qualified_name: str, root: Path) -> Found | None:
+    def _search(self, qualified_name: str, root: str) -> Found | None:
         for _ in range(_RE_EXPORTS):
             located = self._locate(qualified_name, root)
             if located is None:
@@ -175,47 +183,52 @@ class Project:
             qualified_name = ".".join(filter(None, (following, member)))
         return None
 
-    def _re_exported(self, name: str, module: ModuleInfo, root: Path) -> str | None:
+    def _re_exported(self, name: str, module: ModuleInfo, root: str) -> str | None:
         """The qualified name that a module imports under `name`, by itself or with a star."""
         if name in module.imports:
             return module.imports[name]
         for star in module.stars:
-            source = self._file_of(star.split("."), root)
+            source = self._file_of(star, root)
             if source is not None and source is not module and source.defines(name):
                 return f"{star}.{name}"
         return None
 
-    def _locate(self, qualified_name: str, root: Path) -> tuple[ModuleInfo, str] | None:
+    def _locate(self, qualified_name: str, root: str) -> tuple[ModuleInfo, str] | None:
         """The longest prefix of the name that is a file, and what follows it."""
-        parts = qualified_name.split(".")
-        if not self._is_here(parts[0], root):
+        if not self._is_here(qualified_name.partition(".")[0], root):
             return None
-        for cut in range(len(parts) - 1, 0, -1):
-            module = self._file_of(parts[:cut], root)
+        prefix, _, rest = qualified_name.rpartition(".")
+        while prefix:
+            module = self._file_of(prefix, root)
             if module is not None:
-                return module, ".".join(parts[cut:])
+                return module, rest
+            prefix, _, last = prefix.rpartition(".")
+            rest = f"{last}.{rest}"
         return None
 
-    def _is_here(self, top: str, root: Path) -> bool:
+    def _is_here(self, top: str, root: str) -> bool:
         """Whether a top-level name is a module or package of this project; most imports lead elsewhere."""
         known = self._tops.get((root, top))
         if known is None:
-            known = (root / top).is_dir() or (root / f"{top}.py").is_file()
-            self._tops[root, top] = known
+            base = os.path.join(root, top)
+            known = self._tops[root, top] = os.path.isdir(base) or os.path.isfile(f"{base}.py")
         return known
 
-    def _file_of(self, parts: list[str], root: Path) -> ModuleInfo | None:
-        base = root.joinpath(*parts)
-        return self.load(base.with_suffix(".py")) or self.load(base / "__init__.py")
+    def _file_of(self, dotted: str, root: str) -> ModuleInfo | None:
+        key = (root, dotted)
+        if key not in self._located:
+            base = os.path.join(root, *filter(None, dotted.split(".")))
+            self._located[key] = self.load(f"{base}.py") or self.load(os.path.join(base, "__init__.py"))
+        return self._located[key]
 
-    def load(self, path: Path) -> ModuleInfo | None:
+    def load(self, path: str) -> ModuleInfo | None:
         """The parsed file, or None where there is none, it does not parse, or enough files have been read."""
         if path in self._modules:
             return self._modules[path]
         if self._read >= _FILES:
             return None
         volume = self._library.get(path, self.package_of(path)[1])
-        self.consulted[str(path)] = volume.digest
+        self.consulted[path] = volume.digest
         self._read += volume.module is not None
         self._modules[path] = volume.module
         return volume.module

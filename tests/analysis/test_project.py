@@ -213,17 +213,17 @@ def test_the_library_lets_go_of_files_beyond_its_capacity(tmp_path: Path) -> Non
     text = POSITIVE + "# " + "x" * 900 + "\n"
     write(tmp_path, {f"m{i}.py": text for i in range(8)})
     library = Library(capacity=3 * len(text))
-    kept = [library.get(tmp_path / f"m{i}.py", "") for i in range(8)]
-    again = [library.get(tmp_path / f"m{i}.py", "") for i in (7, 6, 5)]
+    kept = [library.get(str(tmp_path / f"m{i}.py"), "") for i in range(8)]
+    again = [library.get(str(tmp_path / f"m{i}.py"), "") for i in (7, 6, 5)]
     assert [a is b for a, b in zip(again, kept[:4:-1], strict=True)] == [True] * 3
-    assert library.get(tmp_path / "m0.py", "") is not kept[0]
+    assert library.get(str(tmp_path / "m0.py"), "") is not kept[0]
 
 
 def test_the_number_of_files_read_for_one_is_bounded(tmp_path: Path) -> None:
     count = 80
     write(tmp_path, {f"m{i}.py": f"import torch\nfrom m{i + 1} import f\nX{i} = {i}\n" for i in range(count)})
     project = Project(Library())
-    loaded = [project.load(tmp_path / f"m{i}.py") for i in range(count)]
+    loaded = [project.load(str(tmp_path / f"m{i}.py")) for i in range(count)]
     assert 10 < sum(module is not None for module in loaded) < count
 
 
