@@ -79,7 +79,9 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute
     frame.loop_depth += 1
     reporting = frame.reporting
     changed = _assigned_names(body)
-    if frame.loop_depth <= _MAX_NESTED_LOOPS:
+    if frame.loop_depth <= _MAX_NESTED_LOOPS and not _leaves_something(body, changed, before):
+        frame.session.budget += 200 if reporting else 0
+    elif frame.loop_depth <= _MAX_NESTED_LOOPS:
         frame.reporting = False
         returns = len(frame.returns)
         frame.session.budget += 200 if reporting else 0
@@ -105,6 +107,20 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute
     _forget_start(before, after, frame)
     frame.breaks, frame.continues = saved
     frame.loop_depth -= 1
+
+
+def _leaves_something(body: list[ast.stmt], changed: set[str], before: State) -> bool:
+    """Whether a turn can leave anything to the next: what it changes is known before the loop."""
+    if not changed.isdisjoint(before.names):
+        return True
+    return bool(before.attributes) and any(map(_may_set_attribute, (n for s in body for n in descendants(s))))
+
+
+def _may_set_attribute(node: ast.AST) -> bool:
+    """An assignment to an attribute, or a method that may change what it belongs to."""
+    if type(node) is ast.Attribute:
+        return type(node.ctx) is not ast.Load
+    return type(node) is ast.Call and type(node.func) is ast.Attribute
 
 
 def _assigned_names(body: list[ast.stmt]) -> set[str]:

@@ -69,7 +69,7 @@ def mentions(data: bytes) -> bool:
 
 def suppress(data: bytes, filename: str, diagnostics: Sequence[Diagnostic]) -> Outcome:
     """Splits `diagnostics` by the comments of the file. A file that cannot be tokenised silences nothing."""
-    if b"stablelint:" not in data and b"noqa" not in data.lower():
+    if not _may_silence(data, diagnostics):
         return Outcome(tuple(diagnostics), (), ())
     try:
         comments = _Comments(data)
@@ -84,6 +84,20 @@ def suppress(data: bytes, filename: str, diagnostics: Sequence[Diagnostic]) -> O
         (silenced if hits else kept).append(diagnostic)
     unused = tuple(_report_unused(comments.all, filename))
     return Outcome(tuple(kept), tuple(silenced), unused)
+
+
+def _may_silence(data: bytes, diagnostics: Sequence[Diagnostic]) -> bool:
+    """Whether a comment can concern a finding, or is ours: most name the codes of other linters."""
+    if b"stablelint:" in data:
+        return True
+    if b"noqa" not in data.lower():
+        return False
+    codes = {diagnostic.code for diagnostic in diagnostics}
+    for comment in _NOQA.finditer(data.decode("latin-1")):
+        named = _CODE.findall((comment["codes"] or "").upper())
+        if any(code in codes or code.startswith("SL") for code in named) or (codes and not named):
+            return True
+    return False
 
 
 def _names(code: str, diagnostic: Diagnostic) -> bool:
