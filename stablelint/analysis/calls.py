@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis import classes, layers, lists
+from stablelint.analysis import classes, expressions, inline, layers, lists, lookup
 from stablelint.analysis.functions import call_named
 from stablelint.analysis.lookup import bind, taken
 from stablelint.analysis.methods import call_method
@@ -18,21 +18,17 @@ from stablelint.numerics.interval import Interval
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
     """The value of a call."""
-    from stablelint.analysis.expressions import evaluate
-
     if isinstance(node.func, ast.Attribute):
-        receiver = evaluate(node.func.value, frame)
+        receiver = expressions.evaluate(node.func.value, frame)
         return _call_attribute(receiver, node.func.attr, node, frame)
-    return call_value(evaluate(node.func, frame), *arguments_of(node, frame), node, frame)
+    return call_value(expressions.evaluate(node.func, frame), *arguments_of(node, frame), node, frame)
 
 
 def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     """Positional and keyword arguments; a starred one of unknown length ends the positional ones."""
-    from stablelint.analysis.expressions import evaluate
-
     positional: list[Value] = []
     for argument in node.args:
-        value = evaluate(argument, frame)
+        value = expressions.evaluate(argument, frame)
         if isinstance(argument, ast.Starred):
             if value.kind is Kind.SEQUENCE:
                 positional.extend(value.data)
@@ -43,7 +39,7 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
             positional.append(value)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
-        value = evaluate(keyword.value, frame)
+        value = expressions.evaluate(keyword.value, frame)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
@@ -54,12 +50,10 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
 
 
 def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
-    from stablelint.analysis.lookup import attribute
-
     if receiver.kind in (Kind.NAMESPACE, Kind.INSTANCE, Kind.CLASS, Kind.LAYER):
         if receiver.op == "super":
             return _super_call(receiver, attr, node, frame)
-        target = attribute(receiver, attr, node.func, frame)
+        target = lookup.attribute(receiver, attr, node.func, frame)
         positional, keywords = arguments_of(node, frame)
         bound_to = receiver if receiver.kind is Kind.INSTANCE else None
         if bound_to is not None and target.kind is not Kind.FUNCTION:
@@ -113,8 +107,6 @@ def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast
 
 
 def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
-    from stablelint.analysis.inline import call_function, run_function
-
     info, instance = receiver.data
     bases = list(classes.ancestors(info, frame))[1:]
     function = next((c.methods[attr] for c in bases if attr in c.methods), None)
@@ -122,17 +114,15 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
     if function is None or instance is None:
         return frame.graph.unknown(attr, node)
     if attr == "__init__":
-        from stablelint.analysis.inline import bind_arguments
-
-        inner = run_function(
-            function, bind_arguments(function, positional, keywords, instance), instance, frame
+        inner = inline.run_function(
+            function, inline.bind_arguments(function, positional, keywords, instance), instance, frame
         )
         if inner is not None:
             own = classes.set_on(instance, inner)
             frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
             instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
         return frame.graph.constant(None, node)
-    return call_function(function, positional, instance, node, frame, keywords)
+    return inline.call_function(function, positional, instance, node, frame, keywords)
 
 
 def call_value(
@@ -144,8 +134,6 @@ def call_value(
     receiver: Value | None = None,
 ) -> Value:
     """Calls whatever `target` is."""
-    from stablelint.analysis.inline import call_function, takes_receiver
-
     if target.op == "partial":
         return call_value(target.operands["function"], *_completed(target, positional, keywords), node, frame)
     if target.op == "phi" and any(v.kind in lists.CALLABLE for v in lists.leaves(target)):
@@ -156,10 +144,15 @@ def call_value(
         function: FunctionInfo = target.data
         if function.name == "apply" and function.owner is not None:
             return frame.graph.unknown(node=node, kind=Kind.TENSOR)
-        own = receiver if takes_receiver(function) else None
-        if own is None and takes_receiver(function) and positional and positional[0].kind is Kind.INSTANCE:
+        own = receiver if inline.takes_receiver(function) else None
+        if (
+            own is None
+            and inline.takes_receiver(function)
+            and positional
+            and positional[0].kind is Kind.INSTANCE
+        ):
             own, positional = positional[0], positional[1:]
-        result = call_function(function, positional, own, node, frame, keywords)
+        result = inline.call_function(function, positional, own, node, frame, keywords)
         if result.op != "unknown" and result.interval != Interval(0.0, 1.0):
             return result
         operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
@@ -206,21 +199,17 @@ def _call_each(
 def _call_instance(
     target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
-    from stablelint.analysis.inline import call_function
-
     info: ClassInfo = target.data[0]
     for name in ("forward", "__call__"):
         method = classes.find_method(info, name, frame)
         if method is not None:
-            return call_function(method, positional, target, node, frame, keywords)
+            return inline.call_function(method, positional, target, node, frame, keywords)
     return frame.graph.unknown(node=node)
 
 
 def _instantiate(
     info: ClassInfo, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
-    from stablelint.analysis.inline import bind_arguments
-
     instance = Value(
         "instance",
         frame.graph.fresh(),
@@ -233,7 +222,7 @@ def _instantiate(
     function = classes.find_method(info, "__init__", frame)
     arguments = dict(keywords)
     if function is not None:
-        arguments = bind_arguments(function, positional, keywords, instance) or {}
+        arguments = inline.bind_arguments(function, positional, keywords, instance) or {}
     elif classes.is_dataclass(info):
         arguments.update(zip(info.fields, positional, strict=False))
     classes.construct(instance, info, arguments, frame)

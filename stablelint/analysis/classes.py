@@ -69,7 +69,11 @@ def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
 
 def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None:
     """The method of that name, the class's own or inherited."""
-    return next((c.methods[name] for c in ancestors(info, frame) if name in c.methods), None)
+    for ancestor in ancestors(info, frame):
+        found = ancestor.methods.get(name)
+        if found is not None:
+            return found
+    return None
 
 
 def self_of(info: ClassInfo, frame: Frame) -> Value:

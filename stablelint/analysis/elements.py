@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis import lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.decompositions import part_at
@@ -14,13 +15,11 @@ from stablelint.analysis.value import Ground, Kind, Value
 
 def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
     """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
-    from stablelint.analysis.lookup import bind
-
     parts = _parts(value, len(target.elts), target, frame)
     for place, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
         ignored = isinstance(element, ast.Name) and element.id.startswith("_")
         decomposed = None if ignored else part_at(value, place, value.node or target, frame)
-        bind(element, decomposed or part, frame)
+        lookup.bind(element, decomposed or part, frame)
 
 
 def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]:
@@ -50,7 +49,6 @@ def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:
 def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     """`x[mask] = c` leaves x's other elements, refined by the mask being false there."""
     from stablelint.analysis.expressions import evaluate
-    from stablelint.analysis.lookup import bind
 
     base = evaluate(target.value, frame)
     index = evaluate(target.slice, frame)
@@ -70,7 +68,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     else:
         updated = _overwritten(base, index, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):
-        bind(target.value, updated, frame)
+        lookup.bind(target.value, updated, frame)
 
 
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:

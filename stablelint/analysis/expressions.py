@@ -45,12 +45,10 @@ _TESTS = frozenset({*_COMPARE.values(), "logical_not", "contains", "python.is", 
 
 def evaluate(node: ast.expr | None, frame: Frame) -> Value:
     """The value of an expression; never raises for valid syntax."""
-    if node is None:
-        return frame.graph.constant(None)
     handler = _HANDLERS.get(type(node))
-    if handler is None:
-        return frame.graph.unknown(node=node)
-    return handler(node, frame)
+    if handler is not None:
+        return handler(node, frame)
+    return frame.graph.constant(None) if node is None else frame.graph.unknown(node=node)
 
 
 def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, frame: Frame) -> Value:
@@ -74,16 +72,16 @@ def _constant(node: ast.Constant, frame: Frame) -> Value:
     return value
 
 
-def _name(node: ast.Name, frame: Frame) -> Value:
-    return lookup.name(node, frame)
-
-
 def _attribute(node: ast.Attribute, frame: Frame) -> Value:
     return lookup.attribute(evaluate(node.value, frame), node.attr, node, frame)
 
 
 def _binop(node: ast.BinOp, frame: Frame) -> Value:
     return binary(type(node.op), evaluate(node.left, frame), evaluate(node.right, frame), node, frame)
+
+
+def _call(node: ast.Call, frame: Frame) -> Value:
+    return calls.evaluate_call(node, frame)  # looked up late: the two modules import each other
 
 
 def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
@@ -294,9 +292,9 @@ def _string(node: ast.JoinedStr, frame: Frame) -> Value:
     return Value("text", frame.graph.fresh(), Kind.STRING, node=node)
 
 
-_HANDLERS: dict[type[ast.expr], Callable[[Any, Frame], Value]] = {
+_HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.Constant: _constant,
-    ast.Name: _name,
+    ast.Name: lookup.name,
     ast.Attribute: _attribute,
     ast.BinOp: _binop,
     ast.UnaryOp: _unary,
@@ -319,5 +317,5 @@ _HANDLERS: dict[type[ast.expr], Callable[[Any, Frame], Value]] = {
     ast.YieldFrom: _inner,
     ast.Yield: _yield,
     ast.JoinedStr: _string,
-    ast.Call: calls.evaluate_call,
+    ast.Call: _call,
 }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import sys
-from dataclasses import replace
 
-from stablelint.analysis import classes
+from stablelint.analysis import classes, elements
 from stablelint.analysis.decompositions import part_named
 from stablelint.analysis.hints import hint
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
@@ -273,10 +272,16 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
     )  # fmt: skip
 
 
+def _called(value: Value, identifier: str) -> Value:
+    """The value under another name."""
+    return Value(
+        value.op, value.key, value.kind, value.operands, value.interval, value.zero, value.ends, value.dtype, value.node,
+        value.module, value.data, identifier, value.peak, value.assumed, value.guard,
+    )  # fmt: skip
+
+
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
     """Assigns a value to a target: a name, an attribute, an element, or a pattern of those."""
-    from stablelint.analysis.elements import assign_element, unpack
-
     if isinstance(target, ast.Name):
         if not value.name and value.kind is not Kind.SEQUENCE:
             value.name = target.id
@@ -286,13 +291,10 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
             and value.interval.lo == -math.inf
             and not value.zero
         ):
-            value = hinted(
-                replace(value, name=target.id),
-                frame,
-            )
+            value = hinted(_called(value, target.id), frame)
         frame.state.names[target.id] = value
     elif isinstance(target, ast.Tuple | ast.List):
-        unpack(target, value, frame)
+        elements.unpack(target, value, frame)
     elif isinstance(target, ast.Starred):
         bind(target.value, frame.graph.unknown(node=target), frame)
     elif isinstance(target, ast.Attribute):
@@ -301,4 +303,4 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
         base = evaluate(target.value, frame)
         frame.state.attributes[(base.key, target.attr)] = value
     elif isinstance(target, ast.Subscript):
-        assign_element(target, value, frame)
+        elements.assign_element(target, value, frame)

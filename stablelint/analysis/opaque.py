@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
@@ -37,11 +38,16 @@ def is_length_name(name: str) -> bool:
     return _LENGTHS.search(name) is not None
 
 
+@lru_cache(maxsize=4096)
+def _speaks_of_mask(name: str) -> bool:
+    return _MASK.search(name) is not None
+
+
 def mask_of_lengths(
     name: str, key: int, operands: Mapping[str, Value], node: ast.AST, frame: Frame
 ) -> Value | None:
     """What a function that is called a mask makes of lengths: true (or false) up to a position in each row."""
-    if not _MASK.search(name):
+    if not _speaks_of_mask(name):
         return None
     words = [name, *operands, *(value.name for value in operands.values())]
     if not any(_LENGTHS.search(word) for word in words):

@@ -56,7 +56,9 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
             )
         if base.kind is Kind.TENSOR and _keeps_all(index):
             return apply("view", {"input": base}, node, frame)
-        selected = lookup.narrowed_value(base, narrowed_by(index, True, base, frame), frame)
+        mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
+        known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
+        selected = lookup.narrowed_value(base, known, frame)
         return apply("index", {"input": selected, "index": index}, node, frame)
     return frame.graph.unknown(node=node)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 
 def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, str]]:
@@ -36,6 +37,7 @@ def imported_module(statement: ast.ImportFrom, package: str) -> str:
     return base
 
 
+@lru_cache(maxsize=4096)
 def normalise(qualified_name: str) -> str:
     """One name for the places under which PyTorch publishes the same thing."""
     for old, new in _HOMES:
