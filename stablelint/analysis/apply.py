@@ -17,7 +17,7 @@ from stablelint.analysis.relations import peaks
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import recast, stripped
-from stablelint.numerics.formats import FORMATS
+from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
@@ -36,6 +36,10 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
+_KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
+    **dict.fromkeys("numpy tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
+    "backward": Kind.NONE,
+}
 _RANDOM = frozenset(
     (
         "rand rand_like randn randn_like randint randperm bernoulli multinomial normal dropout gumbel_softmax "
@@ -45,6 +49,9 @@ _RANDOM = frozenset(
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
+_SPELLINGS = frozenset(
+    "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split()
+)  # operations that `canonical` may say otherwise
 _COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
 
 
@@ -88,6 +95,8 @@ def _divided(operands: Mapping[str, Value], frame: Frame) -> None:
 
 def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
     """One form for the operations that can be said in several ways."""
+    if op not in _SPELLINGS:
+        return op, operands
     one = frame.graph.constant
     if op == "square":
         return "pow", {"input": operands["input"], "exponent": one(2)} if "input" in operands else operands
@@ -167,10 +176,11 @@ def _huge(op: str, data: list[Any]) -> bool:
 
 
 def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
-    kind = kind_of(op, [v for name, v in operands.items() if name != "dtype"])
+    values = list(operands.values())
+    kind = kind_of(op, [v for v in values if v is not operands["dtype"]] if "dtype" in operands else values)
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
-    ranges = {name: _rounded(v, frame.state.effective(v), fmt) for name, v in operands.items()}
+    ranges = _ranges(operands, frame, fmt)
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands
@@ -185,7 +195,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     key = (
         frame.graph.fresh()
         if op in _RANDOM
-        else frame.graph.key(op, *((n, v.key) for n, v in operands.items()))
+        else frame.graph.key(op, *[(n, v.key) for n, v in operands.items()])
     )
     value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
     value.peak = peaks(op, operands)
@@ -203,9 +213,14 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
     return transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
 
 
-def _rounded(value: Value, interval: Interval, fmt: Any) -> Interval:
-    """A Python constant takes the format of the tensor it meets."""
-    return interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
+def _ranges(operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
+    """Where the operands lie; a Python constant takes the format of the tensor it meets."""
+    effective = frame.state.effective if frame.state.facts else None
+    ranges: dict[str, Interval] = {}
+    for name, value in operands.items():
+        interval = value.interval if effective is None else effective(value)
+        ranges[name] = interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
+    return ranges
 
 
 def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Mapping[str, Value]:
@@ -235,10 +250,9 @@ def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame:
 
 def kind_of(op: str, values: list[Value]) -> Kind:
     """What sort of thing an operation yields."""
-    if op in ("numel", "size", "dim", "ndim", "len", "item"):
-        return Kind.NUMBER
-    if op in ("numpy", "tolist", "is_floating_point", "backward", "finfo", "iinfo", "torch_load"):
-        return Kind.FOREIGN if op != "backward" else Kind.NONE
+    fixed = _KINDS.get(op)
+    if fixed is not None:
+        return fixed
     if op.startswith(("math.", "python.")):
         return Kind.NUMBER
     kinds = {v.kind for v in values}
