@@ -103,12 +103,18 @@ class ClassInfo:
             called = self.touches(name).called & self.methods.keys()
             found.extend(sorted(called.difference(found)))
         kept = set(found)
-        while True:
+        while not kept.issubset(_CONSTRUCTORS):
             shared = {n for m in self.methods if m not in kept for n in self.touches(m).called & kept}
             shared.difference_update(_CONSTRUCTORS)
             if not shared:
-                return kept
+                break
             kept -= shared
+        return kept
+
+    def note_touched(self, method: FunctionInfo, assigned: set[str], called: set[str]) -> None:
+        """Takes over what a look at a method has shown of `touches`."""
+        if self.methods.get(method.name) is method:
+            self.touched.setdefault(method.name, Touched(frozenset(assigned), frozenset(called)))
 
     def touches(self, method: str) -> Touched:
         """What a method does to `self`."""
@@ -288,12 +294,14 @@ def abridge(module: ModuleInfo, largest: int) -> None:
     A body is kept if it returns something or takes part in construction, and has at most `largest` statements.
     """
     for info in module.classes.values():
-        _ = info.reassigned
         builders = info.builders
         for name, function in info.methods.items():
-            _drop_body(function, largest, name in builders)
+            if not _is_kept(function, largest, name in builders):
+                info.touches(name)  # which outlives the body
+                _drop_body(function)
     for function in module.functions.values():
-        _drop_body(function, largest, False)
+        if not _is_kept(function, largest, False):
+            _drop_body(function)
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 
@@ -306,10 +314,12 @@ def release(module: ModuleInfo) -> None:
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 
-def _drop_body(function: FunctionInfo, largest: int, builds: bool) -> None:
+def _is_kept(function: FunctionInfo, largest: int, builds: bool) -> bool:
     outline = function.outline
     telling = (outline.returns and not outline.textual and not outline.generator) or builds
-    if (telling and outline.statements <= largest) or isinstance(function.node, ast.Lambda):
-        return
-    function.measured = replace(outline, dropped=True)
+    return (telling and outline.statements <= largest) or isinstance(function.node, ast.Lambda)
+
+
+def _drop_body(function: FunctionInfo) -> None:
+    function.measured = replace(function.outline, dropped=True)
     function.node.body = []

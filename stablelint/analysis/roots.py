@@ -115,7 +115,10 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
             known = owner.methods.get(statement.name) if owner else module.functions.get(statement.name)
             if known is None or known.node is not statement:
                 known = FunctionInfo(statement, module, owner)
-            yield Root(known, glance(descendants(statement)[1:], module.imports))
+            seen = glance(descendants(statement)[1:], module.imports)
+            if known.owner is not None:
+                known.owner.note_touched(known, seen.assigned, seen.called)
+            yield Root(known, seen)
         elif isinstance(statement, ast.ClassDef):
             info = module.classes.get(statement.name) if owner is None else None
             if info is None or info.node is not statement:

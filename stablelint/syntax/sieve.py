@@ -117,6 +117,8 @@ class Glance:
         default_factory=list
     )  # functions defined within
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
+    assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
+    called: set[str] = field(default_factory=set)  # and those that are called
 
 
 def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
@@ -137,6 +139,8 @@ def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
                     words.add(attr)
                 if attr[-1] == "_" and _is_init(node.value, imports):  # type: ignore[attr-defined]
                     words.add(f"init.{attr}")
+            elif type(node.ctx) is ast.Store and is_of_self(node):  # type: ignore[arg-type,attr-defined]
+                seen.assigned.add(node.attr)  # type: ignore[attr-defined]
         elif kind in looks:
             looks[kind](node, seen, imports)
     seen.loads = loads = Counter(read)
@@ -167,6 +171,11 @@ def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
     if type(node) is ast.Attribute:
         return node.attr == "init"
     return type(node) is ast.Name and (node.id == "init" or imports.get(node.id) == _INIT)
+
+
+def is_of_self(node: ast.expr) -> bool:
+    """Whether an expression is an attribute of `self`."""
+    return type(node) is ast.Attribute and type(node.value) is ast.Name and node.value.id == "self"
 
 
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Mapping[str, str]) -> None:
@@ -200,6 +209,10 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     seen.calls[name] = seen.calls.get(name, 0) + 1
     if name.endswith("_"):
         seen.words.add(IN_PLACE)
+        if type(node.func) is ast.Attribute and is_of_self(node.func.value):
+            seen.assigned.add(node.func.value.attr)  # type: ignore[attr-defined]
+    if is_of_self(node.func):
+        seen.called.add(name)
 
 
 def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, str]) -> None:
@@ -217,6 +230,8 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
 
 def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
     seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
+    if type(node.ctx) is ast.Store and is_of_self(node.value):
+        seen.assigned.add(node.value.attr)  # type: ignore[attr-defined]
 
 
 def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, str]) -> None:
