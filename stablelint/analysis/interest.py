@@ -44,10 +44,6 @@ class Need:
     anywhere: tuple[Words, ...] = ()
     half: bool = False  # only where the file shows half precision
 
-    def is_met(self, words: set[str]) -> bool:
-        """Whether a function with these words holds what is needed of it."""
-        return _met(self.here, words)
-
 
 @dataclass(frozen=True, slots=True)
 class Interest:

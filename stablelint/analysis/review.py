@@ -37,7 +37,6 @@ class Review:
     collector: Collector
     index: Index
     of_body: bool = False
-    words: set[str] | None = None  # of the sieve, where they are known
 
     @property
     def sites(self) -> list[Site]:
@@ -71,9 +70,8 @@ class Review:
 def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     """The findings and the discharged sites of one function."""
     sites = [_masked_without_gradient(site, review) for site in review.sites]
-    for rule, matcher, needs in review.index.matchers:
-        if review.words is None or not needs or any(need.is_met(review.words) for need in needs):
-            sites.extend(matcher(review, rule))
+    for rule, matcher in review.index.matchers:
+        sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
     sites = [settled(site, review.is_hidden(site), review.is_rounded(site)) for site in sites]
     for site in sites:

@@ -53,7 +53,7 @@ class Index:
 
     by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
     sequences: tuple[tuple[Rule, Shape], ...]
-    matchers: tuple[tuple[Rule, Matcher, tuple[Need, ...]], ...]  # with what a function must hold for each
+    matchers: tuple[tuple[Rule, Matcher], ...]
     needs: tuple[Need, ...]
 
 
@@ -79,13 +79,12 @@ class _Held:
 def _index(digest: str, held: _Held) -> Index:
     by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
     sequences: list[tuple[Rule, Shape]] = []
-    matchers: list[tuple[Rule, Matcher, tuple[Need, ...]]] = []
+    matchers: list[tuple[Rule, Matcher]] = []
     needs: list[Need] = []
     for rule in held.catalog.rules.values():
         if rule.matcher is not None:
-            matcher = matcher_named(rule.matcher)
-            matchers.append((rule, matcher, needs_of_matcher(matcher)))
-            needs.extend(matchers[-1][2])
+            matchers.append((rule, matcher_named(rule.matcher)))
+            needs.extend(needs_of_matcher(matchers[-1][1]))
             continue
         for text in rule.patterns:
             shape = compile_pattern(text)
