@@ -24,6 +24,10 @@ _GAPS = {  # of what is compared
 _NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
+_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
+_NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
+
+
 def assume(test: Value, truth: bool, state: State) -> None:
     """Records in `state` what follows from `test` being true (or false) for every element."""
     op = test.op
@@ -65,9 +69,9 @@ def assume(test: Value, truth: bool, state: State) -> None:
 
 def _truthy(test: Value, state: State) -> None:
     if test.interval.lo >= 0 and test.interval.integral:
-        state.learn(test, Interval(1.0, math.inf, hi_open=True))
+        state.learn(test, _AT_LEAST_ONE)
     elif test.kind is not Kind.SEQUENCE:
-        state.learn(test, Interval(-math.inf, math.inf, True, True, nonzero=True))
+        state.learn(test, _NONZERO)
     state.nonempty |= {test.key}
     if test.interval.lo >= 0:
         _counted(test, Interval(0.0, math.inf, lo_open=True), state)

@@ -198,7 +198,10 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
     )  # fmt: skip
     if default is None:
         return hinted(value, inner)
-    known = evaluate(default, quiet_frame(inner.module, inner))
+    if type(default) is ast.Constant:
+        known = frame.graph.constant(default.value, default)
+    else:
+        known = evaluate(default, quiet_frame(inner.module, inner))
     if known.op == "const" and isinstance(known.data, float | int | str) and not isinstance(known.data, bool):
         assumed = frame.graph.constant(known.data, parameter)
         assumed.assumed, assumed.name, assumed.module = True, parameter.arg, inner.module

@@ -56,7 +56,8 @@ class FunctionInfo:
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
-        return any(_last_name(d) in names for d in getattr(self.node, "decorator_list", ()))
+        decorators = getattr(self.node, "decorator_list", ())
+        return bool(decorators) and any(_last_name(d) in names for d in decorators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class ModuleInfo:
     )  # classes within functions and classes, by node id
     mentions_torch: bool = True
     may_yield: bool = True
+    may_hold_lambdas: bool = True
 
     @property
     def is_script(self) -> bool:
@@ -175,11 +177,9 @@ def statements_of(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a body at every level, without those of nested definitions."""
     found = list(body)
     for statement in found:  # grows while it is walked
-        if type(statement) not in _DEFINITIONS:
-            for name in ("body", "orelse", "finalbody"):
-                found.extend(getattr(statement, name, ()))
-            for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-                found.extend(part.body)
+        for name in _BLOCKS.get(type(statement), ()):
+            for part in getattr(statement, name):
+                found.extend(part.body if name in ("handlers", "cases") else (part,))
     return found
 
 
@@ -189,7 +189,12 @@ def _yields(statement: ast.stmt) -> bool:
     return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Yield | ast.YieldFrom)
 
 
-_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
+_BLOCKS: dict[type, tuple[str, ...]] = {  # what holds statements of the same function
+    **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
+    **dict.fromkeys((ast.With, ast.AsyncWith), ("body",)),
+    **dict.fromkeys((ast.Try, ast.TryStar), ("body", "orelse", "finalbody", "handlers")),
+    ast.Match: ("cases",),
+}
 
 
 def _last_name(node: ast.expr) -> str:
@@ -202,7 +207,8 @@ def _last_name(node: ast.expr) -> str:
 
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     """Indexes the definitions of a parsed file."""
-    module = ModuleInfo(path, source, package, may_yield="yield" in source.text)
+    text = source.text
+    module = ModuleInfo(path, source, package, may_yield="yield" in text, may_hold_lambdas="lambda" in text)
     _index(source.tree.body, module)
     return module
 

@@ -129,7 +129,7 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
             for handler in getattr(statement, "handlers", ()):
                 yield from _collect(handler.body, owner, module)
             yield from _collect(getattr(statement, "orelse", []), owner, module)
-        elif "lambda" in module.source.text:
+        elif module.may_hold_lambdas:
             lambdas = glance(descendants(statement), module.imports).nested
             for node in lambdas:
                 yield Root(FunctionInfo(node, module), glance(descendants(node)[1:], module.imports))

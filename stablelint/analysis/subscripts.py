@@ -12,7 +12,7 @@ from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.decompositions import part_at
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value, join
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import interned
 
 
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
@@ -94,7 +94,7 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
     low = 0.0 if selected and tensor.key not in frame.state.nonempty else 1.0
     key = frame.graph.key("size_at", tensor.key, _spelled(node))
     zero = Ground.EXACT if low == 0.0 else Ground.NONE
-    interval = Interval(low, math.inf, hi_open=True, integral=True)
+    interval = interned(low, math.inf, False, True, False, False, True)
     return Value(
         "size",
         key,

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from stablelint.syntax import operations
@@ -150,6 +150,7 @@ def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
     return seen
 
 
+@lru_cache(maxsize=8192)
 def _word(qualified: str) -> str:
     if qualified.startswith(f"{_INIT}."):
         return "init" + qualified.removeprefix(_INIT)
@@ -258,15 +259,25 @@ def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, st
 
 def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
-    values = node.value.elts if type(node.value) is ast.Tuple else (node.value,)
-    words = list(filter(None, (_assigned_word(value, imports) for value in values)))
+    if type(node.value) is ast.Tuple:
+        words = [word for value in node.value.elts if (word := _assigned_word(value, imports))]
+    else:
+        word = _assigned_word(node.value, imports)
+        words = [word] if word else []
     for target in node.targets if words else ():
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
             if isinstance(part, ast.Name | ast.Attribute):
                 seen.bound.extend((_last_name(part), word) for word in words)
 
 
+_TELLING = frozenset(
+    {ast.BoolOp, ast.IfExp, ast.UnaryOp, ast.Constant, ast.Call, ast.Attribute, ast.Name}
+)  # what may stand for a word
+
+
 def _assigned_word(value: ast.expr, imports: Mapping[str, str]) -> str:
+    if type(value) not in _TELLING:
+        return ""
     if isinstance(value, ast.BoolOp):
         return next(filter(None, (_assigned_word(v, imports) for v in value.values)), "")
     if isinstance(value, ast.IfExp):
