@@ -148,8 +148,10 @@ def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dic
 
 def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
     data: list[Any] = []
+    named = op in ("eq", "ne")  # a default that names a mode stands for any
     for value in operands.values():
-        if value.op != "const" or value.kind is not Kind.NUMBER:
+        text = named and value.kind is Kind.STRING and not value.assumed
+        if value.op != "const" or not (value.kind is Kind.NUMBER or text):
             return None
         data.append(value.data)
     try:

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -252,4 +252,9 @@ def _is_any(value: Value) -> bool:
 
 def _joined(graph: Graph, seen: list[dict[str, Value]]) -> dict[str, Value]:
     names = set.intersection(*(set(arguments) for arguments in seen))
-    return {name: join(graph, [arguments[name] for arguments in seen]) for name in names}
+    return {name: _as_passed(join(graph, [arguments[name] for arguments in seen])) for name in names}
+
+
+def _as_passed(value: Value) -> Value:
+    """What callers pass to choose a mode is their choice of today: the other modes are looked at, too."""
+    return replace(value, assumed=True) if value.kind is Kind.STRING and value.is_constant else value

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
-from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value
+
+if TYPE_CHECKING:
+    from stablelint.analysis.state import Frame
 
 _PARTS = {
     "eigh": ("eigenvalues", "eigenvectors"),

@@ -12,6 +12,8 @@ from stablelint.analysis.selections import selector
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 
+_BLANK = frozenset({"zeros", "zeros_like", "empty"})
+
 
 def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
     """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
@@ -65,6 +67,8 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if mask.dtype == "bool":
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
+        if base.op in _BLANK and frame.loop_depth:
+            updated.zero = fill.zero  # a loop fills it piece by piece
     else:
         updated = _overwritten(base, index, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):
@@ -73,7 +77,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
 
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
     """`x[i] = v`, `x[:, :n] = v`: the old elements or the new; which were overwritten is kept as data."""
-    zero = max(base.zero, value.zero) if base.op not in ("zeros", "zeros_like", "empty") else value.zero
+    zero = max(base.zero, value.zero) if base.op not in _BLANK else value.zero
     interval = base.interval.join(value.interval)
     if base.op in ("empty", "empty_like"):
         interval = value.interval

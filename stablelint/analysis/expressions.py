@@ -154,6 +154,9 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
     frame.state = saved
     saved.names.update({k: v for k, v in inner.names.items() if k not in saved.names})
     result = values[0]
+    decided = [v for v in values if v.op == "const" and not v.assumed and isinstance(v.data, bool)]
+    if len(decided) == len(values):
+        return frame.graph.constant((all if is_and else any)(v.data for v in values), node)
     kinds = {v.kind for v in values}
     if not is_and and kinds & _OBJECTS and not all(map(_is_test, values)):
         return join(frame.graph, values)

@@ -31,6 +31,7 @@ _UNUSUAL = frozenset("isnan isinf isfinite".split())
 _BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
 _ODD = frozenset("sin tan tanh sinh asin atan expm1 log1p erf softsign".split())  # 0 where the operand is
 _REDUCTIONS = frozenset("sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split())
+_TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _ARITHMETIC = frozenset("add sub mul div".split())
 
 
@@ -58,8 +59,6 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return (first.ends if first.interval.hi >= 1 else Ground.NONE), first.ends
     if op in _ODD and first.zero is Ground.EXACT:
         return first.zero, (Ground.EXACT if op in _BOUNDED else first.ends)
-    if op == "normalize" and first.interval == TOP:
-        return Ground.COINCIDENCE, first.ends  # it keeps the signs, of which nothing is known
     if op in _BOUNDED:
         return Ground.COINCIDENCE, Ground.EXACT
     if op in ("abs", "pow"):
@@ -192,6 +191,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
         return Ground.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
         return Ground.NONE, ends
+    if op == "add" and _is_lifted_share(a, b):
+        return min(a.zero, Ground.COINCIDENCE), min(ends, Ground.COINCIDENCE)
     if op == "add" and a.interval.lo >= 0 and b.interval.lo >= 0:
         return min(a.zero, b.zero), ends
     if op == "sub" and b.is_constant and a.interval.lo == b.interval.lo:
@@ -211,6 +212,19 @@ def _is_mean_of(mean: Value, value: Value) -> bool:
     return inner.op == "mean" and inner.first is not None and stripped(inner.first).key == stripped(value).key
 
 
+def _is_lifted_share(value: Value, lift: Value) -> bool:
+    """Whether a tiny number is added to shares of a total: they keep the signs of what is shared, and it tells which."""
+    share = stripped(value)
+    small = lift.is_constant and 0 < lift.interval.lo < _TINY
+    named = lift.guard == "eps"
+    return (
+        share.op == "normalize"
+        and share.first is not None
+        and share.first.interval == TOP
+        and (small or named)
+    )
+
+
 def _are_related(a: Value, b: Value) -> bool:
     return a.key != b.key and (a.key in _spoken_of(b) or b.key in _spoken_of(a))
 
@@ -225,7 +239,7 @@ def _clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground,
     if not interval.contains(0.0):
         return Ground.NONE, _clamped_ends(operands, interval)
     first = next(iter(operands.values()))
-    if is_span(first):
+    if is_span(first) or (not first.interval.contains(0.0) and first.interval.lo < 0):
         return Ground.COINCIDENCE, _clamped_ends(operands, interval)
     if any(v.interval.contains(0.0) for v in known):
         return Ground.EXACT, _clamped_ends(operands, interval)

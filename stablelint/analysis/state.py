@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.paths import Paths, Tests
+from stablelint.analysis.transfer import format_of, result_interval
 from stablelint.analysis.value import NONEMPTY, Graph, Ground, Value, join
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.operations import VIEWS
 
 if TYPE_CHECKING:
     from stablelint.analysis.classes import Attributes
     from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
     from stablelint.analysis.project import Project
+
+_FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
+_FOLLOWED = 3  # of them in a row
 
 
 @dataclass(slots=True)
@@ -62,12 +67,23 @@ class State:
             gradient=self.gradient,
         )
 
-    def effective(self, value: Value) -> Interval:
-        """The value's interval, narrowed by what the path has tested."""
-        fact = self.facts.get(value.key) if self.facts else None
+    def effective(self, value: Value, depth: int = _FOLLOWED) -> Interval:
+        """The value's interval, narrowed by what the path has tested of it, or of what it was made from before."""
+        if not self.facts:
+            return value.interval
+        fact = self.facts.get(value.key)
+        if fact is None and depth and value.op in _FOLLOWING:
+            fact = self._derived(value, depth - 1)
         if fact is None:
             return value.interval
         return value.interval.meet(fact) or value.interval
+
+    def _derived(self, value: Value, depth: int) -> Interval | None:
+        """Where a value lies by what was tested of its operands, after it was computed."""
+        ranges = {name: self.effective(operand, depth) for name, operand in value.operands.items()}
+        if all(ranges[name] is operand.interval for name, operand in value.operands.items()):
+            return None
+        return result_interval(value.op, value.operands, ranges, format_of(value))
 
     def learn(self, value: Value, interval: Interval) -> None:
         """Records that `value` lies in `interval` from here on."""

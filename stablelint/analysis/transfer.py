@@ -38,7 +38,7 @@ def result_interval(
         found = gathered_sum(operands)
         if found is not None:
             return found
-    if op in VIEWS or op in SELECTIONS or op in ("index", "identity"):
+    if op in VIEWS or op in SELECTIONS or op in ("index", "identity", "item"):
         first = next(iter(ranges.values()), TOP)
         return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
     if op == "scatter_sum":

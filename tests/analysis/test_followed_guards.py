@@ -120,6 +120,48 @@ from .support import likely
         ),
         pytest.param(
             """
+            def twice(x: torch.Tensor, low: torch.Tensor):
+                n = (x > low).sum(-1)
+                both = (n * 2).float()
+                if (n == 0).any():
+                    return x
+                return x / both.unsqueeze(-1)
+            """,
+            id="a test of what the divisor was made from before",
+        ),
+        pytest.param(
+            """
+            def hops(x: torch.Tensor, distance: torch.Tensor, most: int):
+                distance[distance == 0] = 1
+                distance = torch.where(distance > 1, distance - 1, distance)
+                return x / distance.clamp(0, most).unsqueeze(-1)
+            """,
+            id="zeros that were replaced before a clamp",
+        ),
+        pytest.param(
+            """
+            def per_query(hits: torch.Tensor, labels: torch.Tensor, counts):
+                total = torch.zeros(len(labels))
+                for label, count in counts:
+                    total[torch.where(labels == label)[0]] = count
+                return hits / total
+            """,
+            id="zeros that a loop fills piece by piece",
+        ),
+        pytest.param(
+            """
+            def reduced(x: torch.Tensor, kind: str = "sum"):
+                if kind == "max" or kind == "min":
+                    return x.relu().amax(-1)
+                return x.exp().sum(-1) + 1
+
+            def total(x: torch.Tensor):
+                return reduced(x, "sum").log()
+            """,
+            id="a mode that the call names",
+        ),
+        pytest.param(
+            """
             def share(x: torch.Tensor, low: torch.Tensor, others: list):
                 for other in others:
                     n = (x > low).sum()
@@ -170,6 +212,38 @@ def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
                 return torch.zeros(found.numel()).scatter_add_(0, group, x) / count
             """,
             [(4, "SL102")],
+        ),
+        (
+            """
+            def twice(x: torch.Tensor, low: torch.Tensor):
+                n = (x > low).sum(-1)
+                both = (n * 2).float()
+                if (n == 0).all():
+                    return x
+                return x / both.unsqueeze(-1)
+            """,
+            [(6, "SL102")],
+        ),
+        (
+            """
+            def per_query(hits: torch.Tensor, labels: torch.Tensor, label: int, count: int):
+                total = torch.zeros(len(labels))
+                total[torch.where(labels == label)[0]] = count
+                return hits / total
+            """,
+            [(4, "SL102")],
+        ),
+        (
+            """
+            def reduced(x: torch.Tensor, kind: str = "sum"):
+                if kind == "max" or kind == "min":
+                    return x.relu().amax(-1)
+                return x.exp().sum(-1) + 1
+
+            def total(x: torch.Tensor):
+                return reduced(x, "max").log()
+            """,
+            [(7, "SL101")],
         ),
         (
             """
@@ -249,3 +323,17 @@ def test_a_test_in_the_constructor_holds_for_what_the_object_keeps() -> None:
     assert likely(code.format(test=refuses)) == []
     assert likely(code.format(test="assert self.count > 0")) == []
     assert likely(code.format(test="pass")) == [(8, "SL102")]
+
+
+def test_a_mode_that_every_caller_of_today_passes_leaves_the_others_in_view() -> None:
+    code = """
+    def _reduced(x: torch.Tensor, chosen: torch.Tensor, kind: str):
+        x = x[chosen > 0]
+        if kind == "sum":
+            return x.sum()
+        return x.mean()
+
+    def loss(x: torch.Tensor, chosen: torch.Tensor):
+        return _reduced(x, chosen, "sum")
+    """
+    assert likely(code) == [(5, "SL502")]
