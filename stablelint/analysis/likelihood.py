@@ -18,7 +18,7 @@ from stablelint.analysis.meaning import counts_its_extreme, is_unlikely_product
 from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.promotion import promoted
 from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
-from stablelint.analysis.roles import is_deprecated, scales_invertibly
+from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import stripped
@@ -28,6 +28,7 @@ _COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
 _GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
+_SPREADS = frozenset("std var norm vector_norm".split())
 _UNIFORM = frozenset("rand rand_like uniform_".split())
 _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
 _AVERAGES = frozenset({"div", "mean"})
@@ -248,6 +249,15 @@ def _is_share_of_extreme(site: Site, operand: Value) -> bool:
     return counts_its_extreme(operand)
 
 
+def _is_just_filled(site: Site, operand: Value) -> bool:
+    """What an initialiser has just filled at random is not constant."""
+    inner = stripped(operand)
+    if inner.op == "mul":
+        inner = stripped(next((v for v in inner.operands.values() if v.zero is Ground.EXACT), inner))
+    filled = stripped(inner.first) if inner.op in _SPREADS and inner.first is not None else None
+    return filled is not None and fills_at_random(site.frame.function, filled.name)
+
+
 def _is_a_flow(site: Site, operand: Value) -> bool:
     """An invertible transform scales by an exponential by its definition, and its log-determinant holds it back."""
     return site.value.op in _EXPONENTIALS and scales_invertibly(site.frame.function, site.frame)
@@ -275,6 +285,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_usual_power,
     _is_initial_draw,
     _is_share_of_extreme,
+    _is_just_filled,
     _is_a_flow,
     _is_deprecated,
     _is_written_down,

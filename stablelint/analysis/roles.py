@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _INVERSES = frozenset("inverse _inverse inv log_abs_det_jacobian inverse_transform".split())
 _DIRECTIONS = frozenset("inverse reverse reversed invert".split())
 _DEPRECATED = re.compile(r"deprecat", re.I)
+_CONSTANT_FILLS = frozenset("zeros_ ones_ constant_ eye_ dirac_".split())
 _PLAIN = frozenset("int float bool str".split())
 
 
@@ -55,3 +56,28 @@ def takes_numbers_only(function: FunctionInfo) -> bool:
 def _is_plain(annotation: ast.expr) -> bool:
     names = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
     return bool(names) and names <= _PLAIN | {"Optional", "Union"}
+
+
+def fills_at_random(function: FunctionInfo | None, name: str) -> bool:
+    """Whether a function hands a tensor of its own, `name` or its data, to one of `torch.nn.init`'s random fillings."""
+    if function is None:
+        return False
+    calls = (n for n in ast.walk(function.node) if isinstance(n, ast.Call) and n.args)
+    return any(_is_filling(call.func) and _root(call.args[0]) == name for call in calls)
+
+
+def _is_filling(called: ast.expr) -> bool:
+    if (
+        not isinstance(called, ast.Attribute)
+        or not called.attr.endswith("_")
+        or called.attr in _CONSTANT_FILLS
+    ):
+        return False
+    module = called.value
+    return (module.attr if isinstance(module, ast.Attribute) else _root(module)) == "init"
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

@@ -186,3 +186,21 @@ def test_what_every_call_in_sight_passes_tells_more_than_a_name(passed: str, sho
             return likelihood(x.mean, {passed})
     """
     assert ((2, "SL201") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(
+    ("fill", "shown"),
+    [
+        ("nn.init.orthogonal_(x.data)", False),
+        ("torch.nn.init.kaiming_uniform_(x)", False),
+        ("nn.init.constant_(x, 1.0)", True),
+        ("nn.init.orthogonal_(y)", True),
+    ],
+)
+def test_what_an_initialiser_has_just_filled_is_not_constant(fill: str, shown: bool) -> None:
+    code = f"""
+    def rescale(x: torch.Tensor, y: torch.Tensor, scale: float):
+        {fill}
+        return scale / (x.size(-1) * x.var())
+    """
+    assert ((3, "SL102") in likely(code)) is shown
