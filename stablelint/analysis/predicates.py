@@ -43,6 +43,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 _SPARING = frozenset(
     "triu tril eye amax cummax topk sort kthvalue cumsum".split()
 )  # of which each row keeps an element
+_WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
 _HALF = ("float16", "bfloat16")
 
 
@@ -323,7 +324,10 @@ def _emptiable(predicate: Predicate, context: Context) -> bool:
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
         return False
-    return _can_be_false(stripped(_value(predicate, context)), context)
+    mask = stripped(_value(predicate, context))
+    if mask.op in _WEIGHTS:
+        return False
+    return _can_be_false(mask, context)
 
 
 def _selection(predicate: Predicate, context: Context) -> bool:

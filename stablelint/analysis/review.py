@@ -19,6 +19,7 @@ from stablelint.analysis.masking import (
     is_replaced,
 )
 from stablelint.analysis.modules import ModuleInfo
+from stablelint.analysis.obligations import discharge_of_parts
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.shadows import has_contract, without_shadowed
@@ -69,7 +70,8 @@ class Review:
 
 def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     """The findings and the discharged sites of one function."""
-    sites = [_masked_without_gradient(site, review) for site in review.sites]
+    discharged = discharge_of_parts(review.sites)
+    sites = [_masked_without_gradient(discharged(site), review) for site in review.sites]
     for rule, matcher in review.index.matchers:
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
