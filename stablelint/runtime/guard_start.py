@@ -6,8 +6,10 @@ starts as it always does.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import json
 import os
 import sys
@@ -61,26 +63,41 @@ def arm() -> None:
 class _AfterTorch(importlib.abc.MetaPathFinder):
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._asking = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Torch's own spec, with the guard started after its execution; None for any other module."""
-        if fullname != "torch":
+        if fullname != "torch" or self._asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        self._asking = True
+        try:
+            spec = importlib.util.find_spec(fullname)  # by whatever finder has it: an editable install has its own
+        finally:
+            self._asking = False
         if spec is None or spec.loader is None:
+            _store_missing(self._plan)
             return spec
         loader, plan = spec.loader, self._plan
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            _start(plan)
+            # Not before: many a library asks for the spec, to see whether there is a torch, and leaves it at that.
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                _start(plan)
 
         setattr(loader, "exec_module", exec_module)  # noqa: B010
         return spec
+
+
+def _store_missing(plan: Plan) -> None:
+    """Tell `stablelint run` which Python has no torch."""
+    with contextlib.suppress(OSError):
+        text = json.dumps({"python": sys.executable})
+        Path(plan.folder, f"missing-{os.getpid()}.json").write_text(text, encoding="utf-8")
 
 
 def _start(plan: Plan) -> None:

@@ -35,6 +35,7 @@ class Ending:
     code: int
     reports: tuple[dict[str, Any], ...]
     processes: tuple[dict[str, Any], ...]
+    without_torch: tuple[str, ...] = ()  # the interpreters that were asked for torch and have none
 
     @property
     def saw_torch(self) -> bool:
@@ -71,8 +72,11 @@ def run_guarded(
             raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
         with _forwarding(process):
             status = process.wait()
-        reports, processes = _collect(Path(folder), "event-*.json"), _collect(Path(folder), "process-*.json")
-    return Ending(status if status >= 0 else 128 - status, _distinct(reports), processes)
+        reports, processes, missing = (
+            _collect(Path(folder), f"{kind}-*.json") for kind in ("event", "process", "missing")
+        )
+    pythons = tuple(dict.fromkeys(str(one["python"]) for one in missing))
+    return Ending(status if status >= 0 else 128 - status, _distinct(reports), processes, pythons)
 
 
 def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

@@ -136,7 +136,9 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
 
 
 def _say_what_was_seen(ending: Ending) -> None:
-    if not ending.saw_torch:
+    if not ending.saw_torch and ending.without_torch:
+        text = f"nothing was watched: {', '.join(ending.without_torch)} has no torch"
+    elif not ending.saw_torch:
         text = "the command did not import torch, so there was nothing to watch"
     elif ending.steps == 0:
         text = "no optimizer step was seen"

@@ -18,6 +18,7 @@ from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification,
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
 from stablelint.runtime.guard.further import further_steps
 from stablelint.runtime.guard.investigate import Finding, investigate, unexplained
+from stablelint.runtime.guard.norms import all_finite
 from stablelint.runtime.guard.proof import prove
 from stablelint.runtime.guard.records import Records, Writer
 from stablelint.runtime.guard.step_state import Alarm
@@ -127,6 +128,8 @@ class Guard:
         return [report.event for report in self.reports]
 
     def _alarm(self, watch: Watch, alarm: Alarm) -> None:
+        if _is_consequence(watch, alarm):
+            return
         with self._lock:
             if len(self.reports) >= self._max_events:
                 return
@@ -135,7 +138,9 @@ class Guard:
         self._records.on_report(report.event, report.as_json())
         if self._on_report is not None:
             self._on_report(report)
-        self._react(report.event, alarm)
+        self._react(report.event)
+        if not watch.state.dropped:
+            watch.state.let_pass = alarm.step
 
     def _report(self, watch: Watch, alarm: Alarm) -> Report:
         try:
@@ -165,7 +170,7 @@ class Guard:
             warnings.warn(f"no advice on this event: {type(error).__name__}: {error}", stacklevel=2)
             return None
 
-    def _react(self, event: Event, alarm: Alarm) -> None:
+    def _react(self, event: Event) -> None:
         if callable(self._on_event):
             self._on_event(event)
         elif self._on_event == "raise":
@@ -174,6 +179,17 @@ class Guard:
             warnings.warn(event.describe(), RuntimeWarning, stacklevel=4)
             if self._on_event == "skip":
                 self.watch.skip_step()
+
+
+def _is_consequence(watch: Watch, alarm: Alarm) -> bool:
+    """Whether the alarm only repeats one that was let pass: the gradients of that loss, or what they have written."""
+    state = watch.state
+    if state.let_pass is None:
+        return False
+    if alarm.step == state.let_pass and not alarm.in_loss:
+        return True
+    parameters = list(watch.parameters().values())
+    return not ranks.all_well(all_finite(ranks.local([one.detach() for one in parameters])), parameters)
 
 
 guard = Guard

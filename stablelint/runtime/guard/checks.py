@@ -75,8 +75,10 @@ class Checks:
 
     def parameters(self, state: StepState, optimizer: torch.optim.Optimizer) -> None:
         """Check what the optimizer has written."""
-        tensors = ranks.local([tensor.detach() for tensor in parameters_of(optimizer)])
-        if math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors):
+        parameters = parameters_of(optimizer)
+        tensors = ranks.local([tensor.detach() for tensor in parameters])
+        well = math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors)
+        if ranks.all_well(well, parameters):
             return
         frame = user_frame()
         if frame is not None:

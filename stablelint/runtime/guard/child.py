@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import importlib
+import itertools
 import json
 import os
 import sys
@@ -22,12 +23,13 @@ _PATIENCE_SECONDS = 10.0
 
 def start(plan: Plan) -> Guard:
     """Guard this process from now to its end."""
+    numbers = itertools.count()  # a step may have two events
     guard = Guard(
         history=plan.history,
         verify_steps=plan.verify_steps,
         adviser=_adviser(plan),
         on_event="raise" if not plan.keep_going else _pass,
-        on_report=lambda report: _write(plan, report),
+        on_report=lambda report: _write(plan, report, next(numbers)),
     )
     guard.start()
     atexit.register(_summarise, plan, guard)
@@ -52,9 +54,9 @@ def _adviser(plan: Plan) -> Adviser | None:
     return cast(Adviser, make(rules=tuple(Path(folder) for folder in plan.rules)))
 
 
-def _write(plan: Plan, report: Report) -> None:
+def _write(plan: Plan, report: Report, number: int) -> None:
     payload = json.dumps({"process": os.getpid(), **report.as_json()})
-    _store(Path(plan.folder) / f"event-{os.getpid()}-{report.event.step}.json", payload)
+    _store(Path(plan.folder) / f"event-{os.getpid()}-{report.event.step}-{number:04}.json", payload)
     if report.event.rank is not None and not plan.keep_going:
         _wait_for_ranks(Path(plan.folder), report.event.step)
 
@@ -63,7 +65,7 @@ def _wait_for_ranks(folder: Path, step: int) -> None:
     """Let the other ranks of this machine report first: a launcher ends them all when one stops."""
     ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     until = time.monotonic() + _PATIENCE_SECONDS
-    while time.monotonic() < until and len(list(folder.glob(f"event-*-{step}.json"))) < ranks:
+    while time.monotonic() < until and len(list(folder.glob(f"event-*-{step}-*.json"))) < ranks:
         time.sleep(0.05)
 
 

@@ -33,8 +33,8 @@ class History:
         return self._entries[-1][1:3] if self._entries else (None, None)
 
     def records(self) -> tuple[StepRecord, ...]:
-        """The remembered steps, oldest first."""
-        return tuple(StepRecord(*entry) for entry in self._entries)
+        """The remembered steps, oldest first; of a step that was added twice, what was added last."""
+        return tuple(StepRecord(*entry) for entry in {entry[0]: entry for entry in self._entries}.values())
 
     def growth(self, names: Sequence[str], learning_rates: tuple[float, ...]) -> Growth:
         """Gradient norms by parameter over the remembered steps, largest last norm first."""

@@ -129,6 +129,7 @@ class StepState:
     closure: Callable[[], object] | None = None  # repeats the step under way, where the user gave one
     closure_start: Boundary | None = None
     dropped: bool = False  # the step went wrong and is passed over
+    let_pass: int | None = None  # the last step that went wrong, was reported, and went on all the same
 
     def begin(self) -> None:
         """Forget what belongs to the step before."""

@@ -108,6 +108,19 @@ def test_a_callable_gets_the_event(pair: tuple) -> None:
     assert [event.step for event in seen] == [3]
 
 
+def test_what_a_passed_fault_leads_to_is_no_event_of_its_own(pair: tuple) -> None:
+    model, optimizer = pair
+    with Guard(model, optimizer, on_event=lambda event: None) as guard:
+        train(8, 3, model, optimizer)
+        assert [event.step for event in guard.events] == [3]
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.fill_(0.5)
+        train(4, 2, model, optimizer)
+    assert [event.step for event in guard.events] == [3, 10]
+    assert [record.step for record in guard.events[1].history] == list(range(11))
+
+
 def test_a_writer_gets_the_course_of_the_run_and_the_event(pair: tuple) -> None:
     class Writer:
         def __init__(self) -> None:

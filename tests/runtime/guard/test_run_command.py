@@ -98,6 +98,34 @@ def test_keep_going_lets_the_script_end(script: Path) -> None:
     assert done.returncode == 1
 
 
+def test_keep_going_tells_the_fault_once_and_not_what_it_leads_to(script: Path) -> None:
+    done = stablelint(
+        *("run", "--keep-going", "--output-format", "json", "--output-file", "report.json"),
+        *("--", sys.executable, "train.py"),
+        folder=script.parent,
+    )
+    assert done.stdout.endswith("the end\n")
+    payload = json.loads((script.parent / "report.json").read_text())
+    assert payload["event"]["expression"] == "torch.log(p)"
+    assert payload["event"]["step"] == 3
+    assert "later" not in payload
+
+
+def test_a_library_that_asks_for_torch_first_does_not_switch_the_guard_off(script: Path) -> None:
+    script.write_text("import importlib.util\nassert importlib.util.find_spec('torch')\n" + FAULTY)
+    done = stablelint("run", "--", sys.executable, "train.py", folder=script.parent)
+    assert "train.py:16:13" in done.stderr
+
+
+def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    python = next((tmp_path / "bare").glob("[bS]*/python*"))
+    done = stablelint("run", "--", str(python), "-c", "import torch", folder=tmp_path)
+    assert done.returncode == 1
+    assert "ModuleNotFoundError" in done.stderr
+    assert f"{python} has no torch" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [("raise SystemExit(7)", 7), ("pass", 0), ("1 / 0", 1)],
