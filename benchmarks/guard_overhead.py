@@ -2,7 +2,8 @@
 
 Steps of all variants are interleaved in one process, so that a busy machine troubles all alike; the numbers
 are medians of the rounds' ratios. What the guard adds is measured apart, as it would be left on: one guard,
-switched on and off over short blocks (off, on, on, off), the median of the differences.
+switched on and off over blocks (off, on, on, off): the median of the differences, and between which quartiles
+they lie.
 
 Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda] [--page docs/guard.md]
 """
@@ -15,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import page
@@ -107,8 +109,18 @@ def ratios(step: Step, repeat: int, rounds: int, device: str) -> dict[str, float
     }
 
 
-def extra(step: Step, repeat: int, rounds: int, device: str) -> tuple[float, float]:
-    """Seconds of a plain step, and what a guard that stays on adds to it."""
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Seconds of a plain step, and what a guard that stays on adds to it: median and quartiles."""
+
+    plain: float
+    median: float
+    low: float
+    high: float
+
+
+def extra(step: Step, repeat: int, rounds: int, device: str) -> Extra:
+    """What a guard adds to a step, from blocks of `repeat` steps."""
     watched = lasting(Guard())
     with watched():
         seconds(step, SETTLED * repeat, device)
@@ -117,10 +129,12 @@ def extra(step: Step, repeat: int, rounds: int, device: str) -> tuple[float, flo
         times = []
         for context in (plain, watched, watched, plain):
             with context():
+                seconds(step, 2, device)  # with or without the guard, it was the other way round just now
                 times.append(seconds(step, repeat, device))
         plainly.append((times[0] + times[3]) / 2)
         differences.append((times[1] + times[2]) / 2 - plainly[-1])
-    return statistics.median(plainly), statistics.median(differences)
+    low, median, high = statistics.quantiles(differences, n=4)
+    return Extra(statistics.median(plainly), median, low, high)
 
 
 def lasting(guard: Guard) -> Callable[[], AbstractContextManager[None]]:
@@ -142,8 +156,14 @@ def measure(name: str, rounds: int, device: str) -> dict[str, float]:
     quick = name == "mlp"
     seconds(step, 5, device)
     pairs = ratios(step, 40 if quick else 4, rounds, device)
-    base, more = extra(step, 10 if quick else 2, 10 * rounds if quick else rounds, device)
-    return {"plain_ms": base * 1e3, "guard_extra_us": more * 1e6, **{key: pairs[key] for key in DETECTORS}}
+    more = extra(step, 20 if quick else 2, 5 * rounds if quick else rounds, device)
+    return {
+        "plain_ms": more.plain * 1e3,
+        "guard_extra_us": more.median * 1e6,
+        "guard_extra_low_us": more.low * 1e6,
+        "guard_extra_high_us": more.high * 1e6,
+        **{key: pairs[key] for key in DETECTORS},
+    }
 
 
 def as_page(rows: dict[str, dict[str, float]]) -> str:
@@ -154,13 +174,17 @@ def as_page(rows: dict[str, dict[str, float]]) -> str:
             [
                 name,
                 f"{row['plain_ms']:.2f}",
-                f"{row['guard_extra_us']:.0f}",
+                _with_spread(row),
                 f"{1 + row['guard_extra_us'] / row['plain_ms'] / 1e3:.3f}",
                 *(f"{row[key]:.2f}" for key in others),
             ]
             for name, row in rows.items()
         ],
     )
+
+
+def _with_spread(row: dict[str, float]) -> str:
+    return "{guard_extra_us:.0f} ({guard_extra_low_us:.0f} to {guard_extra_high_us:.0f})".format(**row)
 
 
 def main() -> None:
@@ -180,10 +204,10 @@ def main() -> None:
         return
     if options.page is not None:
         page.fill(options.page, "overhead", as_page(rows))
-    print(f"{'model':<12} {'plain':>9} {'guard adds':>11}  " + "  ".join(f"{key:>17}" for key in DETECTORS))
+    print(f"{'model':<12} {'plain':>9} {'guard adds':>22}  " + "  ".join(f"{key:>17}" for key in DETECTORS))
     for name, row in rows.items():
         cells = "  ".join(f"{row[key]:>17.3f}" for key in DETECTORS)
-        print(f"{name:<12} {row['plain_ms']:>6.2f} ms {row['guard_extra_us']:>8.0f} µs  {cells}")
+        print(f"{name:<12} {row['plain_ms']:>6.2f} ms {_with_spread(row):>19} µs  {cells}")
     for detector in SKIPPED:
         print(f"{detector}: skipped, it is not installed")
 

@@ -73,7 +73,9 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
             return None
         self._asking = True
         try:
-            spec = importlib.util.find_spec(fullname)  # by whatever finder has it: an editable install has its own
+            spec = importlib.util.find_spec(
+                fullname
+            )  # by whatever finder has it: an editable install has its own
         finally:
             self._asking = False
         if spec is None or spec.loader is None:
