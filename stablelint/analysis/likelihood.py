@@ -46,17 +46,17 @@ _ANNOUNCED = re.compile(
 )
 
 
-def settled(site: Site, hidden: bool = False, rounded: bool = False) -> Site:
+def settled(site: Site, hidden: bool = False, rounded: bool = False, pooled: bool = False) -> Site:
     """The site at the level that the evidence around it supports.
 
     `hidden` tells that a `where` picks from its result, `rounded` that the result becomes a whole number: neither
-    digits nor a gradient are left to lose then.
+    digits nor a gradient are left to lose then; `pooled` that it is a spread joined with its mean.
     """
     judgement = site.judgement
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        return promoted(site, hidden)
+        return promoted(site, hidden, pooled)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
         doubted = rounded or any(doubt(site, site.value) for doubt in _DOUBTS_OF_FORMS)

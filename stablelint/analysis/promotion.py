@@ -1,7 +1,10 @@
-"""What is likely by its form alone, though nothing is known of the operand's range."""
+"""Sites whose form alone shows how the operand goes bad: the principles that make what is possible likely."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from stablelint.analysis.provenance import is_measured
@@ -14,24 +17,29 @@ from stablelint.numerics.interval import TOP
 
 _COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _WAVES = frozenset({"sin", "cos"})
+_SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
 _LENGTH = 8  # operations looked through
 
 
-def promoted(site: Site, hidden: bool) -> Site:
-    """A site whose form alone shows how the operand goes bad, though nothing is known of its range.
+def promoted(site: Site, hidden: bool, pooled: bool) -> Site:
+    """The site as likely, where its form tells how the operand goes bad, though nothing is known of its range.
 
-    Where the result is replaced later its author has dealt with it, save that NaN is not kept from the gradient.
+    `hidden` tells that the result is replaced later: its author has dealt with it, save that NaN is not kept from the
+    gradient; `pooled` that it is a spread joined with its mean. In a metric NaN says that there is nothing to measure,
+    but Python's own division raises.
     """
-    if is_measured(site.frame.function, site.frame.module) or (hidden and not _is_root_of_wave(site)):
-        return site
-    if _is_projection(site):
-        message = "vectors are divided by a component of their own, which is 0 on a plane"
-    elif _is_computed_cosine(site):
-        message = "rounding carries a computed cosine past 1, where there is no angle"
-    elif _is_root_of_wave(site):
-        message = "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN"
-    else:
-        return site
+    measured = is_measured(site.frame.function, site.frame.module)
+    for shows, message, everywhere in _FORMS:
+        if (hidden and shows is not _is_root_of_wave) or (measured and not everywhere):
+            continue
+        if shows(site):
+            return _raised(site, message)
+    if pooled and not (hidden or measured):
+        return _raised(site, _POOLED)
+    return site
+
+
+def _raised(site: Site, message: str) -> Site:
     return replace(site, judgement=replace(site.judgement, level=Level.LIKELY), message=message)
 
 
@@ -78,3 +86,44 @@ def _is_component(value: Value) -> bool:
         return False
     rest, place = index.data
     return rest.constant() is Ellipsis and (isinstance(place.constant(), int) or place.op == "slice")
+
+
+def _is_correlation(site: Site) -> bool:
+    """Python numbers: a quotient by the roots of two variances, each of which is 0 for constant data."""
+    if site.value.op != "div" or not has_contract(site):
+        return False
+    divisor = stripped(site.value.operands["other"])
+    if divisor.kind is not Kind.NUMBER or divisor.op != "mul":
+        return False
+    return all(map(_is_root_of_spread, divisor.operands.values())) and not _is_asked_about(site)
+
+
+def _is_asked_about(site: Site) -> bool:
+    """Whether a test of the function names the divisor, whatever it asks."""
+    name, function = site.texts.get(site.judgement.operand) or "", site.frame.function
+    if function is None or not name.isidentifier():
+        return False
+    tests = (n.test for n in ast.walk(function.node) if isinstance(n, ast.If | ast.IfExp | ast.Assert))
+    return any(isinstance(n, ast.Name) and n.id == name for test in tests for n in ast.walk(test))
+
+
+def _is_root_of_spread(value: Value) -> bool:
+    """Whether it is the root of what is called a variance where the root is taken."""
+    call = value.node
+    if value.op != "math.sqrt" or not isinstance(call, ast.Call) or len(call.args) != 1:
+        return False
+    return _SPREAD.search(ast.unparse(call.args[0])) is not None
+
+
+_POOLED = "this pools a sequence of any length, and with one position the unbiased estimate divides by zero"
+# What shows it, what is said of it, and whether it holds in a metric as well.
+_FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
+    (_is_projection, "vectors are divided by a component of their own, which is 0 on a plane", False),
+    (_is_computed_cosine, "rounding carries a computed cosine past 1, where there is no angle", False),
+    (
+        _is_root_of_wave,
+        "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN",
+        False,
+    ),
+    (_is_correlation, "the variance of constant data is 0, and Python raises ZeroDivisionError", True),
+)

@@ -20,6 +20,7 @@ from stablelint.analysis.masking import (
 )
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.obligations import discharge_of_parts
+from stablelint.analysis.pooling import SPREADS, pooled_spreads
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.shadows import has_contract, without_shadowed
@@ -62,6 +63,14 @@ class Review:
         """Whether the site's result becomes a whole number."""
         return site.value.key in self._rounded
 
+    def is_pooled(self, site: Site) -> bool:
+        """Whether the site's result is a spread that is pooled together with its mean."""
+        return site.value.op in SPREADS and site.value.key in self._pooled
+
+    @cached_property
+    def _pooled(self) -> frozenset[int]:
+        return pooled_spreads(v for v, _ in self.collector.observed)
+
     @cached_property
     def _rounded(self) -> frozenset[int]:
         rounding = (v for v, _ in self.collector.observed if v.op in _ROUNDING)
@@ -75,7 +84,10 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     for rule, matcher in review.index.matchers:
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
-    sites = [settled(site, review.is_hidden(site), review.is_rounded(site)) for site in sites]
+    sites = [
+        settled(site, review.is_hidden(site), review.is_rounded(site), review.is_pooled(site))
+        for site in sites
+    ]
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]

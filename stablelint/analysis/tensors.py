@@ -118,7 +118,14 @@ def _leaves(value: Value) -> list[Value]:
 
 
 def _joined(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    """`cat`, `stack`: elements of all the tensors."""
+    """`cat`, `stack`: elements of all the tensors; shown to matchers."""
+    value = _join_of(op, operands, node, frame)
+    if value is not None and frame.reporting:
+        frame.session.observe(value, frame)
+    return value
+
+
+def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     tensors = operands.get("tensors")
     if tensors is None:
         return None
