@@ -190,16 +190,32 @@ def _is_kept_by_callers(site: Site, operand: Value) -> bool:
 
 def _is_usual_power(site: Site, operand: Value) -> bool:
     """A parameter that may be a fraction, where every call in sight leaves or sets it to 1 or more, is no fraction."""
-    exponent = site.value.operands.get("exponent")
-    function = site.frame.function
+    exponent, function = site.value.operands.get("exponent"), site.frame.function
     if site.value.op != "pow" or exponent is None or function is None:
         return False
     given = function.node.args
     if exponent.node not in (*given.posonlyargs, *given.args, *given.kwonlyargs):
         return False
     calls = site.frame.session.calls.get(id(function.node), [])
-    numbers = [call.get(exponent.name, exponent).constant() for call in calls]
+    passed = [call.get(exponent.name, exponent).constant() for call in calls]
+    numbers = passed or _written_for(exponent.name, exponent.constant(), site)
     return bool(numbers) and all(isinstance(n, int | float) and n >= 1 for n in numbers)
+
+
+def _written_for(name: str, default: object, site: Site) -> list[object]:
+    """What the calls in the file that were not followed yet give a function's parameter, by the text alone."""
+    function = site.frame.function
+    assert function is not None
+    names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
+    place = names.index(name) if name in names else len(names)
+    found: list[object] = []
+    for call in ast.walk(site.frame.module.source.tree):
+        if not isinstance(call, ast.Call) or getattr(call.func, "id", None) != function.name:
+            continue
+        written = next((k.value for k in call.keywords if k.arg == name), None)
+        written = written or (call.args[place] if place < len(call.args) else None)
+        found.append(default if written is None else getattr(written, "value", None))
+    return found
 
 
 def _is_written_down(site: Site, operand: Value) -> bool:

@@ -31,6 +31,13 @@ def test_a_default_that_no_call_in_sight_overrides_is_believed() -> None:
     assert likely(called.format(passed=", gamma=0.5")) == [(3, "SL103")]
 
 
+@pytest.mark.parametrize("passed", ["gamma=2", "", "2.0"])
+def test_a_call_in_a_class_that_is_looked_at_later(passed: str) -> None:
+    called = FOCAL.format(parameter="gamma: float = 2", exponent="gamma")
+    called += f"\n\nclass Head(Base):\n    def loss(self, z):\n        return focal_loss(z, {passed})\n"
+    assert likely(called) == []
+
+
 def test_a_setting_of_a_module() -> None:
     code = """
         class Focal(nn.Module):
