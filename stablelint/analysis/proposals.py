@@ -132,6 +132,7 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     within = node is not None and isinstance(node, ast.expr) and value.module is module
     if within and node is not None and encloses(site.node, node):
         return node, source.span(node)
+    within = within and not _is_unpacked(node, site)
     if within and node is not None and _changed_at_origin(fix.target, node, site):
         return node, source.span(node)
     occurrence = _occurrence(site.texts.get(fix.target), site.node)
@@ -157,6 +158,15 @@ def _changed_at_origin(name: str, node: ast.AST, site: Site) -> bool:
         unmoved = order_readers(function.node, text)
         later = [n for n in later if n not in unmoved]
     return len(later) == 1
+
+
+def _is_unpacked(node: ast.AST | None, site: Site) -> bool:
+    """Whether an assignment takes several results from an expression, of which the value is only one."""
+    function = site.frame.function
+    return function is not None and any(
+        isinstance(one, ast.Assign) and one.value is node and isinstance(one.targets[0], ast.Tuple | ast.List)
+        for one in ast.walk(function.node)
+    )
 
 
 def _inside_function(node: ast.AST, site: Site) -> bool:

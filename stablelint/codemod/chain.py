@@ -52,9 +52,14 @@ def as_link(source: SourceText, change: Change, value: ast.expr) -> tuple[Change
     method = _METHODS.get(type(value.op))
     if method is None or not isinstance(value.left, ast.Call):
         return change, value
-    appended = f"{following.group()}.{method}({ast.unparse(value.right)})"
+    appended = f"{following.group()}.{method}({_plain(value.right)})"
     call = ast.Call(ast.Attribute(value.left, method, ast.Load()), [value.right], [])
     return (start, end, original + appended), call
+
+
+def _plain(node: ast.expr) -> str:
+    """The text of an expression, with ``1e-8`` and not ``1e-08``."""
+    return re.sub(r"(?<=e[-+])0(?=\d)", "", ast.unparse(node))
 
 
 def stacked(source: SourceText, change: Change) -> Change:
@@ -82,7 +87,7 @@ def unchained(text: str, link: str) -> str | None:
     dots: list[int] = []
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call | ast.BinOp):
             dots.append(text.index(".", node.end_col_offset or 0))
     if len(dots) < 2:
         return None

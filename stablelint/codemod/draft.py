@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -13,19 +14,25 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit
 
 Change = tuple[int, int, str]  # start and end offset, new text
+_PROSE = re.compile(r'''("""|\'\'\').*?\1''', re.DOTALL)
+_COMMENT = re.compile(r"#.*")
 _USUAL = 88
 _LONGEST = 120
 
 
 def limit(source: SourceText) -> int:
-    """How long the lines of a file may be: as long as its longest are, within reason."""
+    """How long the lines of a file may be: as long as its longest lines of code are, within reason.
+
+    Strings of several lines, comments and the file's two longest lines are no measure: formatters leave them.
+    """
     return _limit(source.text)
 
 
 @lru_cache(maxsize=2)
 def _limit(text: str) -> int:
-    longest = max(map(len, text.splitlines()), default=0)
-    return min(max(longest, _USUAL), _LONGEST)
+    lines = _COMMENT.sub("", _PROSE.sub("", text)).splitlines()
+    longest = sorted(map(len, map(str.rstrip, lines)), reverse=True)[2:3] or [0]
+    return min(max(longest[0], _USUAL), _LONGEST)
 
 
 def rendered(tree: Tree, region: Region, changes: Sequence[Change]) -> str:
