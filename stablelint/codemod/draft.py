@@ -23,7 +23,8 @@ _LONGEST = 120
 def limit(source: SourceText) -> int:
     """How long the lines of a file may be: as long as its longest lines of code are, within reason.
 
-    Strings of several lines, comments and the file's two longest lines are no measure: formatters leave them.
+    Strings of several lines, comments and the two longest of hundreds of lines are no measure: formatters leave
+    them.
     """
     return _limit(source.text)
 
@@ -31,8 +32,8 @@ def limit(source: SourceText) -> int:
 @lru_cache(maxsize=2)
 def _limit(text: str) -> int:
     lines = _COMMENT.sub("", _PROSE.sub("", text)).splitlines()
-    longest = sorted(map(len, map(str.rstrip, lines)), reverse=True)[2:3] or [0]
-    return min(max(longest[0], _USUAL), _LONGEST)
+    lengths = sorted(map(len, map(str.rstrip, lines)), reverse=True) or [0]
+    return min(max(lengths[min(2, len(lengths) // 100)], _USUAL), _LONGEST)
 
 
 def rendered(tree: Tree, region: Region, changes: Sequence[Change]) -> str:

@@ -240,6 +240,15 @@ def test_the_sum_of_what_is_called_a_mask_is_kept_at_one(count: str) -> None:
     assert written["SL102"] == (f"{count}.clamp_min(1)",)
 
 
+def test_one_of_several_results_is_bounded_where_it_is_used() -> None:
+    written = fixes("""
+        def normalised(x: torch.Tensor):
+            deviation, average = torch.std_mean(x, dim=None)
+            return (x - average) / deviation
+        """)
+    assert written["SL106"] == ("(deviation + 1e-8)",)
+
+
 def test_the_sum_of_weights_is_no_count() -> None:
     written = fixes("""
         def mean(x: torch.Tensor, weights: torch.Tensor, keep_mask):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stablelint.diagnostic import Binding
-from tests.codemod.support import proposal, rewritten
+from tests.codemod.support import HEAD, body, proposal, rewritten
 
 GUARD = "$b.masked_fill($b.abs() < torch.finfo($b.dtype).eps, numpy.finfo($b.dtype).tiny)"
 NAMED = "$b.masked_fill($b.abs() < torch.finfo($b.dtype).eps, torch.finfo($b.dtype).eps)"
@@ -238,3 +238,29 @@ def test_strings_are_written_with_the_marks_that_the_file_uses(strings: str, wri
     template = "torch.nn.functional.l1_loss($p, $q, reduction='sum') / 2"
     change = proposal(source, "torch.nn.functional.l1_loss(p, q)", template, p="p", q="q")
     assert written in rewritten(source, change)
+
+
+@pytest.mark.parametrize("prose", ['"""{}"""', "# {}", "'''" * 0 + "x = 1  # {}"])
+def test_prose_is_no_measure_of_how_long_a_line_may_be(prose: str) -> None:
+    filler = "\n".join([prose.format("a sentence that goes on " * 5)] * 4)
+    source = f"import torch\n{filler}\nresult = first_of_the_operands * torch.log(torch.relu(second_of_the_operands))\n"
+    change = proposal(
+        source,
+        "torch.relu(second_of_the_operands)",
+        "$x.clamp_min(torch.finfo(y.dtype).tiny)",
+        x="torch.relu(second_of_the_operands)",
+    )
+    after = rewritten(source, change).removeprefix(f"import torch\n{filler}\n")
+    assert max(map(len, after.splitlines())) <= 88
+
+
+def test_a_chain_behind_parentheses_gets_a_line_for_each_link() -> None:
+    source = (
+        HEAD
+        + "scale = x.std(dim=2, unbiased=False).view(batch, 2, 1, 1, 1).expand(batch, 2, channels, 1, 1)\n"
+    )
+    change = proposal(source, "x.std(dim=2, unbiased=False)", "$s + 1e-8", s="x.std(dim=2, unbiased=False)")
+    assert body(rewritten(source, change)) == (
+        "scale = (\n    (x.std(dim=2, unbiased=False) + 1e-8)\n    .view(batch, 2, 1, 1, 1)\n"
+        "    .expand(batch, 2, channels, 1, 1)\n)\n"
+    )
