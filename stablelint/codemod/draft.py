@@ -15,7 +15,7 @@ from stablelint.diagnostic import Edit
 
 Change = tuple[int, int, str]  # start and end offset, new text
 _PROSE = re.compile(r'''("""|\'\'\').*?\1''', re.DOTALL)
-_COMMENT = re.compile(r"#.*")
+_COMMENT = re.compile(r"^[ \t]*#.*", re.MULTILINE)
 _USUAL = 88
 _LONGEST = 120
 
@@ -23,7 +23,7 @@ _LONGEST = 120
 def limit(source: SourceText) -> int:
     """How long the lines of a file may be: as long as its longest lines of code are, within reason.
 
-    Strings of several lines, comments and the two longest of hundreds of lines are no measure: formatters leave
+    Strings of several lines, lines of comment and the two longest of hundreds of lines are no measure: formatters leave
     them.
     """
     return _limit(source.text)
