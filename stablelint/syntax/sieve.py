@@ -141,8 +141,8 @@ def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
                     words.add(f"init.{attr}")
             elif type(node.ctx) is ast.Store and is_of_self(node):  # type: ignore[arg-type,attr-defined]
                 seen.assigned.add(node.attr)  # type: ignore[attr-defined]
-        elif kind in looks:
-            looks[kind](node, seen, imports)
+        elif (look := looks.get(kind)) is not None:
+            look(node, seen, imports)
     seen.loads = loads = Counter(read)
     seen.callees = set(seen.calls)
     words.update(_word(imports[name]) for name in loads.keys() & imports.keys())
