@@ -39,7 +39,8 @@ def is_length_name(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _speaks_of_mask(name: str) -> bool:
+def is_mask_name(name: str) -> bool:
+    """Whether something of that name is, or makes, a mask."""
     return _MASK.search(name) is not None
 
 
@@ -47,7 +48,7 @@ def mask_of_lengths(
     name: str, key: int, operands: Mapping[str, Value], node: ast.AST, frame: Frame
 ) -> Value | None:
     """What a function that is called a mask makes of lengths: true (or false) up to a position in each row."""
-    if not _speaks_of_mask(name):
+    if not is_mask_name(name):
         return None
     words = [name, *operands, *(value.name for value in operands.values())]
     if not any(_LENGTHS.search(word) for word in words):

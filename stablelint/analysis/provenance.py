@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.classes import ancestors
+from stablelint.analysis.company import is_beside_lengths
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.roles import takes_numbers_only
@@ -37,6 +38,7 @@ _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COUNTED = frozenset("arange linspace shape size numel".split())
 _COMPARED = frozenset("gt ge lt le".split())
+_TESTED = _COMPARED | {"eq", "ne"}
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
 _INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|relative_positions?)$")
 _LENGTH = 8  # operations looked through
@@ -177,6 +179,11 @@ def is_kept(mask: Value) -> bool:
     return is_own_attribute(inner) or _is_made(mask)
 
 
+def _tests_kept(value: Value) -> bool:
+    """Whether a test is one of what an object keeps."""
+    return value.op in _TESTED and is_kept(value)
+
+
 def _is_made(mask: Value) -> bool:
     """Whether a mask is put together of constants alone, and neither compares nor draws."""
     parts = list(_behind(mask, lambda _: False))
@@ -197,7 +204,7 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
     source = _spread_behind(value)
     if source is None or source.first is None:
         return False
-    if is_whole_mask(source):
+    if is_whole_mask(source) or _tests_kept(_unnegated(source.first)):
         return True
     given = met or source.op not in _NORMS or stripped(source.first).op == "sub"
     return not vanishes_with_data(source.first, given)
@@ -214,7 +221,7 @@ def _spread_behind(value: Value) -> Value | None:
             summed = _unnegated(value.first)
             while summed.op in _OVER_CHANNELS and summed.first is not None:
                 summed = _unnegated(summed.first)
-            if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value):
+            if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value) or _tests_kept(summed):
                 return value
         following = value.first
         if value.op in ("mul", "div"):
@@ -265,8 +272,9 @@ def _is_solid(value: Value) -> bool:
 
 
 def is_mask_of_lengths(mask: Value) -> bool:
-    """Whether a helper has made a mask of lengths."""
-    return _unnegated(mask).op == "lengths_mask"
+    """Whether a helper has made a mask of lengths, or a caller passes one beside them."""
+    inner = _unnegated(mask)
+    return inner.op == "lengths_mask" or is_beside_lengths(inner)
 
 
 def is_chance_test(test: Value, depth: int = 3) -> bool:

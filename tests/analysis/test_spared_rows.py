@@ -135,3 +135,34 @@ def test_a_diagonal_that_was_assigned_spares_a_place_in_each_row() -> None:
     """
     assert likely(code) == []
     assert likely(code.replace("i, i] = 1.0", "i, 0] = 1.0")) == [(3, "SL501")]
+
+
+ALIGNMENT = """
+    class Alignment(nn.Module):
+        def forward(self, text, {beside}, x_masks=None):
+            score = -torch.cdist(text, text)
+            if x_masks is not None:
+                score = score.masked_fill(x_masks.unsqueeze(-2), float("-inf"))
+            return F.log_softmax(score, dim=-1)
+    """
+
+
+@pytest.mark.parametrize("beside", ["text_lengths", "ilens", "feats, x_lengths"])
+def test_a_mask_that_is_passed_beside_lengths_spares_a_place_in_each_row(beside: str) -> None:
+    assert likely(ALIGNMENT.format(beside=beside)) == []
+
+
+@pytest.mark.parametrize("beside", ["feats", "max_seqlen", "cu_seqlens", "max_length"])
+def test_a_mask_that_is_passed_beside_anything_else_may_not(beside: str) -> None:
+    assert [code for _, code in likely(ALIGNMENT.format(beside=beside))] == ["SL501"]
+
+
+def test_a_test_of_what_an_object_keeps_holds_somewhere() -> None:
+    code = """
+    class Sampler:
+        def weights(self, given: torch.Tensor):
+            active = ({subject} > 0).float()
+            return active / active.sum()
+    """
+    assert likely(code.format(subject="self.shares")) == []
+    assert likely(code.format(subject="given")) == [(4, "SL102")]
