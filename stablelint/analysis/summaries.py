@@ -135,8 +135,7 @@ def renewed(value: Value, node: ast.AST | None, frame: Frame) -> Value:
         elements.name = value.name
         return elements
     if value.kind is Kind.INSTANCE:
-        info, attributes = value.data[0], value.data[1].settled()
-        data = (info, Attributes({name: renewed(v, node, frame) for name, v in attributes.items()}))
+        data = (value.data[0], _renewed_attributes(value.data[1], node, frame))
     elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
         data = {name: renewed(v, node, frame) for name, v in value.data.items()}
     elif isinstance(value.data, Layer):
@@ -145,6 +144,18 @@ def renewed(value: Value, node: ast.AST | None, frame: Frame) -> Value:
     if value.kind is Kind.INSTANCE and value.key in frame.session.made:
         frame.session.made[fresh.key] = frame.session.made[value.key]
     return fresh
+
+
+def _renewed_attributes(attributes: Attributes, node: ast.AST | None, frame: Frame) -> Attributes:
+    """Attributes that are made anew once one is asked for: objects may refer to each other in a circle."""
+    made = Attributes()
+
+    def fill() -> None:
+        made.update({name: renewed(v, node, frame) for name, v in attributes.settled().items()})
+
+    made.fill = fill
+    frame.session.constructed.append(made)
+    return made
 
 
 def _renewed_layer(layer: Layer, node: ast.AST | None, frame: Frame) -> Layer:

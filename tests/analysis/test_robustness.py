@@ -262,3 +262,30 @@ def test_no_expression_makes_the_analysis_fail(first: str, second: str, third: s
     report = check(source, catalog)
     assert report.problems == ()
     assert all(d.status is not Status.DISCHARGED for d in report.diagnostics)
+
+
+def test_objects_that_refer_to_each_other_are_followed(catalog: Catalog) -> None:
+    source = """\
+        import torch
+
+        class Part:
+            def __init__(self, whole):
+                self.whole = whole
+
+        class Whole:
+            def __init__(self, width):
+                self.width = width
+                self.part = Part(self)
+
+            def rest(self, x):
+                return self.part.whole.part, x
+
+        def f(x, y):
+            first, second = Whole(3), Whole(3)
+            part = first.rest(x)[0]
+            again = second.rest(y)[0]
+            return torch.log(x) + part.whole.width + again.whole.part.whole.width
+        """
+    report = check(source, catalog)
+    assert report.problems == ()
+    assert rows(report, "SL101") == [19]
