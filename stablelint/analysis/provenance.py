@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.classes import ancestors
-from stablelint.analysis.company import is_beside_lengths
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
+from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.roles import takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_masked_difference
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 
 if TYPE_CHECKING:
     from stablelint.analysis.state import Frame
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _LEARNED = frozenset(
     "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
 )
-_DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
 # Elements that ordinary data makes 0 all at once, whatever made the operand.
 _VANISHING = frozenset(
     "relu relu6 hardtanh eq ne gt ge lt le logical_and logical_or logical_not one_hot clamp".split()
@@ -33,19 +31,12 @@ _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
-_PASSED_MASK = re.compile(r"mask(ed_\w+)?$")
-_REMADE = frozenset("float to argsort expand repeat".split())
-_MADE = frozenset("zeros ones full eye buffer".split())
 _COUNTED = frozenset("arange linspace shape size numel".split())
-_COMPARED = frozenset("gt ge lt le".split())
-_TESTED = _COMPARED | {"eq", "ne"}
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
 _INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|relative_positions?)$")
 _LENGTH = 8  # operations looked through
-_SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
 _AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")
-_WIDTH = 80  # values looked at
 _OBJECTIVE = re.compile(
     r"loss|criterion|objective|log_?prob|rsample|kl_div|likelihood|elbo|(^|_)energy(_|$)|training_step|penalty",
     re.I,
@@ -68,7 +59,7 @@ def is_trained(value: Value, frame: Frame) -> bool:
     It is so for what depends on a trained parameter or a layer's output, and on what a module's method or a loss is
     given; in a script, which no other code calls, for whatever is not known.
     """
-    found = [v for v in _behind(value, _blocks_gradient) if not _blocks_gradient(v)]
+    found = [v for v in behind(value, _blocks_gradient) if not _blocks_gradient(v)]
     if any(v.op in _LEARNED for v in found):
         return True
     given = any(
@@ -143,7 +134,7 @@ def vanishes_with_data(value: Value, given: bool = True) -> bool:
     if is_masked_difference(value):
         return True
     found = False
-    for part in _behind(value, _vanishes_at_once):
+    for part in behind(value, _vanishes_at_once):
         if is_chance_test(part) or _is_solid(part):
             return False
         if part.op in _VANISHING or _AGREEING.search(part.name):
@@ -153,7 +144,7 @@ def vanishes_with_data(value: Value, given: bool = True) -> bool:
         elif (
             part.op in _POSITIVE
             or part.op in _LEARNED
-            or part.op in _DRAWN
+            or part.op in DRAWN
             or part.op.startswith(("call.", "method."))
         ):
             return False
@@ -164,31 +155,6 @@ def vanishes_with_data(value: Value, given: bool = True) -> bool:
                 return False
             found = found or given
     return found
-
-
-def is_own_attribute(value: Value) -> bool:
-    """Whether a value is an attribute of `self` of which `__init__` does not tell."""
-    return value.op == "attribute" and value.first is not None and value.first.kind is Kind.INSTANCE
-
-
-def is_kept(mask: Value) -> bool:
-    """Whether a mask is made of constants, or is, or tests, what an object keeps."""
-    inner = stripped(mask)
-    while inner.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and inner.first is not None:
-        inner = stripped(inner.first)
-    return is_own_attribute(inner) or _is_made(mask)
-
-
-def _tests_kept(value: Value) -> bool:
-    """Whether a test is one of what an object keeps."""
-    return value.op in _TESTED and is_kept(value)
-
-
-def _is_made(mask: Value) -> bool:
-    """Whether a mask is put together of constants alone, and neither compares nor draws."""
-    parts = list(_behind(mask, lambda _: False))
-    told = any(v.op in _COMPARED or v.op in _DRAWN or v.op in ("eq", "ne", "tensor") for v in parts)
-    return not told and all(v.op in _MADE or v.is_constant for v in parts if not v.operands)
 
 
 def needs_agreement(value: Value, met: bool = False) -> bool:
@@ -204,7 +170,7 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
     source = _spread_behind(value)
     if source is None or source.first is None:
         return False
-    if is_whole_mask(source) or _tests_kept(_unnegated(source.first)):
+    if is_whole_mask(source) or tests_kept(unnegated(source.first)):
         return True
     given = met or source.op not in _NORMS or stripped(source.first).op == "sub"
     return not vanishes_with_data(source.first, given)
@@ -218,10 +184,10 @@ def _spread_behind(value: Value) -> Value | None:
         if value.op in _SPREADS:
             return value
         if value.op in ("sum", "mean") and value.first is not None:
-            summed = _unnegated(value.first)
+            summed = unnegated(value.first)
             while summed.op in _OVER_CHANNELS and summed.first is not None:
-                summed = _unnegated(summed.first)
-            if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value) or _tests_kept(summed):
+                summed = unnegated(summed.first)
+            if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value) or tests_kept(summed):
                 return value
         following = value.first
         if value.op in ("mul", "div"):
@@ -234,69 +200,12 @@ def _spread_behind(value: Value) -> Value | None:
     return None
 
 
-def _unnegated(value: Value) -> Value:
-    value = stripped(value)
-    while _negates(value) and value.first is not None:
-        value = stripped(value.first)
-    return value
-
-
-def _negates(value: Value) -> bool:
-    if value.op == "logical_not":
-        return True
-    other = value.operands.get("other")
-    return value.op in ("eq", "ne") and other is not None and other.constant() in (0, 1)
-
-
-def is_whole_mask(total: Value) -> bool:
-    """Whether a mask that somebody passes is counted over the whole batch, which is not padding throughout."""
-    dim = total.operands.get("dim")
-    return (dim is None or dim.constant() == 0) and is_passed_mask(total.operands["input"])
-
-
-def is_passed_mask(mask: Value) -> bool:
-    """Whether somebody passes the mask, who knows what is in the batch."""
-    mask = _unnegated(mask)
-    while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
-        mask = _unnegated(mask.first)
-    passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
-    return passed and _PASSED_MASK.search(mask.name) is not None
-
-
 def _is_solid(value: Value) -> bool:
     """Whether vectors are put together of which a component is never 0: homogeneous coordinates."""
     tensors = value.operands.get("tensors")
     if value.op not in ("stack", "cat") or tensors is None or tensors.kind is not Kind.SEQUENCE:
         return False
     return any(not v.interval.contains(0.0) for v in tensors.data)
-
-
-def is_mask_of_lengths(mask: Value) -> bool:
-    """Whether a helper has made a mask of lengths, or a caller passes one beside them."""
-    inner = _unnegated(mask)
-    return inner.op == "lengths_mask" or is_beside_lengths(inner)
-
-
-def is_chance_test(test: Value, depth: int = 3) -> bool:
-    """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
-    test = _unnegated(test)
-    if test.op == "phi" and depth:
-        return all(is_chance_test(path, depth - 1) for path in test.operands.values())
-    if is_mask_of_lengths(test):
-        return True
-    return test.op in _COMPARED and any(map(_is_drawn_or_counted, test.operands.values()))
-
-
-def _is_drawn_or_counted(value: Value) -> bool:
-    """Whether a value is made of random numbers alone, or of positions."""
-    for _ in range(_LENGTH):
-        value = stripped(value)
-        if value.op in _DRAWN or value.op == "arange":
-            return True
-        if value.op not in _REMADE or value.first is None:
-            return False
-        value = value.first
-    return False
 
 
 def base_names(info: ClassInfo) -> list[str]:
@@ -340,21 +249,3 @@ def _is_called(value: Value, depth: int = 4) -> bool:
         paths = value.operands.values() if value.op == "phi" else [next(iter(value.operands.values()))]
         return all(_is_called(path, depth - 1) for path in paths)
     return value.op.startswith(("call.", "method.")) or value.op == "layer_output"
-
-
-def _behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
-    """The value and what it is made of, nearest first; nothing behind what `stops`."""
-    seen: set[int] = set()
-    level = [value]
-    while level and len(seen) < _WIDTH:
-        below: list[Value] = []
-        for part in level:
-            if part.key in seen:
-                continue
-            seen.add(part.key)
-            yield part
-            if not stops(part):
-                below.extend(v for n, v in part.operands.items() if n not in _SELECTORS)
-                if part.kind is Kind.SEQUENCE and isinstance(part.data, list):
-                    below.extend(part.data)
-        level = below

@@ -1,0 +1,100 @@
+"""Where a mask comes from, and whether it can be false throughout."""
+
+from __future__ import annotations
+
+import re
+
+from stablelint.analysis.company import is_beside_lengths
+from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import behind, stripped
+
+DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
+_PASSED_MASK = re.compile(r"mask(ed_\w+)?$")
+_REMADE = frozenset("float to argsort expand repeat".split())
+_MADE = frozenset("zeros ones full eye buffer".split())
+_COMPARED = frozenset("gt ge lt le".split())
+_TESTED = _COMPARED | {"eq", "ne"}
+_LENGTH = 8  # operations looked through
+
+
+def is_own_attribute(value: Value) -> bool:
+    """Whether a value is an attribute of `self` of which `__init__` does not tell."""
+    return value.op == "attribute" and value.first is not None and value.first.kind is Kind.INSTANCE
+
+
+def is_kept(mask: Value) -> bool:
+    """Whether a mask is made of constants, or is, or tests, what an object keeps."""
+    inner = stripped(mask)
+    while inner.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and inner.first is not None:
+        inner = stripped(inner.first)
+    return is_own_attribute(inner) or _is_made(mask)
+
+
+def tests_kept(value: Value) -> bool:
+    """Whether a test is one of what an object keeps."""
+    return value.op in _TESTED and is_kept(value)
+
+
+def _is_made(mask: Value) -> bool:
+    """Whether a mask is put together of constants alone, and neither compares nor draws."""
+    parts = list(behind(mask, lambda _: False))
+    told = any(v.op in _COMPARED or v.op in DRAWN or v.op in ("eq", "ne", "tensor") for v in parts)
+    return not told and all(v.op in _MADE or v.is_constant for v in parts if not v.operands)
+
+
+def unnegated(value: Value) -> Value:
+    """The value without negations, casts to truth values and rearrangements around it."""
+    value = stripped(value)
+    while _negates(value) and value.first is not None:
+        value = stripped(value.first)
+    return value
+
+
+def _negates(value: Value) -> bool:
+    if value.op == "logical_not":
+        return True
+    other = value.operands.get("other")
+    return value.op in ("eq", "ne") and other is not None and other.constant() in (0, 1)
+
+
+def is_whole_mask(total: Value) -> bool:
+    """Whether a mask that somebody passes is counted over the whole batch, which is not padding throughout."""
+    dim = total.operands.get("dim")
+    return (dim is None or dim.constant() == 0) and is_passed_mask(total.operands["input"])
+
+
+def is_passed_mask(mask: Value) -> bool:
+    """Whether somebody passes the mask, who knows what is in the batch."""
+    mask = unnegated(mask)
+    while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
+        mask = unnegated(mask.first)
+    passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
+    return passed and _PASSED_MASK.search(mask.name) is not None
+
+
+def is_mask_of_lengths(mask: Value) -> bool:
+    """Whether a helper has made a mask of lengths, or a caller passes one beside them."""
+    inner = unnegated(mask)
+    return inner.op == "lengths_mask" or is_beside_lengths(inner)
+
+
+def is_chance_test(test: Value, depth: int = 3) -> bool:
+    """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
+    test = unnegated(test)
+    if test.op == "phi" and depth:
+        return all(is_chance_test(path, depth - 1) for path in test.operands.values())
+    if is_mask_of_lengths(test):
+        return True
+    return test.op in _COMPARED and any(map(_is_drawn_or_counted, test.operands.values()))
+
+
+def _is_drawn_or_counted(value: Value) -> bool:
+    """Whether a value is made of random numbers alone, or of positions."""
+    for _ in range(_LENGTH):
+        value = stripped(value)
+        if value.op in DRAWN or value.op == "arange":
+            return True
+        if value.op not in _REMADE or value.first is None:
+            return False
+        value = value.first
+    return False

@@ -1,0 +1,99 @@
+"""Predicates about masks, and what they leave or select."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stablelint.analysis.masks import (
+    is_chance_test,
+    is_kept,
+    is_mask_of_lengths,
+    is_passed_mask,
+    is_whole_mask,
+)
+from stablelint.analysis.predicates.context import Context, in_metric, value_of
+from stablelint.analysis.selections import leaves_out_padding, selecting_mask
+from stablelint.analysis.value import NONEMPTY, Kind, Value
+from stablelint.analysis.views import stripped
+from stablelint.catalog.predicates import Predicate
+
+_SPARING = frozenset(
+    "triu tril eye amax cummax topk sort kthvalue cumsum".split()
+)  # of which each row keeps an element
+_WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
+
+
+def _masked_rows(predicate: Predicate, context: Context) -> bool:
+    """Masked by something that is not known to spare an element of each row, as a causal mask does."""
+    value = stripped(value_of(predicate, context))
+    mask = value.operands.get("mask") or value.operands.get("condition")
+    if mask is None or _spares(mask, 8):
+        return False
+    if is_kept(mask) or is_mask_of_lengths(mask):
+        context.weak = True  # a pattern made once, by one who saw it; positions up to a length
+    return True
+
+
+def _spares(mask: Value, depth: int) -> bool:
+    if mask.op in _SPARING or _is_diagonal(mask):
+        return True
+    if depth == 0 or mask.op == "arange":
+        return False
+    return any(_spares(v, depth - 1) for v in mask.operands.values())
+
+
+def _is_diagonal(value: Value) -> bool:
+    """Whether a diagonal was assigned: `adjacency[:, i, i] = 1`."""
+    if value.op != "overwritten" or not isinstance(value.data, Value) or value.data.kind is not Kind.SEQUENCE:
+        return False
+    places = [part.key for part in value.data.data if part.kind is Kind.TENSOR]
+    return len(places) == 2 and len(set(places)) == 1
+
+
+def _emptiable(predicate: Predicate, context: Context) -> bool:
+    """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
+    total = context.bindings.get("n")
+    if total is not None and is_whole_mask(total):
+        context.weak = True
+    operand = context.root.first
+    if operand is not None and stripped(operand).key in context.nonempty:
+        return False
+    mask = stripped(value_of(predicate, context))
+    if mask.op in _WEIGHTS:
+        return False
+    return _can_be_false(mask, context)
+
+
+def _selection(predicate: Predicate, context: Context) -> bool:
+    """What a mask selects, and nothing on the path shows that this is anything."""
+    value = value_of(predicate, context)
+    mask = selecting_mask(value)
+    if mask is None or stripped(value).key in context.nonempty:
+        return False
+    if is_passed_mask(mask):
+        context.weak = True
+    return _can_be_false(mask, context)
+
+
+def _can_be_false(mask: Value, context: Context) -> bool:
+    """Whether a mask may be false throughout."""
+    if in_metric(context) or is_kept(mask) or is_chance_test(mask):
+        context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
+    if leaves_out_padding(mask):
+        context.weak = True  # a batch is not padding throughout
+    return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
+
+
+def _is_shown(value: Value, mask: int, depth: int) -> bool:
+    """Whether the selection by a mask comes from a path that had shown it to hold an element."""
+    index = value.operands.get("index") or value.operands.get("mask")
+    if index is not None and stripped(index).key == mask and value.guard == NONEMPTY:
+        return True
+    return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
+
+
+MASK_PREDICATES: dict[str, Callable[[Predicate, Context], bool]] = {
+    "masked_rows": _masked_rows,
+    "emptiable": _emptiable,
+    "selection": _selection,
+}
