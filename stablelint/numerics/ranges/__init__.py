@@ -7,7 +7,7 @@ in this package's modules; `OPERATIONS` is their union and `ALIASES` maps furthe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 
 from stablelint.numerics.formats import FLOAT32, FloatFormat
 from stablelint.numerics.interval import Interval
@@ -63,7 +63,7 @@ ALIASES: Mapping[str, str] = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def canonical(operation: str) -> str | None:
     """The key of `operation` in `OPERATIONS`: itself, an alias's target, or either without a final `_`."""
     for name in (operation, operation.removesuffix("_")):
