@@ -80,6 +80,8 @@ def change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
         others, truths = fixed.gradients.get(source), exact.gradients.get(source)
         if others is None or truths is None:
             continue
+        if _same_rows(rows, others):
+            continue
         # with one cotangent all terms may cancel: the size of a gradient is that under any of them
         scale = max((_magnitude(truth) for truth in truths if truth is not None), default=0.0)
         for row, other, exact_row in zip(rows, others, truths, strict=True):
@@ -87,6 +89,13 @@ def change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
                 after = torch.zeros_like(row) if other is None else other
                 worst = max(worst, _distance(row, after, exact_row, scale))
     return worst
+
+
+def _same_rows(rows: Sequence[torch.Tensor | None], others: Sequence[torch.Tensor | None]) -> bool:
+    return all(
+        row is not None and other is not None and row.dtype is other.dtype and torch.equal(row, other)
+        for row, other in zip(rows, others, strict=True)
+    )
 
 
 def _magnitude(tensor: torch.Tensor) -> float:

@@ -30,6 +30,11 @@ class Counts:
         return {"finite": self.finite, "nan": self.nan, "inf": self.inf}
 
 
+def sum_is_finite(tensor: torch.Tensor) -> bool:
+    """Whether the sum is finite: then all elements are, as one pass shows. Large ones may overflow in it."""
+    return math.isfinite(float(tensor.sum()))
+
+
 def count(tensors: Sequence[torch.Tensor | None]) -> Counts:
     """Counts over all elements of all floating tensors; a missing gradient counts as nothing.
 
@@ -39,7 +44,7 @@ def count(tensors: Sequence[torch.Tensor | None]) -> Counts:
     for tensor in tensors:
         if tensor is None or not (tensor.is_floating_point() or tensor.is_complex()):
             continue
-        if not tensor.is_complex() and math.isfinite(float(tensor.sum())):  # one pass in the usual case
+        if not tensor.is_complex() and sum_is_finite(tensor):
             finite += tensor.numel()
             continue
         bad_nan = int(torch.isnan(tensor).sum())
@@ -69,6 +74,8 @@ def element_bits(value: torch.Tensor, reference: torch.Tensor, floor: float = 0.
     scale = wanted.abs().clamp_min(max(floor, torch.finfo(value.dtype).smallest_normal))
     bits = -torch.log2((error / scale).clamp_min(2.0**-60))
     bits = bits.clamp(0.0, most)
+    if sum_is_finite(exact) and sum_is_finite(wanted):
+        return bits
     bits = torch.where(torch.isfinite(exact), bits, torch.zeros_like(bits))
     return torch.where(torch.isfinite(wanted), bits, torch.full_like(bits, math.nan))
 
