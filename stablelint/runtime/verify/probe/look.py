@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -61,6 +62,23 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
     if isinstance(value, tuple | list):
         return all(all_finite(item, nan_only) for item in value)
     return True
+
+
+class Gradients:
+    """Looks once at a gradient that reaches several sites, as that of a tensor which all of them use."""
+
+    def __init__(self) -> None:
+        self._last: tuple[weakref.ref[torch.Tensor], int, bool] | None = None
+
+    def is_finite(self, gradient: torch.Tensor) -> bool:
+        """Whether no element is NaN or infinite."""
+        if self._last is not None:
+            known, version, finite = self._last
+            if known() is gradient and version == gradient._version:
+                return finite
+        finite = all_finite(gradient)
+        self._last = weakref.ref(gradient), gradient._version, finite
+        return finite
 
 
 def being_recorded(operands: Mapping[str, object]) -> bool:

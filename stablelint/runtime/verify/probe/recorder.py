@@ -15,6 +15,7 @@ import torch
 
 from stablelint.runtime.verify.probe.frames import Frame, Frames
 from stablelint.runtime.verify.probe.look import (
+    Gradients,
     all_finite,
     being_recorded,
     context_of,
@@ -111,6 +112,7 @@ class Recorder:
         self._searching = False
         self._dirty = False
         self.frames = Frames()
+        self._gradients = Gradients()
         self._lock = threading.RLock()
         self._started = self._flushed = time.perf_counter()
 
@@ -267,7 +269,7 @@ class Recorder:
         needs = _asked(operands)
 
         def check(gradient: torch.Tensor) -> None:
-            if not watched.sample.room_for_failing() or all_finite(gradient):
+            if not watched.sample.room_for_failing() or self._gradients.is_finite(gradient):
                 return
             with contextlib.suppress(Exception), self._lock, torch.no_grad():
                 watched.bad_gradients += 1
