@@ -48,10 +48,10 @@ def test_selecting_and_ignoring(run: Run, project: Path) -> None:
 
 
 def test_an_unknown_rule_is_named_with_the_nearest(run: Run) -> None:
-    outcome = run("check", "--select", "SL1010")
+    outcome = run("check", "--select", "SL5011")
     assert outcome.code == 2
-    assert 'unknown rule "SL1010" in --select' in outcome.err
-    assert "did you mean SL101?" in outcome.err
+    assert 'unknown rule "SL5011" in --select' in outcome.err
+    assert "did you mean SL501?" in outcome.err
     assert outcome.out == ""
 
 
