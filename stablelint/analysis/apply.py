@@ -18,7 +18,7 @@ from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import recast, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -273,6 +273,3 @@ def kind_of(op: str, values: list[Value]) -> Kind:
     if Kind.FOREIGN in kinds and op in ("sum", "mean", "std", "var", "max", "min", "amax", "amin", "prod"):
         return Kind.FOREIGN
     return Kind.TENSOR
-
-
-UNKNOWN_RANGE = TOP

@@ -40,9 +40,6 @@ _DTYPES = {
     "float64": "float64", "double": "float64", "bool": "bool", "int64": "int64", "long": "int64", "int32": "int32",
     "int": "int32", "uint8": "uint8", "int8": "int8", "int16": "int16", "short": "int16",
 }  # fmt: skip
-_FOREIGN_MODULES = frozenset(
-    {"pathlib", "logging", "os", "re", "json", "time", "datetime", "random", "warnings"}
-)
 _BUILTINS = frozenset(
     "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()

@@ -178,9 +178,7 @@ _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorE
 def _before(parent: ast.AST, field: str, index: int | None) -> list[ast.AST] | None:
     if isinstance(parent, ast.stmt | ast.withitem):
         return _before_in_statement(parent, field, index)
-    if isinstance(
-        parent, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.comprehension
-    ):
+    if isinstance(parent, _REPEATED):
         return None
     if isinstance(parent, ast.IfExp):
         return [] if field == "test" else None

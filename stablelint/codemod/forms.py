@@ -76,10 +76,6 @@ def without_unbound(expression: cst.BaseExpression, bound: Mapping[str, Operand]
     return transform(expression, rewrite)
 
 
-def _is_unbound(node: cst.BaseExpression, bound: Mapping[str, Operand]) -> bool:
-    return is_placeholder(node) and identifier(node) not in bound
-
-
 def _has_rest(call: cst.Call) -> bool:
     return any(isinstance(arg.value, cst.Ellipsis) for arg in call.args)
 
@@ -88,9 +84,7 @@ def with_rest(expression: cst.BaseExpression, rest: list[cst.Arg]) -> cst.BaseEx
     """Put the site's further arguments in place of ``...``, keywords after positional arguments."""
 
     def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
-        if not isinstance(node, cst.Call) or not any(
-            isinstance(arg.value, cst.Ellipsis) for arg in node.args
-        ):
+        if not isinstance(node, cst.Call) or not _has_rest(node):
             return None
         given = {arg.keyword.value for arg in node.args if arg.keyword}
         args: list[cst.Arg] = []

@@ -26,7 +26,6 @@ Json = Any  # a value that `json` reads and writes
 
 def encode(diagnostic: Diagnostic) -> Json:
     """The diagnostic without its file name and its proposals, which only the rewriting needs."""
-    fix = diagnostic.fix
     return [
         diagnostic.code,
         diagnostic.name,
@@ -37,12 +36,7 @@ def encode(diagnostic: Diagnostic) -> Json:
         diagnostic.level.value,
         diagnostic.expression,
         [[step.text, _encode_span(step.span), step.filename] for step in diagnostic.derivation],
-        fix
-        and [
-            fix.applicability.value,
-            fix.message,
-            [[_encode_span(edit.span), edit.content] for edit in fix.edits],
-        ],
+        _encode_fix(diagnostic.fix) if diagnostic.fix else None,
         diagnostic.fix_withheld,
         diagnostic.discharged_by,
         diagnostic.url,

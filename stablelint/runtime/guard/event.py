@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -248,8 +247,3 @@ def _number(value: float | None) -> Json:
 
 def _numbers(values: tuple[float, ...]) -> list[Json]:
     return [_number(value) for value in values]
-
-
-def event_summary(payload: Mapping[str, Json]) -> str:
-    """One line for a log from an event's JSON."""
-    return f"{payload.get('kind')} at step {payload.get('step')}: {payload.get('expression')}"

@@ -75,12 +75,6 @@ def site_of(frame: FrameType) -> Site:
     return Site(frame.f_code, frame.f_lasti)
 
 
-def caller_site(depth: int = 1) -> Site | None:
-    """The instruction of the innermost user frame above the caller."""
-    frame = next(user_frames(sys._getframe(depth + 1), 1), None)
-    return None if frame is None else site_of(frame)
-
-
 def raw_position(code: CodeType, offset: int) -> tuple[int | None, int | None, int | None, int | None]:
     """Start row, end row, start column, end column of an instruction (columns count UTF-8 bytes from 0)."""
     return next(islice(code.co_positions(), offset // 2, None), (code.co_firstlineno, None, None, None))

@@ -157,10 +157,6 @@ class Trace(TorchDispatchMode):
             return known[1]
         return self._by_storage.get(_storage_key(tensor))
 
-    def site_of_node(self, sequence: int) -> ForwardSite | None:
-        """Where the autograd node with this sequence number was made."""
-        return self._forward.get(sequence)
-
     def _label_node(self, running: Any) -> None:
         # The node of an operation is the newest one; operations that make no node find it labelled.
         sequence = torch._C._autograd._get_sequence_nr() - 1
