@@ -6,6 +6,14 @@ import pytest
 
 from .support import likely, possible
 
+MIXED = """
+    def mixed(logits: torch.Tensor, {signature}):
+        probs = torch.softmax(logits, -1)
+        if {test}:
+            probs = 0.99 * probs + 0.001
+        return probs.log()
+"""
+
 
 @pytest.mark.parametrize(
     ("signature", "test"),
@@ -19,13 +27,7 @@ from .support import likely, possible
     ],
 )
 def test_the_path_that_the_defaults_do_not_take_is_only_possible(signature: str, test: str) -> None:
-    code = f"""
-    def mixed(logits: torch.Tensor, {signature}):
-        probs = torch.softmax(logits, -1)
-        if {test}:
-            probs = 0.99 * probs + 0.001
-        return probs.log()
-    """
+    code = MIXED.format(signature=signature, test=test)
     assert likely(code) == []
     assert {line for line, _ in possible(code)} == {5}
 
@@ -41,13 +43,7 @@ def test_the_path_that_the_defaults_do_not_take_is_only_possible(signature: str,
     ],
 )
 def test_the_path_that_the_defaults_take_or_leave_open_is_reported(signature: str, test: str) -> None:
-    code = f"""
-    def mixed(logits: torch.Tensor, {signature}):
-        probs = torch.softmax(logits, -1)
-        if {test}:
-            probs = 0.99 * probs + 0.001
-        return probs.log()
-    """
+    code = MIXED.format(signature=signature, test=test)
     assert {line for line, _ in likely(code)} == {5}
 
 

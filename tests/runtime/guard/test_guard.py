@@ -19,8 +19,6 @@ from stablelint.runtime.guard import (  # noqa: E402
     Event,
     Guard,
     NonFiniteError,
-    find_first_bad_batch,
-    find_first_bad_checkpoint,
 )
 
 torch.set_num_threads(1)
@@ -319,43 +317,3 @@ def test_compiled_models_are_replayed_eagerly() -> None:
         run()
     assert caught.value.event.location is not None
     assert caught.value.event.location.expression.endswith(".sqrt()")
-
-
-@pytest.mark.parametrize(("spoil", "where"), [("input", "input"), ("loss", "loss"), ("gradient", "gradient")])
-def test_the_first_bad_batch_is_found_and_all_is_put_back(spoil: str, where: str, pair: tuple) -> None:
-    model, _ = pair
-    optimizer = torch.optim.Adam(model.parameters())
-    batches = [torch.randn(4, 3) for _ in range(6)]
-    if spoil == "input":
-        batches[4][0, 0] = float("nan")
-    else:
-        batches[4].zero_()
-    model.bias.data.zero_()
-
-    def step(x: torch.Tensor) -> None:
-        optimizer.zero_grad()
-        norm = (model(x) - model.bias).square().sum()
-        loss = norm.log().neg() if spoil == "loss" else norm.sqrt()
-        loss.backward()
-        optimizer.step()
-
-    before = [parameter.clone() for parameter in model.parameters()]
-    state = torch.get_rng_state()
-    found = find_first_bad_batch(step, batches, model, optimizer)
-    assert found is not None
-    assert (found.index, found.where) == (4, where)
-    assert all(torch.equal(one, two) for one, two in zip(before, model.parameters(), strict=True))
-    assert not optimizer.state
-    assert torch.equal(state, torch.get_rng_state())
-
-
-def test_the_first_bad_checkpoint_is_found_in_few_loads(tmp_path: Path) -> None:
-    paths = []
-    for index in range(20):
-        tensor = torch.ones(3)
-        if index >= 13:
-            tensor[1] = float("inf")
-        paths.append(tmp_path / f"{index}.pt")
-        torch.save({"model": {"weight": tensor}, "step": index}, paths[-1])
-    assert find_first_bad_checkpoint(paths) == 13
-    assert find_first_bad_checkpoint(paths[:13]) is None

@@ -9,7 +9,7 @@ import pytest
 
 from stablelint.catalog import contract as contracts
 from stablelint.diagnostic import Position, Span
-from stablelint.numerics.formats import FORMATS
+from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.runtime.verify.bounds import bound_of
 from stablelint.runtime.verify.site import Site
 
@@ -22,22 +22,29 @@ _CONTRACTS = [
 ]
 
 
+@pytest.fixture(params=["float16", "float32", "float64"])
+def fmt(request: pytest.FixtureRequest) -> FloatFormat:
+    return FORMATS[request.param]
+
+
+def _parts(forward: str, backward: str | None) -> list[contracts.Contract]:
+    return [contracts.parse(text) for text in (forward, backward) if text]
+
+
 def _site(forward: str | None, backward: str | None) -> Site:
     span = Span(Position(1, 1), Position(1, 5))
     return Site("SL101", "a.py", span, "f(x)", "f(x)", None, {"x": "x"}, forward=forward, backward=backward)
 
 
 @pytest.mark.parametrize(("forward", "backward"), _CONTRACTS)
-@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
 def test_what_is_inside_keeps_the_contract_and_what_is_near_or_beyond_breaks_it(
-    forward: str, backward: str | None, name: str
+    forward: str, backward: str | None, fmt: FloatFormat
 ) -> None:
-    fmt = FORMATS[name]
     bound = bound_of(_site(forward, backward), "x", fmt)
     assert bound is not None
     assert bound.near
     assert bound.inside
-    parts = [contracts.parse(text) for text in (forward, backward) if text]
+    parts = _parts(forward, backward)
 
     def keeps(value: float) -> bool:
         return all(part.holds({"x": value}, fmt) for part in parts)
@@ -47,14 +54,12 @@ def test_what_is_inside_keeps_the_contract_and_what_is_near_or_beyond_breaks_it(
 
 
 @pytest.mark.parametrize(("forward", "backward"), _CONTRACTS)
-@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
 def test_two_values_at_an_edge_that_are_neighbours_break_different_halves(
-    forward: str, backward: str | None, name: str
+    forward: str, backward: str | None, fmt: FloatFormat
 ) -> None:
-    fmt = FORMATS[name]
     bound = bound_of(_site(forward, backward), "x", fmt)
     assert bound is not None
-    parts = [contracts.parse(text) for text in (forward, backward) if text]
+    parts = _parts(forward, backward)
     for one, other in combinations(bound.near, 2):
         if math.isclose(one, other, rel_tol=4 * fmt.eps):
             halves = [[part.holds({"x": value}, fmt) for part in parts] for value in (one, other)]
