@@ -20,7 +20,20 @@ _SHOWN = 48  # characters of an expression in a message
 
 
 def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
-    """The fixes open to a site, best first; and why there is none where the rule has some."""
+    """The fixes open to a site, best first; and why there is none where the rule has some.
+
+    A reading that goes deeper, through what a name stands for, may need operands that are out of reach; then a
+    fix for a shallower one still serves.
+    """
+    offered, withheld = _offers(site, module)
+    for reading in () if offered or withheld is None else site.readings:
+        offered, _ = _offers(reading, module)
+        if offered:
+            return offered, None
+    return offered, withheld
+
+
+def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
     offered: list[Proposal] = []
     withheld: str | None = None
     for fix in site.rule.fixes:

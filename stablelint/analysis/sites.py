@@ -38,6 +38,9 @@ class Site:
     gradient: bool = True
     message: str | None = None
     anchor: ast.AST | None = None  # where the finding is shown, where that is not the root of the match
+    readings: list[Site] = field(
+        default_factory=list
+    )  # the same expression as other patterns of the rule read it
 
     @property
     def node(self) -> ast.AST:
@@ -149,12 +152,8 @@ class Collector:
             return
         if context.weak or found.elsewhere or rule.level is not None:
             judgement = _weakened(judgement, rule)
-        key = (rule.code, id(value.node))
-        known = self.sites.get(key)
-        if known is not None and _rank(known.judgement) >= _rank(judgement):
-            return
         texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
-        self.sites[key] = Site(
+        site = Site(
             rule,
             value,
             found,
@@ -166,6 +165,13 @@ class Collector:
             frame.statement,
             frame.state.gradient,
         )
+        key = (rule.code, id(value.node))
+        known = self.sites.setdefault(key, site)
+        if known is site:
+            return
+        if _rank(known.judgement) < _rank(judgement):
+            self.sites[key], known, site = site, site, known
+        known.readings.append(site)
 
     def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement | None:
         if rule.forward is None and rule.backward is None:

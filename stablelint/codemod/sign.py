@@ -27,23 +27,43 @@ class _Reduction:
     name: str
     arguments: list[ast.expr]
 
+    @property
+    def given(self) -> list[tuple[str | None, ast.expr]]:
+        """Its arguments, by keyword where they have one."""
+        positional: list[tuple[str | None, ast.expr]] = [(None, value) for value in self.arguments]
+        return [*positional, *((keyword.arg, keyword.value) for keyword in self.call.keywords)]
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is over all elements."""
+        return not self.given
+
 
 def without_signs(
     tree: Tree, node: ast.expr, expression: cst.BaseExpression, operands: dict[str, Operand]
 ) -> tuple[ast.expr, cst.BaseExpression]:
     """The expression to replace, and what replaces it.
 
-    A minus above `node` is taken along where the template has one as well, and a mean or sum in between
-    becomes the loss's own reduction where it has one.
+    A minus above `node` is taken along where the template has one as well. Means and sums in between stay; one
+    alone becomes the loss's own reduction where it has one.
     """
     if not (isinstance(expression, cst.UnaryOperation) and isinstance(expression.operator, cst.Minus)):
         return node, expression
-    reduction = _reduction(tree, node)
-    parent = tree.link(node if reduction is None else reduction.call).parent
+    reductions = _reductions(tree, node)
+    parent = tree.link(reductions[-1].call if reductions else node).parent
     if not (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub)):
         return node, expression
     inner = expression.expression.with_changes(lpar=[], rpar=[])
-    return parent, inner if reduction is None else _reduced(tree, reduction, inner, operands)
+    own = _with_own(inner, reductions[0].name) if len(reductions) == 1 and reductions[0].is_bare else None
+    return parent, own or _reduced(tree, reductions, inner, operands)
+
+
+def _reductions(tree: Tree, node: ast.expr) -> list[_Reduction]:
+    """The means and sums around `node`, from the innermost out."""
+    found: list[_Reduction] = []
+    while (reduction := _reduction(tree, found[-1].call if found else node)) is not None:
+        found.append(reduction)
+    return found
 
 
 def _reduction(tree: Tree, node: ast.expr) -> _Reduction | None:
@@ -62,21 +82,17 @@ def _reduction(tree: Tree, node: ast.expr) -> _Reduction | None:
 
 
 def _reduced(
-    tree: Tree, reduction: _Reduction, inner: cst.BaseExpression, operands: dict[str, Operand]
+    tree: Tree, reductions: list[_Reduction], inner: cst.BaseExpression, operands: dict[str, Operand]
 ) -> cst.BaseExpression:
-    keywords = reduction.call.keywords
-    if not reduction.arguments and not keywords:
-        own = _with_own(inner, reduction.name)
-        if own is not None:
-            return own
-    arguments: list[str] = []
-    given: list[tuple[str | None, ast.expr]] = [(None, value) for value in reduction.arguments]
-    given += [(keyword.arg, keyword.value) for keyword in keywords]
-    for index, (keyword, value) in enumerate(given):
-        name = f"{PREFIX}_reduction{index}"
-        operands[name] = Operand(name, bare(tree.text(value)), value, value)
-        arguments.append(f"{keyword}={name}" if keyword else name)
-    return cst.parse_expression(f"{forms.code(inner)}.{reduction.name}({', '.join(arguments)})")
+    code = forms.code(inner)
+    for depth, reduction in enumerate(reductions):
+        arguments: list[str] = []
+        for index, (keyword, value) in enumerate(reduction.given):
+            name = f"{PREFIX}_reduction{depth}_{index}"
+            operands[name] = Operand(name, bare(tree.text(value)), value, value)
+            arguments.append(f"{keyword}={name}" if keyword else name)
+        code = f"{code}.{reduction.name}({', '.join(arguments)})"
+    return cst.parse_expression(code)
 
 
 def _with_own(loss: cst.BaseExpression, reduction: str) -> cst.BaseExpression | None:

@@ -263,3 +263,20 @@ def test_an_element_of_a_size_is_a_number() -> None:
             return x / size[-1] ** 0.5
         """)
     assert not isinstance(written.get("SL103"), tuple)
+
+
+def test_operands_out_of_reach_leave_the_fix_for_what_the_line_says() -> None:
+    written = fixes("""
+        class Autoencoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.decoder = nn.Sequential(nn.Linear(8, 20), nn.Sigmoid())
+
+            def forward(self, z):
+                return self.decoder(z)
+
+            def loss(self, z, x):
+                p = self(z)
+                return -(x * torch.log(p) + (1 - x) * torch.log(1 - p)).sum(-1).mean()
+        """)
+    assert any("F.binary_cross_entropy(p, x, reduction=" in str(text) for text in written["SL212"] or ())

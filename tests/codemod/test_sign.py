@@ -17,6 +17,11 @@ HEAD = "import torch\nimport torch.nn.functional as F\n"
         (f"-({HAND}).sum()", 'F.binary_cross_entropy(h, y, reduction="sum")'),
         (f"-({HAND}).sum(dim=1)", 'F.binary_cross_entropy(h, y, reduction="none").sum(dim=1)'),
         (f"-torch.sum({HAND}, 1)", 'F.binary_cross_entropy(h, y, reduction="none").sum(1)'),
+        (f"-({HAND}).sum(-1).mean()", 'F.binary_cross_entropy(h, y, reduction="none").sum(-1).mean()'),
+        (
+            f"-torch.mean(({HAND}).sum(1), dim=0)",
+            'F.binary_cross_entropy(h, y, reduction="none").sum(1).mean(dim=0)',
+        ),
         (f"-({HAND})", 'F.binary_cross_entropy(h, y, reduction="none")'),
         (f"({HAND}).mean()", '(-F.binary_cross_entropy(h, y, reduction="none")).mean()'),
         (f"1 - ({HAND})", '1 - (-F.binary_cross_entropy(h, y, reduction="none"))'),
