@@ -153,6 +153,8 @@ def call_value(
         ):
             own, positional = positional[0], positional[1:]
         result = inline.call_function(function, positional, own, node, frame, keywords)
+        if own is not None:
+            classes.forget_touched(own, function, frame)
         if result.op != "unknown" and result.interval != Interval(0.0, 1.0):
             return result
         operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
@@ -185,6 +187,8 @@ def _call_each(
     paths = target.data if isinstance(target.data, Paths) else None
     saved = frame.state.tests
     for position, path in enumerate(target.operands.values()):
+        if paths is not None and paths.is_fallback(position):
+            continue
         if paths is not None and len(paths.tests) == len(target.operands):
             if not agree(paths.tests[position], saved):
                 continue

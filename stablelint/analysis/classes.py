@@ -193,6 +193,38 @@ def is_dataclass(info: ClassInfo) -> bool:
     )
 
 
+def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
+    """Forgets what was assigned to the attributes that a method, or one that it calls, has assigned since."""
+    own = [attr for key, attr in frame.state.attributes if key == instance.key]
+    if not own or instance.key in frame.session.building or instance.kind is not Kind.INSTANCE:
+        return
+    touched = _touched_by(instance.data[0], method, frame)
+    for attr in own:
+        if attr in touched:
+            frame.state.attributes[instance.key, attr] = _reassigned(
+                instance,
+                attr,
+                frame.state.attributes[instance.key, attr],
+                instance.node or method.node,
+                frame,
+            )
+
+
+def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozenset[str]:
+    """The attributes that a method of a class assigns, by itself or through the methods that it calls."""
+    touched: set[str] = set()
+    pending, seen = [method.name], {method.name}
+    while pending:
+        function = find_method(info, pending.pop(), frame)
+        if function is None or function.owner is None:
+            continue
+        found = function.owner.touches(function.name)
+        touched |= found.assigned
+        pending.extend(found.called - seen)
+        seen |= found.called
+    return frozenset(touched)
+
+
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
     from stablelint.analysis.inline import call_function

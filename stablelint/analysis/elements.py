@@ -73,11 +73,26 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         updated = _overwritten(base, index, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):
         lookup.bind(target.value, updated, frame)
+    elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
+        assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
+
+
+def _is_view(selected: Value) -> bool:
+    """Whether a selection shares its elements with what it was made from: no mask and no list of places does."""
+    index = selected.operands.get("index")
+    return selected.op == "index" and index is not None and index.dtype is None
+
+
+def _is_blank(base: Value) -> bool:
+    """Whether nothing was written into a tensor, or into the part of it that is meant, but its first zeros."""
+    while base.op == "index" and base.first is not None:
+        base = base.first
+    return base.op in _BLANK
 
 
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
     """`x[i] = v`, `x[:, :n] = v`: the old elements or the new; which were overwritten is kept as data."""
-    zero = max(base.zero, value.zero) if base.op not in _BLANK else value.zero
+    zero = value.zero if _is_blank(base) else max(base.zero, value.zero)
     interval = base.interval.join(value.interval)
     if base.op in ("empty", "empty_like"):
         interval = value.interval

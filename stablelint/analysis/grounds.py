@@ -43,8 +43,14 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return (
             Ground.EXACT if exact else Ground.NONE
         ), Ground.EXACT if op in _BOUNDED or exact else Ground.NONE
+    if op == "index" and _leaves_out_start(operands):
+        return min(first.zero, Ground.COINCIDENCE), first.ends
+    if op == "index" and _keeps_the_larger(operands):
+        return min(first.zero, Ground.COINCIDENCE), first.ends
     if op in VIEWS or op in SELECTIONS or op in ("index", "neg", "sqrt", "sign", "floor", "trunc", "cumsum"):
         return first.zero, first.ends
+    if op == "arange" and len(operands) > 1 and first.interval.lo < 0 < first.interval.hi:
+        return Ground.COINCIDENCE, Ground.NONE  # from a start that is not known
     if op == "norm" and unit_length(first):
         return Ground.NONE, first.ends
     if op in _SATURATES:
@@ -109,6 +115,36 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     return zero, min(reached, default=Ground.NONE)
 
 
+def _leaves_out_start(operands: Mapping[str, Value]) -> bool:
+    """Whether a selection leaves out the element in which alone a count from 0, or what is made of it, is 0."""
+    index, value = operands.get("index"), operands["input"]
+    place = index.data[0].constant() if index is not None and index.op == "slice" else None
+    if not isinstance(place, int) or place <= 0:
+        return False
+    for _ in range(_TEST_DEPTH):
+        value = stripped(value)
+        if value.op in ("arange", "linspace"):
+            return value.interval.lo == 0
+        if value.op not in _ODD and value.op not in ("mul", "div", "pow", "sqrt", "abs", "neg"):
+            return False
+        following = next((v for v in value.operands.values() if v.zero is Ground.EXACT), None)
+        if following is None:
+            return False
+        value = following
+    return False
+
+
+def _keeps_the_larger(operands: Mapping[str, Value]) -> bool:
+    """`x[x > y]`: what its author has compared with a bound, and kept only above it."""
+    mask = operands.get("index")
+    mask = stripped(mask) if mask is not None else None
+    if mask is None or mask.op not in ("gt", "lt") or len(mask.operands) < 2:
+        return False
+    larger = mask.operands["input" if mask.op == "gt" else "other"]
+    smaller = mask.operands["other" if mask.op == "gt" else "input"]
+    return stripped(larger).key == stripped(operands["input"]).key and not smaller.interval.hi < 0
+
+
 def _is_inverse(index: Value | None) -> bool:
     """Whether an index is the one that `unique` gives back: each of its groups has an element."""
     place = stripped(index) if index is not None else None
@@ -158,7 +194,7 @@ def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
         return min(operand.zero, max(parts))  # the row itself was overwritten
     if inner.op in ("where", "phi", "cat", "stack", "overwritten", "masked_fill") and parts:
         return min(operand.zero, *parts)
-    if inner.op in ("tensor", "arange", "eye", "linspace"):
+    if inner.op in ("tensor", "arange", "eye", "linspace", "rand", "rand_like"):
         return Ground.COINCIDENCE
     if inner.op == "mul" and len(parts) == 2:
         return min(operand.zero, max(parts))

@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.digits import is_amplitude, is_compared, is_norm_without_gradient
 from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
 from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.meaning import counts_its_extreme, is_unlikely_product
 from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.promotion import promoted
-from stablelint.analysis.provenance import is_measured, is_trained, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_test, is_trained, needs_agreement
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
@@ -35,6 +36,7 @@ _AVERAGES = frozenset({"div", "mean"})
 _EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 _LOGARITHMS = frozenset("log log2 log10".split())
 _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
+_TRIANGLES = frozenset({"tril", "triu"})
 _LENGTH = 8  # operations looked through
 _MEANT = re.compile(
     r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
@@ -124,17 +126,20 @@ def _is_far_saturation(site: Site, operand: Value) -> bool:
     of_distribution = site.value.op.startswith("torch.distributions.")
     if site.judgement.ground is not Ground.SATURATION or not (site.value.op in _POLES or of_distribution):
         return False
-    value = stripped(operand)
-    for _ in range(_LENGTH):
-        if is_unlikely_product(value):
-            return True
-        if value.op not in _GATHERING:
-            break
-        reaching = (v for v in value.operands.values() if v.zero >= Ground.SATURATION and not v.is_constant)
-        following = next(reaching, None)
-        if following is None:
-            return False
-        value = stripped(following)
+    return _is_far(stripped(operand), of_distribution, _LENGTH)
+
+
+def _is_far(value: Value, of_distribution: bool, depth: int) -> bool:
+    """Whether a value is 0 only where a sigmoid or an exponential that it is made of is."""
+    if is_unlikely_product(value):
+        return True
+    reaching = [
+        stripped(v) for v in value.operands.values() if v.zero >= Ground.SATURATION and not v.is_constant
+    ]
+    if value.op == "phi" and depth:
+        return bool(reaching) and all(_is_far(v, of_distribution, depth - 1) for v in reaching)
+    if value.op in _GATHERING:
+        return bool(reaching and depth) and _is_far(reaching[0], of_distribution, depth - 1)
     if of_distribution and (value.first is None or stripped(value.first).op != "parameter"):
         return False  # a network may yield so small a scale, a weight hardly comes to it
     return value.op in _SIGMOIDS
@@ -151,10 +156,13 @@ def _is_count_of_lengths(site: Site, operand: Value) -> bool:
 
 
 def _is_indicator(site: Site, operand: Value) -> bool:
-    """The logarithm of a condition is 0 or -inf on purpose: it forbids what does not meet it."""
-    return site.value.op in _LOGARITHMS and (
-        stripped(operand).dtype == "bool" or stripped(operand).op in _CONDITIONS
-    )
+    """The logarithm of a condition, or of a pattern of ones, is 0 or -inf on purpose: it forbids what is not in it."""
+    value = stripped(operand)
+    while value.op in _TRIANGLES and value.first is not None:
+        value = stripped(value.first)
+        if value.interval.lo == 1 == value.interval.hi:
+            return site.value.op in _LOGARITHMS
+    return site.value.op in _LOGARITHMS and (value.dtype == "bool" or value.op in _CONDITIONS)
 
 
 def _is_causal(site: Site, operand: Value) -> bool:
@@ -202,6 +210,11 @@ def _is_usual_power(site: Site, operand: Value) -> bool:
     return bool(numbers) and all(isinstance(n, int | float) and n >= 1 for n in numbers)
 
 
+def _is_sign(site: Site, operand: Value) -> bool:
+    """A negative number that is written down is raised to whole powers: `(-1) ** l` is a sign."""
+    return site.value.op == "pow" and stripped(operand).is_constant and stripped(operand).interval.hi < 0
+
+
 def _written_for(name: str, default: object, site: Site) -> list[object]:
     """What the calls in the file that were not followed yet give a function's parameter, by the text alone."""
     function = site.frame.function
@@ -235,11 +248,6 @@ def _is_felt_by_none(site: Site, operand: Value) -> bool:
         return False
     fates = fates_of(site.node, site.frame.function, gradient=True)
     return bool(fates) and fates <= WITHOUT_GRADIENT
-
-
-def _is_compared(site: Site, operand: Value) -> bool:
-    """A comparison loses no digits worth telling."""
-    return site.rule.expect == "inaccurate" and fates_of(site.node, site.frame.function) == {Fate.COMPARED}
 
 
 def _is_counted(site: Site, operand: Value) -> bool:
@@ -284,6 +292,11 @@ def _is_deprecated(site: Site, operand: Value) -> bool:
     return is_deprecated(site.frame.function)
 
 
+def _is_of_a_test(site: Site, operand: Value) -> bool:
+    """What a test computes is checked by its assertions, and its settings are for the test alone."""
+    return is_test(site.frame.module)
+
+
 def _is_upper_bound(site: Site) -> bool:
     return " <" in site.judgement.failing
 
@@ -299,14 +312,24 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_causal,
     _is_kept_by_callers,
     _is_usual_power,
+    _is_sign,
     _is_initial_draw,
     _is_share_of_extreme,
     _is_just_filled,
     _is_a_flow,
     _is_deprecated,
+    _is_of_a_test,
     _is_written_down,
     _is_felt_by_none,
     _is_counted,
     _is_ranked,
 )
-_DOUBTS_OF_FORMS = (_is_announced, _is_deprecated, _is_written_down, _is_compared)
+_DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
+    _is_announced,
+    _is_deprecated,
+    _is_of_a_test,
+    _is_written_down,
+    is_compared,
+    is_amplitude,
+    is_norm_without_gradient,
+)

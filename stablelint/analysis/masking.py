@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from stablelint.analysis.conditions import narrowed_by
 from stablelint.analysis.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
@@ -13,6 +14,7 @@ from stablelint.analysis.views import stripped
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
+_POLES_AT_ZERO = frozenset("div reciprocal log log2 log10 sqrt rsqrt".split())
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
 _GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
@@ -191,6 +193,8 @@ def _hides(hider: Hider, site: Site) -> bool:
         return False
     if _catches(hider.test, site.value) or is_doubled(site, hider):
         return True
+    if _replaces_the_good(hider, site, operand):
+        return False
     operand = stripped(operand)
     sources = {operand.key}
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
@@ -198,6 +202,19 @@ def _hides(hider: Hider, site: Site) -> bool:
     # Any other test of the operation's own result says nothing of the operand.
     spoken = _reach([hider.test], lambda v: v.key != site.value.key)
     return bool(spoken & sources)
+
+
+def _replaces_the_good(hider: Hider, site: Site, operand: Value) -> bool:
+    """Whether the operand is within its domain just where `where` replaces the result: there is nothing to hide.
+
+    `where(x < 1, 1 / x, 0)` keeps the quotient by 0.
+    """
+    test = hider.test
+    if hider.value.op != "where" or test is None or site.value.op not in _POLES_AT_ZERO:
+        return False
+    known = site.frame.state.effective(operand)
+    replaced = narrowed_by(test, not takes_where_true(site, hider), operand, site.frame)
+    return replaced != known and replaced.lo >= 0 and not replaced.contains(0.0)
 
 
 def _catches(test: Value, result: Value) -> bool:

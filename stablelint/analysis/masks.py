@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stablelint.analysis.company import is_beside_lengths
+from stablelint.analysis.selections import leaves_out_padding
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 
@@ -66,6 +67,8 @@ def is_whole_mask(total: Value) -> bool:
 def is_passed_mask(mask: Value) -> bool:
     """Whether somebody passes the mask, who knows what is in the batch."""
     mask = unnegated(mask)
+    if mask.op == "logical_and":
+        return all(is_passed_mask(part) or leaves_out_padding(part) for part in mask.operands.values())
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = unnegated(mask.first)
     passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")

@@ -26,7 +26,11 @@ class Paths:
 
     where: int  # the function in which the paths meet
     tests: tuple[Tests, ...]
-    usual: int | None = None  # the position of the path that the defaults of parameters lead to
+    usual: int | None = None  # the position of the path that defaults lead to, or on which nothing was raised
+
+    def is_fallback(self, position: int) -> bool:
+        """Whether a path is one that an exception leads to."""
+        return self.usual is not None and position != self.usual and not any(self.tests)
 
     def agreeing(self, passed: Tests) -> list[int]:
         """Positions of the paths that do not contradict the tests passed."""

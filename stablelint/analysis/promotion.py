@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.provenance import is_measured
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level
 from stablelint.numerics.interval import TOP
 
@@ -48,6 +49,8 @@ def _is_computed_cosine(site: Site) -> bool:
     operand = site.match.bindings.get(site.judgement.operand)
     if site.value.op not in ("acos", "asin") or operand is None:
         return False
+    if any(v.op in DRAWN for v in behind(operand, lambda _: False)):
+        return False  # an angle is drawn at random, out of a range that was written for it
     return stripped(operand).op in _COMPUTED and site.ranges[site.judgement.operand] == TOP
 
 
@@ -73,7 +76,7 @@ def _is_projection(site: Site) -> bool:
     if site.value.op != "div" or not has_contract(site):
         return False
     whole, part = stripped(site.value.operands["input"]), stripped(site.value.operands["other"])
-    if not _is_component(part):
+    if not _is_component(part) or _is_leading(part):
         return False
     base = stripped(part.operands["input"]).key
     return whole.key == base or (_is_component(whole) and stripped(whole.operands["input"]).key == base)
@@ -86,6 +89,13 @@ def _is_component(value: Value) -> bool:
         return False
     rest, place = index.data
     return rest.constant() is Ellipsis and (isinstance(place.constant(), int) or place.op == "slice")
+
+
+def _is_leading(component: Value) -> bool:
+    """Whether it is the first component, in relation to which the others are set: a gain, an energy."""
+    place = component.operands["index"].data[1]
+    end = place.data[1].constant() if place.op == "slice" else None
+    return place.constant() == 0 or end == 1
 
 
 def _is_correlation(site: Site) -> bool:

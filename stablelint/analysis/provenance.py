@@ -46,10 +46,9 @@ _INFERENCE = re.compile(
     re.I,
 )
 _DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
-_MEASURE = re.compile(r"(^|_)metrics?$|metrics$|Metrics?$")
-_ASIDE = frozenset(
-    "data dataset datasets dataloader dataloaders loader loaders env envs visualization plotting plots".split()
-)
+_MEASURE = re.compile(r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(Metric|Evaluator)s?$")
+_ASIDE = re.compile(r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots)$|^data_")
+_TEST = re.compile(r"^(unit)?tests?$|^unittests?$|^test_|_tests?$|^conftest$")
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -83,7 +82,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         return False
     if _OBJECTIVE.search(function.name) or _is_about_losses(function.module) or _says_so(function):
         return True
-    if not _ASIDE.isdisjoint(_places(function.module)):
+    if any(map(_ASIDE.search, _places(function.module))):
         return False
     if function.owner is None:
         outer = getattr(function.closure, "function", None)
@@ -99,6 +98,8 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     names = [name for info in family for name in (info.name, *base_names(info))]
     if any(_OBJECTIVE.search(name) for name in names):
         return True
+    if "Function" in names:
+        return False  # what autograd calls records nothing
     forward = next((info.methods["forward"] for info in family if "forward" in info.methods), None)
     if forward is not None and forward.without_gradient:
         return False
@@ -124,6 +125,11 @@ def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
         return True
     owner = function.owner if function is not None else None
     return owner is not None and any(_MEASURE.search(name) for name in (owner.name, *base_names(owner)))
+
+
+def is_test(module: ModuleInfo) -> bool:
+    """Whether a file is one of tests, whose assertions check what it computes."""
+    return any(map(_TEST.search, _places(module)))
 
 
 def vanishes_with_data(value: Value, given: bool = True) -> bool:

@@ -39,7 +39,7 @@ def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
         return Interval(0.0, math.inf, hi_open=True)
     top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
-    if top is not None and _covers(top, left):
+    if (top is not None and _covers(top, left)) or _is_larger_of(right, left):
         return finite
     left_top = _extreme_of(left, "amax")
     if bottom is not None and (
@@ -54,6 +54,11 @@ def _are_ordered(low: Value, high: Value) -> bool:
     if (low.op, high.op) != ("minimum", "maximum"):
         return False
     return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
+
+
+def _is_larger_of(larger: Value, value: Value) -> bool:
+    """Whether a value is the larger one of two, of which the other value is one."""
+    return larger.op == "maximum" and any(stripped(v).key == value.key for v in larger.operands.values())
 
 
 def is_span(value: Value) -> bool:

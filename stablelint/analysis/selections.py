@@ -48,11 +48,16 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
         return selecting_mask(value.first, depth - 1)
     if value.op not in _ELEMENT_BY_ELEMENT and not _is_unreduced(value):
         return None
-    for operand in value.operands.values():
-        mask = selecting_mask(operand, depth - 1) if operand.kind in (Kind.TENSOR, Kind.UNKNOWN) else None
-        if mask is not None:
-            return mask
-    return None
+    tensors = [v for v in _elements(value) if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    masks = [selecting_mask(v, depth - 1) for v in tensors]
+    if value.op == "where" and None in masks:
+        return None  # `x[mask] = y[mask]`: the whole of x
+    return next((mask for mask in masks if mask is not None), None)
+
+
+def _elements(value: Value) -> list[Value]:
+    """The operands whose elements a value is made of."""
+    return [v for n, v in value.operands.items() if value.op != "where" or n != "condition"]
 
 
 def _mask_in(selection: Value) -> Value | None:

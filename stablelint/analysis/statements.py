@@ -175,7 +175,7 @@ def _try(node: ast.Try, frame: Frame) -> None:
         if handler.name:
             frame.state.names[handler.name] = frame.graph.foreign(handler)
         execute(handler.body, frame)
-        after = merge(frame.graph, after, frame.state, id(frame.function))
+        after = merge(frame.graph, after, frame.state, id(frame.function), usual=True)
     frame.state = after
     dead, frame.state.dead = frame.state.dead, False
     execute(node.finalbody, frame)

@@ -67,8 +67,10 @@ def _unscaled_backward(steps: list[Step], review: Review, rule: Rule) -> Iterato
 
 
 def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+    """`scaler.step` in a file without `update`; a scaler that a helper is handed to step is its caller's to update."""
     tree = review.module.source.tree
-    for step in (s for s in steps if s.kind == "scaler_step"):
+    scales = any(s.kind == "scale" for s in steps)
+    for step in (s for s in steps if s.kind == "scaler_step" and (scales or not _is_handed_over(s))):
         if not mentions(tree, "update"):
             message = (
                 "without scaler.update() the scale never falls: after one overflow all steps are skipped"
@@ -108,6 +110,17 @@ def _is_float16(context: Value) -> bool:
 def _is_scaled(backward: Value) -> bool:
     loss = backward.operands.get("input")
     return loss is not None and loss.op == "method.scale"
+
+
+def _is_handed_over(step: Step) -> bool:
+    """Whether the scaler that a call is made on is a parameter of the function, or belongs to another object."""
+    if step.subject.count(".") > 1:  # self.trainer.scaler
+        return True
+    arguments = getattr(step.root, "args", None)
+    if not isinstance(arguments, ast.arguments):
+        return False
+    given = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return any(a.arg == step.subject for a in given)
 
 
 def _steps_same(scaler_step: Step, step: Step) -> bool:

@@ -75,3 +75,17 @@ def test_backward_in_a_region_that_is_switched_off() -> None:
     assert findings("SL408", _train(*lines)) == []
     lines = ("with torch.autocast('cuda'):", "    loss.backward()")
     assert findings("SL408", _train(*lines)) == ["loss.backward()"]
+
+
+def test_a_scaler_that_a_helper_is_handed_to_step_is_its_callers_to_update() -> None:
+    code = """
+def step_all(optimizers, scaler):
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+"""
+    assert findings("SL407", code) == []
+    own = code.replace("(optimizers, scaler)", "(optimizers)").replace(
+        "scaler.step", "self.trainer.scaler.step"
+    )
+    assert findings("SL407", own) == []
+    assert len(findings("SL407", own.replace("self.trainer.", ""))) == 1

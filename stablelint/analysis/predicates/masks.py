@@ -59,7 +59,7 @@ def _emptiable(predicate: Predicate, context: Context) -> bool:
     if operand is not None and stripped(operand).key in context.nonempty:
         return False
     mask = stripped(value_of(predicate, context))
-    if mask.op in _WEIGHTS:
+    if mask.op in _WEIGHTS or mask.op == "eye":
         return False
     return _can_be_false(mask, context)
 

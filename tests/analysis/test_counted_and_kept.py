@@ -1,0 +1,115 @@
+"""Zeros that the way in which a value was made or selected excludes, and what a call has changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import support
+
+
+def likely(code: str) -> list[str]:
+    """The rules of what is reported by default."""
+    return [rule for _, rule in support.likely(code)]
+
+
+EXCLUDED = {
+    "eye": "def f(e, n):\n    m = torch.eye(n)\n    return (e * m).sum() / m.sum()",
+    "draws": "def f(n, k):\n    u = torch.rand(n, k)\n    return u / u.sum(dim=1, keepdim=True)",
+    "downwards": "def f(x, high):\n    return x / torch.arange(high, 1, -1)",
+    "all but the first": "def f(n):\n    w = 2 * torch.sin(torch.arange(n) / n)\n    return 1 / w[1:]",
+    "kept above a bound": """
+def f(mask, strides):
+    total = mask.bool().sum((1, 2)).float()
+    total = total[total > strides]
+    return 1 / total
+""",
+    "a bound that is not known": "def f(x, high, y):\n    return y / (x.clamp(min=0, max=high) + 1.0)",
+}
+
+
+@pytest.mark.parametrize("code", EXCLUDED.values(), ids=EXCLUDED)
+def test_a_zero_that_the_making_of_a_value_excludes_is_not_reported(code: str) -> None:
+    assert likely(code) == []
+
+
+def test_the_first_of_what_counts_from_zero_is_zero() -> None:
+    assert likely("def f(n):\n    w = torch.arange(n)\n    return 1 / w[:4]") == ["SL102"]
+    assert likely("def f(x):\n    m = (x > 0).sum(1)\n    return 1 / m[m > -1]") == ["SL102"]
+
+
+def test_an_element_of_an_element_is_written_through() -> None:
+    code = """
+def f(e, n, places):
+    mask = torch.zeros(n, n)
+    for i, j in enumerate(places):
+        mask[i][j] = 1.0
+    return (e * mask).sum() / mask.sum()
+"""
+    assert likely(code) == []
+
+
+def test_a_copy_that_a_mask_selects_is_not_written_through() -> None:
+    code = """
+def f(x, e):
+    weight = torch.zeros(8)
+    weight[x > 0][0] = 1.0
+    return e / weight.sum()
+"""
+    assert likely(code) == ["SL102"]
+
+
+def test_what_is_assigned_to_some_elements_does_not_empty_the_rest() -> None:
+    code = """
+def f(x, y):
+    loss = (x - y).abs()
+    small = loss < 5
+    loss[small] = 3 * torch.log1p(loss[small])
+    return loss.mean()
+"""
+    assert likely(code) == []
+    assert likely("def f(x, y):\n    return torch.where(x > 0, x[y > 0], y[y > 0]).mean()") == ["SL502"]
+
+
+COUNTING = """
+class Trainer:
+    def train(self, loader):
+        self.seen = 0
+        total = 0.0
+        for batch in loader:
+            total += self.step(batch)
+        return total / self.seen
+
+    def step(self, batch):
+        {body}
+        return batch.sum()
+
+    def count(self, batch):
+        self.seen += batch.shape[0]
+"""
+
+
+def test_a_method_that_is_called_changes_what_was_assigned_before() -> None:
+    assert likely(COUNTING.format(body="self.count(batch)")) == []
+    assert likely(COUNTING.format(body="self.seen += 1")) == []
+    assert likely(COUNTING.format(body="pass")) == ["SL102"]
+
+
+def test_the_larger_of_two_is_taken_out_before_the_exponential() -> None:
+    code = """
+def f(a, b):
+    top = torch.max(a, b)
+    return torch.log(torch.exp(a - top) + torch.exp(b - {second})) + top
+"""
+    assert "SL204" not in likely(code.format(second="top"))
+    assert "SL204" in likely(code.format(second="0").replace("a - top", "a"))
+
+
+def test_a_cosine_whose_denominator_was_tested_is_not_reported() -> None:
+    code = """
+def f(x, z):
+    norm = torch.sqrt((x * x).sum() * (z * z).sum())
+    {test}
+    return (x * z).sum() / norm
+"""
+    assert "SL215" not in likely(code.format(test="if norm < 1e-15:\n        return torch.tensor(0.0)"))
+    assert "SL215" in likely(code.format(test=""))
