@@ -157,8 +157,9 @@ def _fix(report: Mapping[str, Any]) -> Iterator[str]:
         yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
     yield "</pre>"
     if proof is not None:
-        kind = "confirmed" if proof["finite"] else "ineffective"
-        yield f'<p><span class="badge {kind}">{kind}</span> {escape(proof["note"])}</p>'
+        for each in filter(None, (proof, proof.get("with_all_fixes"))):
+            kind = "confirmed" if each["finite"] else "ineffective"
+            yield f'<p><span class="badge {kind}">{kind}</span> {escape(each["note"])}</p>'
         if proof.get("further_steps"):
             yield f"<p>{escape(proof['further_steps']['note'])}</p>"
 

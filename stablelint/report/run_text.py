@@ -134,10 +134,19 @@ def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield f"    {paint(_printable(line))}"
     proof = report["verification"]
     if proof is not None:
-        verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
-        yield from _note("replayed with the fix", f"{verdict}: {proof['note']}", context)
+        yield from _note("replayed with the fix", _verdict(proof, context), context)
+        together = proof.get("with_all_fixes")
+        if together:
+            title = f"replayed with {together['fixes']} fixes"
+            yield from _note(title, _verdict(together, context), context)
         if proof.get("further_steps"):
             yield from _note("further steps", proof["further_steps"]["note"], context)
+
+
+def _verdict(proof: Mapping[str, Any], context: Context) -> str:
+    style = context.style
+    verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
+    return f"{verdict}: {plain(proof['note'])}"
 
 
 def _note(title: str, text: str, context: Context) -> Iterator[str]:

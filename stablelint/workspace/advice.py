@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +13,10 @@ from stablelint.catalog import load_catalog
 from stablelint.catalog.catalog import Catalog
 from stablelint.codemod.diff import unified_diff
 from stablelint.codemod.edits import apply_edits
+from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
-from stablelint.diagnostic import Diagnostic, Span, Status
-from stablelint.runtime.guard.cause import Advice, Cause
+from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status
+from stablelint.runtime.guard.cause import Advice, Cause, Remedied
 from stablelint.runtime.guard.event import Event, Location
 
 
@@ -38,12 +40,23 @@ class RuleAdviser:
             source = Path(location.filename).read_bytes()
         except OSError:
             return None
-        options = AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(location.filename))))
-        report = check_source(source, location.filename, self.catalog, options)
+        report = check_source(source, location.filename, self.catalog, _options(location))
         found = closest(report.diagnostics, location.span)
         if found is None:
             return None
-        return _advice(source, propose(source, found), location)
+        return _advice(source, propose(source, found), location, lambda: self._remedied(source, location))
+
+    def _remedied(self, source: bytes, location: Location) -> Remedied | None:
+        """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
+
+        def diagnose(text: bytes) -> tuple[Diagnostic, ...]:
+            found = check_source(text, location.filename, self.catalog, _options(location)).diagnostics
+            return tuple(item for item in found if item.level is Level.LIKELY)
+
+        outcome = fix_source(source, diagnose, _is_made)
+        if not outcome.changed:
+            return None
+        return Remedied(len(outcome.applied), outcome.source.decode("utf-8", errors="replace"))
 
 
 def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | None:
@@ -58,7 +71,17 @@ def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | Non
     return None
 
 
-def _advice(source: bytes, diagnostic: Diagnostic, location: Location) -> Advice:
+def _options(location: Location) -> AnalysisOptions:
+    return AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(location.filename))))
+
+
+def _is_made(diagnostic: Diagnostic) -> bool:
+    return diagnostic.fix is not None and diagnostic.fix.applicability is not Applicability.DISPLAY
+
+
+def _advice(
+    source: bytes, diagnostic: Diagnostic, location: Location, remedied: Callable[[], Remedied | None]
+) -> Advice:
     cause = Cause(
         summary=diagnostic.message,
         code=diagnostic.code,
@@ -77,6 +100,7 @@ def _advice(source: bytes, diagnostic: Diagnostic, location: Location) -> Advice
         None,
         fixed.decode("utf-8", errors="replace"),
         unified_diff(source, fixed, location.filename),
+        remedied,
     )
 
 

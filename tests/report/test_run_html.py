@@ -106,5 +106,17 @@ def test_the_text_names_place_cause_operands_and_proof(report: dict[str, Any]) -
     assert "confirmed: It is finite." in text
 
 
+def test_a_fix_that_helps_only_with_the_others_is_said_so(report: dict[str, Any]) -> None:
+    together = {"fixes": 3, "finite": True, "note": "With the three it is finite."}
+    report["verification"] = {"finite": False, "note": "It still is not.", "with_all_fixes": together}
+    text = render_text([report], Context(str(Path(report["event"]["filename"]).parent)))
+    assert "replayed with the fix: refuted: It still is not." in text
+    assert "replayed with 3 fixes: confirmed: With the three it is finite." in text
+    assert [render([report]).count(f'class="badge {kind}"') for kind in ("ineffective", "confirmed")] == [
+        1,
+        1,
+    ]
+
+
 def test_no_report_is_said_so() -> None:
     assert "No NaN" in render([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,6 +32,18 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedied:
+    """A whole file with every fix that the rules have for it applied."""
+
+    fixes: int
+    source: str
+
+
+def _not_remedied() -> Remedied | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """What the static rules say of the expression of an event: its cause and, where there is one, the fix."""
 
@@ -40,6 +53,7 @@ class Advice:
     withheld: str | None = None
     fixed_source: str | None = None  # the whole file with the fix applied
     diff: str = ""
+    remedied: Callable[[], Remedied | None] = _not_remedied  # asked only where the fix alone does not help
 
     def fix_json(self) -> Json:
         """The fix as ``run --output-format json`` prints it, or None."""
@@ -84,6 +98,19 @@ class FurtherSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """The step replayed with all fixes of the file, where the one fix alone did not help."""
+
+    fixes: int
+    finite: bool
+    note: str
+
+    def as_json(self) -> dict[str, Json]:
+        """The outcome of the replay."""
+        return {"fixes": self.fixes, "finite": self.finite, "note": self.note}
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The step replayed with the fix applied in memory, and the steps after it where they were asked for."""
 
@@ -91,11 +118,17 @@ class Verification:
     loss: float | None
     note: str
     further: FurtherSteps | None = None
+    together: Together | None = None
 
     def as_json(self) -> dict[str, Json]:
         """The outcome of the replay."""
-        further = self.further.as_json() if self.further else None
-        return {"finite": self.finite, "loss": self.loss, "note": self.note, "further_steps": further}
+        return {
+            "finite": self.finite,
+            "loss": self.loss,
+            "note": self.note,
+            "further_steps": self.further.as_json() if self.further else None,
+            "with_all_fixes": self.together.as_json() if self.together else None,
+        }
 
 
 class Adviser(Protocol):

@@ -10,37 +10,59 @@ from contextlib import contextmanager
 from dataclasses import replace
 from types import CodeType, FunctionType
 
-from stablelint.runtime.guard.attempts import attempt_with, run_attempt
-from stablelint.runtime.guard.cause import Advice, Verification
+from stablelint.runtime.guard.attempts import Attempt, attempt_with, run_attempt
+from stablelint.runtime.guard.cause import Advice, Together, Verification
 from stablelint.runtime.guard.frames import parse_file
 from stablelint.runtime.guard.investigate import Finding
 from stablelint.runtime.guard.watch import Watch
 
 
 def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None:
-    """Replay the step with the fix; None where there is no fix or the step cannot be replayed."""
+    """Replay the step with the fix; None where there is no fix or the step cannot be replayed.
+
+    Where the fix alone does not help, the step is replayed with all fixes of its file as well.
+    """
     if advice.fixed_source is None or finding.attempt is None:
         return None
+    alone = _replayed(watch, finding, finding.attempt, advice.filename, advice.fixed_source, "the fix")
+    if alone is None or alone.finite:
+        return alone
+    remedied = advice.remedied()
+    if remedied is None or remedied.source == advice.fixed_source:
+        return alone
+    named = f"the {remedied.fixes} fixes of this file"
+    whole = _replayed(watch, finding, finding.attempt, advice.filename, remedied.source, named)
+    if whole is None:
+        return alone
+    return replace(alone, together=Together(remedied.fixes, whole.finite, whole.note))
+
+
+def _replayed(
+    watch: Watch, finding: Finding, attempt: Attempt, filename: str, source: str, named: str
+) -> Verification | None:
+    """What the step gives with another text of its file; None where it does not reach its end."""
     try:
-        tree = ast.parse(advice.fixed_source)
-        module = compile(advice.fixed_source, advice.filename, "exec", dont_inherit=True)
+        tree = ast.parse(source)
+        module = compile(source, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        return Verification(False, None, f"The fixed file does not compile: {error}.")
-    attempt = attempt_with(watch, finding.attempt, advice.filename, tree)
+        return Verification(False, None, f"The file with {named} does not compile: {error}.")
+    fixed = attempt_with(watch, attempt, filename, tree)
     target = replace(finding.target, backward_only=True, loss=None, loss_object=None, proving=True)
-    with fix_applied(attempt.globals, advice.filename, tree, module):
-        outcome = run_attempt(watch, target, attempt)
+    with fix_applied(fixed.globals, filename, tree, module):
+        outcome = run_attempt(watch, target, fixed)
     if outcome.error is not None:
-        return Verification(False, outcome.loss, f"The fixed step could not be replayed ({outcome.error}).")
+        return Verification(
+            False, outcome.loss, f"With {named} the step could not be replayed ({outcome.error})."
+        )
     if outcome.loss is None or not outcome.reached:
         return None
     finite = math.isfinite(outcome.loss) and outcome.parameter is None
     if finite:
-        note = "The step replayed with the fix has a finite loss and finite gradients."
+        note = f"The step replayed with {named} has a finite loss and finite gradients."
     elif math.isfinite(outcome.loss):
-        note = f"With the fix the loss is finite, the gradient of {outcome.parameter} still is not."
+        note = f"With {named} the loss is finite, the gradient of {outcome.parameter} still is not."
     else:
-        note = "With the fix the loss still is not finite."
+        note = f"With {named} the loss still is not finite."
     return Verification(finite, outcome.loss if math.isfinite(outcome.loss) else None, note)
 
 

@@ -241,6 +241,35 @@ def test_the_package_offers_the_guard_with_its_rules() -> None:
     assert report.as_json()["cause"]["name"] == report.cause.name
 
 
+TWO_AT_FAULT = """
+import torch
+
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(3):
+    scale = model(torch.ones(8, 4)) * (1e4 if step == 2 else 1)
+    loss = torch.exp(scale.abs()).log1p().mean() + torch.exp(2 * scale.abs()).log1p().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_where_one_fix_does_not_help_all_fixes_of_the_file_are_tried(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(TWO_AT_FAULT)
+    torch.manual_seed(0)
+    with pytest.raises(stablelint.NonFiniteError), stablelint.guard() as guard:
+        runpy.run_path(str(program))
+    verification = guard.reports[0].verification
+    assert verification is not None
+    assert not verification.finite
+    assert verification.together is not None
+    assert (verification.together.fixes, verification.together.finite) == (2, True)
+    told = guard.reports[0].as_json()["verification"]["with_all_fixes"]
+    assert told == verification.together.as_json()
+
+
 def test_memory_stays_flat(pair: tuple) -> None:
     model, optimizer = pair
     with Guard(model, optimizer, history=16):
