@@ -16,6 +16,7 @@ from stablelint.analysis.state import Frame, merge
 from stablelint.analysis.subscripts import subscript
 from stablelint.analysis.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.swap import ordered_pair
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -177,6 +178,9 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
     test = evaluate(node.test, frame)
     if test.op == "const" and not test.assumed:
         return evaluate(node.body if test.data else node.orelse, frame)
+    order = ordered_pair(node)
+    if order is not None and test.operands.keys() == {"input", "other"}:
+        return frame.graph.sequence([apply(op, test.operands, node, frame) for op in order], node)
     saved = frame.state
     frame.state = saved.copy()
     usual = usually(test)

@@ -36,7 +36,10 @@ _PRINTS = frozenset(
 _KEEPS = frozenset("append extend update add setdefault record log put".split())
 _EFFECTS = frozenset("grad backward manual_backward register_hook".split())
 _ENDS = {
-    Fate.COMPARED: "eq ne gt ge lt le isnan isinf isfinite isclose allclose equal any all bool".split(),
+    Fate.COMPARED: (
+        "eq ne gt ge lt le isnan isinf isfinite isclose allclose equal any all bool "
+        "bucketize searchsorted digitize histc histogram"
+    ).split(),
     Fate.RANKED: "argmax argmin argsort indices".split(),
     Fate.ROUNDED: "round floor ceil trunc long int round_ floor_ ceil_ rint".split(),
     Fate.CUT: "item tolist detach numpy data".split(),

@@ -7,25 +7,31 @@ as the data that lead to it; each principle here can be said in one sentence, it
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.callers import is_kept_by_callers, is_scheduled, is_upper_bound, is_usual_power
 from stablelint.analysis.digits import is_amplitude, is_compared, is_norm_without_gradient
 from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
+from stablelint.analysis.harmless import (
+    is_compared_mean,
+    is_infinite_cost_met,
+    is_met_afterwards,
+    is_no_share,
+    is_outside_of_support,
+)
 from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.meaning import counts_its_extreme, is_unlikely_product
 from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.promotion import promoted
-from stablelint.analysis.provenance import is_measured, is_test, is_trained, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_test, is_trained, is_yielded, needs_agreement
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level, Status
 
-_COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
 _GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
@@ -43,6 +49,8 @@ _MEANT = re.compile(
     r"harmless|undefined|clamp|as it should|faster",
     re.I,
 )
+_STATED = re.compile(r"^\s*-?(nans?|infs?)\b", re.I)  # `# -inf where nothing is kept`
+_OPEN = re.compile(r"todo|fixme|xxx|hack|bug|wrong|why", re.I)
 _ANNOUNCED = re.compile(
     r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by|(un|less )stable)\b|== 0\b", re.I
 )
@@ -61,15 +69,19 @@ def settled(site: Site, hidden: bool = False, rounded: bool = False, pooled: boo
         return promoted(site, hidden, pooled)
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
-        doubted = rounded or any(doubt(site, site.value) for doubt in _DOUBTS_OF_FORMS)
+        is_doubted = rounded or any(doubt(site, site.value) for doubt in _DOUBTS_OF_FORMS)
     else:
-        doubted = (
+        is_doubted = (
             (rounded and judgement.backward_only)
             or _is_chance(site, operand, hidden)
             or any(doubt(site, operand) for doubt in _DOUBTS)
         )
-    if not doubted:
-        return site
+    return doubted(site) if is_doubted else site
+
+
+def doubted(site: Site) -> Site:
+    """The site as only possible."""
+    judgement = site.judgement
     status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
     return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
 
@@ -86,7 +98,7 @@ def _is_chance(site: Site, operand: Value, hidden: bool) -> bool:
 
     A vector that is handed over to be normalised is a direction, not raw data, unless its author has met a zero one.
     """
-    return not _is_upper_bound(site) and needs_agreement(operand, hidden or not _is_direction(site, operand))
+    return not is_upper_bound(site) and needs_agreement(operand, hidden or not _is_direction(site, operand))
 
 
 def _is_direction(site: Site, operand: Value) -> bool:
@@ -95,13 +107,6 @@ def _is_direction(site: Site, operand: Value) -> bool:
     if site.value.op != "div" or length.op not in ("norm", "vector_norm") or length.first is None:
         return False
     return stripped(site.value.operands["input"]).key == stripped(length.first).key
-
-
-def _is_scheduled(site: Site, operand: Value) -> bool:
-    """A logarithm known by its name alone may be large where a network yields it, not where an object keeps it."""
-    if not _is_upper_bound(site) or operand.ends < Ground.EXACT or operand.interval.is_bounded:
-        return False
-    return stripped(operand).op == "attribute" or not is_trained(operand, site.frame)
 
 
 def _is_a_figure(site: Site, operand: Value) -> bool:
@@ -118,6 +123,9 @@ def _is_announced(site: Site, operand: Value) -> bool:
         first -= 1
     rows = source.lines[first : span.end.row]
     comment = " ".join(row.partition("#")[2] for row in rows)
+    beside = rows[-1].partition("#")[2]
+    if _STATED.search(beside) and not _OPEN.search(beside):
+        return True
     return bool(_ANNOUNCED.search(comment) and _MEANT.search(comment))
 
 
@@ -140,7 +148,7 @@ def _is_far(value: Value, of_distribution: bool, depth: int) -> bool:
         return bool(reaching) and all(_is_far(v, of_distribution, depth - 1) for v in reaching)
     if value.op in _GATHERING:
         return bool(reaching and depth) and _is_far(reaching[0], of_distribution, depth - 1)
-    if of_distribution and (value.first is None or stripped(value.first).op != "parameter"):
+    if of_distribution and value.first is not None and is_yielded(value.first):
         return False  # a network may yield so small a scale, a weight hardly comes to it
     return value.op in _SIGMOIDS
 
@@ -174,72 +182,14 @@ def _is_causal(site: Site, operand: Value) -> bool:
     )
 
 
-def _is_kept_by_callers(site: Site, operand: Value) -> bool:
-    """A public function may be called from anywhere; that every call in sight passes what is in bounds is believed."""
-    argument, up = stripped(operand), True
-    for _ in range(_LENGTH):
-        if argument.op == "neg" and _is_upper_bound(site):
-            factor, up = argument.first, not up
-        elif argument.op == "mul":  # by a positive number
-            factor = next((v for v in argument.operands.values() if not v.interval.lo > 0), None)
-        else:
-            break
-        if factor is None:
-            return False
-        argument = stripped(factor)
-    if argument.op != "argument" or site.frame.function is None:
-        return False
-    calls = site.frame.session.calls.get(id(site.frame.function.node), [])
-    passed = [call.get(argument.name) for call in calls]
-    if _is_upper_bound(site):
-        return bool(passed) and all(v is not None and _is_held_back(v, up) for v in passed)
-    return bool(passed) and all(v is not None and v.interval.lo > 0 for v in passed)
-
-
-def _is_usual_power(site: Site, operand: Value) -> bool:
-    """A parameter that may be a fraction, where every call in sight leaves or sets it to 1 or more, is no fraction."""
-    exponent, function = site.value.operands.get("exponent"), site.frame.function
-    if site.value.op != "pow" or exponent is None or function is None:
-        return False
-    given = function.node.args
-    if exponent.node not in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-        return False
-    calls = site.frame.session.calls.get(id(function.node), [])
-    passed = [call.get(exponent.name, exponent).constant() for call in calls]
-    numbers = passed or _written_for(exponent.name, exponent.constant(), site)
-    return bool(numbers) and all(isinstance(n, int | float) and n >= 1 for n in numbers)
-
-
 def _is_sign(site: Site, operand: Value) -> bool:
     """A negative number that is written down is raised to whole powers: `(-1) ** l` is a sign."""
     return site.value.op == "pow" and stripped(operand).is_constant and stripped(operand).interval.hi < 0
 
 
-def _written_for(name: str, default: object, site: Site) -> list[object]:
-    """What the calls in the file that were not followed yet give a function's parameter, by the text alone."""
-    function = site.frame.function
-    assert function is not None
-    names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
-    place = names.index(name) if name in names else len(names)
-    found: list[object] = []
-    for call in ast.walk(site.frame.module.source.tree):
-        if not isinstance(call, ast.Call) or getattr(call.func, "id", None) != function.name:
-            continue
-        written = next((k.value for k in call.keywords if k.arg == name), None)
-        written = written or (call.args[place] if place < len(call.args) else None)
-        found.append(default if written is None else getattr(written, "value", None))
-    return found
-
-
 def _is_written_down(site: Site, operand: Value) -> bool:
     """A figure that only goes to a log is NaN where there was nothing to measure, and does no harm."""
     return site.value.op in _AVERAGES and fates_of(site.node, site.frame.function) == {Fate.LOGGED}
-
-
-def _is_held_back(value: Value, up: bool) -> bool:
-    """Whether a value is bounded on the one side, or computed from what no name calls a logarithm."""
-    reach = value.interval.hi if up else -value.interval.lo
-    return reach < math.inf or (value.ends < Ground.SATURATION and value.op in _COMPUTED)
 
 
 def _is_felt_by_none(site: Site, operand: Value) -> bool:
@@ -297,21 +247,17 @@ def _is_of_a_test(site: Site, operand: Value) -> bool:
     return is_test(site.frame.module)
 
 
-def _is_upper_bound(site: Site) -> bool:
-    return " <" in site.judgement.failing
-
-
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_unfelt,
-    _is_scheduled,
+    is_scheduled,
     _is_a_figure,
     _is_announced,
     _is_far_saturation,
     _is_count_of_lengths,
     _is_indicator,
     _is_causal,
-    _is_kept_by_callers,
-    _is_usual_power,
+    is_kept_by_callers,
+    is_usual_power,
     _is_sign,
     _is_initial_draw,
     _is_share_of_extreme,
@@ -323,6 +269,9 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_felt_by_none,
     _is_counted,
     _is_ranked,
+    is_met_afterwards,
+    is_no_share,
+    is_outside_of_support,
 )
 _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_announced,
@@ -332,4 +281,7 @@ _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
     is_compared,
     is_amplitude,
     is_norm_without_gradient,
+    is_met_afterwards,
+    is_infinite_cost_met,
+    is_compared_mean,
 )

@@ -10,11 +10,12 @@ from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 
 DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
-_PASSED_MASK = re.compile(r"mask(ed_\w+)?$")
+_PASSED_MASK = re.compile(r"mask(s|ed_\w+)?$")
 _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COMPARED = frozenset("gt ge lt le".split())
 _TESTED = _COMPARED | {"eq", "ne"}
+_JOINED = frozenset({"logical_and", "mul"})
 _LENGTH = 8  # operations looked through
 
 
@@ -69,10 +70,22 @@ def is_passed_mask(mask: Value) -> bool:
     mask = unnegated(mask)
     if mask.op == "logical_and":
         return all(is_passed_mask(part) or leaves_out_padding(part) for part in mask.operands.values())
+    if mask.op == "bool" and mask.first is not None:
+        mask = stripped(mask.first)
+        return mask.op == "argument" and _PASSED_MASK.search(mask.name) is not None  # as a whole
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = unnegated(mask.first)
     passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
     return passed and _PASSED_MASK.search(mask.name) is not None
+
+
+def is_outer_mask(mask: Value) -> bool:
+    """Whether two masks that somebody passes span a table of pairs, some of which both of them keep."""
+    mask = unnegated(mask)
+    sides = list(mask.operands.values())
+    if mask.op not in _JOINED or len(sides) != 2:
+        return False
+    return all(side.op == "unsqueeze" and is_passed_mask(side) for side in sides)
 
 
 def is_mask_of_lengths(mask: Value) -> bool:

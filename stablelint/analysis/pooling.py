@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 
 _JOINS = frozenset({"cat", "stack", "hstack"})
 _GATHERS = _JOINS | {"phi", "clamp", "add"}
+_SAMPLES = frozenset({"method.sample", "method.rsample"})
 SPREADS = frozenset({"std", "var"})
 _DEPTH = 4
 
@@ -16,7 +18,8 @@ _DEPTH = 4
 def pooled_spreads(observed: Iterable[Value]) -> frozenset[int]:
     """Keys of the spreads that are joined with the mean of the same values over the same dimension.
 
-    What is pooled so has no fixed length, or there would be no need to: a short input leaves one position.
+    What is pooled so has no fixed length, or there would be no need to: a short input leaves one position. A draw has
+    the length that its author wrote.
     """
     found: set[int] = set()
     for value in observed:
@@ -24,7 +27,9 @@ def pooled_spreads(observed: Iterable[Value]) -> frozenset[int]:
             continue
         parts = list(_statistics(value, _DEPTH))
         means = {_over(part) for part in parts if part.op == "mean"}
-        found.update(part.key for part in parts if part.op in SPREADS and _over(part) in means)
+        found.update(
+            part.key for part in parts if part.op in SPREADS and _over(part) in means and not _is_drawn(part)
+        )
     return frozenset(found)
 
 
@@ -38,6 +43,14 @@ def _statistics(value: Value, depth: int) -> Iterator[Value]:
         inner = elements.data if elements is not None and elements.kind is Kind.SEQUENCE else ()
         for part in (*value.operands.values(), *inner):
             yield from _statistics(part, depth - 1)
+
+
+def _is_drawn(reduction: Value) -> bool:
+    """Whether a reduction is one of random numbers."""
+    source = stripped(reduction.operands["input"])
+    while source.op in ("index", "part") and source.first is not None:
+        source = stripped(source.first)
+    return source.op in DRAWN or source.op in _SAMPLES
 
 
 def _over(reduction: Value) -> tuple[int, int | None]:

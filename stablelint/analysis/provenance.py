@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _LEARNED = frozenset(
     "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
 )
+_LAYERS = _LEARNED - {"parameter", "rsample"}
 # Elements that ordinary data makes 0 all at once, whatever made the operand.
 _VANISHING = frozenset(
     "relu relu6 hardtanh eq ne gt ge lt le logical_and logical_or logical_not one_hot clamp".split()
@@ -32,8 +33,8 @@ _PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COUNTED = frozenset("arange linspace shape size numel".split())
-_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)pred(_|$)")
-_INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|relative_positions?)$")
+_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$)|latents?$)")
+_INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?)$")
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
 _AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")
@@ -62,9 +63,16 @@ def is_trained(value: Value, frame: Frame) -> bool:
     if any(v.op in _LEARNED for v in found):
         return True
     given = any(
-        v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found if not _is_called_integer(v)
+        v.op in _GIVEN or v.op.startswith(("call.", "method."))
+        for v in found
+        if not _is_called_integer(v) and v.kind is not Kind.NUMBER
     )
     return given and (frame.module.is_script or is_differentiated(frame.function, frame))
+
+
+def is_yielded(value: Value) -> bool:
+    """Whether a value depends on a layer's output that the function itself computes."""
+    return any(v.op in _LAYERS for v in behind(value, _blocks_gradient))
 
 
 def _is_called_integer(value: Value) -> bool:
@@ -238,12 +246,12 @@ def _vanishes_at_once(value: Value) -> bool:
         value.op in _VANISHING
         or value.op in _COUNTED
         or _AGREEING.search(value.name) is not None
-        or (value.op == "attribute" and not _is_yielded(value))
+        or (value.op == "attribute" and not is_returned(value))
         or value.kind is Kind.INSTANCE
     )
 
 
-def _is_yielded(value: Value) -> bool:
+def is_returned(value: Value) -> bool:
     """Whether an attribute is one of what a call has returned: `model(x).pooled`."""
     base = value.first
     return base is not None and _is_called(base)

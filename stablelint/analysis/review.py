@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stablelint.analysis.derivation import derivation
-from stablelint.analysis.likelihood import settled
+from stablelint.analysis.feeding import counts_input, fed_values
+from stablelint.analysis.likelihood import doubted, settled
 from stablelint.analysis.masking import (
     Hider,
     feels_gradient,
@@ -26,7 +27,7 @@ from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.shadows import has_contract, without_shadowed
 from stablelint.analysis.sites import Collector, Index, Site
 from stablelint.analysis.views import stripped
-from stablelint.diagnostic import Diagnostic, Status
+from stablelint.diagnostic import Diagnostic, Level, Status
 
 _ROUNDING = frozenset("round floor ceil trunc long int".split())
 
@@ -67,6 +68,14 @@ class Review:
         """Whether the site's result is a spread that is pooled together with its mean."""
         return site.value.op in SPREADS and site.value.key in self._pooled
 
+    def counts_input(self, site: Site) -> bool:
+        """Whether the site is bad only for a batch that is padding throughout."""
+        return counts_input(site, self._fed)
+
+    @cached_property
+    def _fed(self) -> frozenset[int]:
+        return fed_values(v for v, _ in self.collector.observed)
+
     @cached_property
     def _pooled(self) -> frozenset[int]:
         return pooled_spreads(v for v, _ in self.collector.observed)
@@ -88,12 +97,17 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
         settled(site, review.is_hidden(site), review.is_rounded(site), review.is_pooled(site))
         for site in sites
     ]
+    sites = [doubted(site) if _is_likely(site) and review.counts_input(site) else site for site in sites]
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]
     kept = without_shadowed(open_sites)
     found = [diagnose(site, review) for site in kept]
     return found, [s for s in sites if s.judgement.status is Status.DISCHARGED]
+
+
+def _is_likely(site: Site) -> bool:
+    return site.judgement.status is not Status.DISCHARGED and site.judgement.level is Level.LIKELY
 
 
 def _masked_without_gradient(site: Site, review: Review) -> Site:

@@ -78,9 +78,30 @@ def _is_unreduced(loss: Value) -> bool:
     return loss.op in _LOSSES and reduction is not None and reduction.constant() == "none"
 
 
+def _is_row_of_zeros(mask: Value) -> bool:
+    """Whether a mask tells rows that hold something from those that are 0 throughout: `x.abs().sum(-1) != 0`."""
+    negated = mask.op == "logical_not" and mask.first is not None
+    test = stripped(mask.first) if negated and mask.first is not None else mask
+    if test.op == ("all" if negated else "any") and test.first is not None and _keeps_rows(test):
+        each = stripped(test.first)
+        return each.op == ("eq" if negated else "ne") and _is_compared_with_zero(each)
+    if test.op != ("eq" if negated else "ne") or not _is_compared_with_zero(test):
+        return False
+    total = stripped(test.operands["input"])
+    size = stripped(total.first) if total.first is not None else total
+    return total.op == "sum" and _keeps_rows(total) and size.op in ("abs", "square", "pow")
+
+
+def _is_compared_with_zero(test: Value) -> bool:
+    other = test.operands.get("other")
+    return other is not None and other.constant() == 0
+
+
 def leaves_out_padding(mask: Value) -> bool:
-    """Whether a mask leaves out padding, and nothing else."""
+    """Whether a mask leaves out padding, and nothing else: what is called so, or rows that are 0 throughout."""
     mask = stripped(mask)
+    if _is_row_of_zeros(mask):
+        return True
     if mask.op == "index" and mask.first is not None:
         return leaves_out_padding(mask.first)
     other = mask.operands.get("other")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stablelint.analysis.judge import is_polluted
+from stablelint.analysis.selections import selecting_mask
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 from stablelint.diagnostic import Level
@@ -23,7 +24,24 @@ Place = tuple[int, int]  # of a value: its key, and the identity of its expressi
 def without_shadowed(sites: list[Site]) -> list[Site]:
     """The sites that no other explains, in the same order."""
     known = _Shadows(sites)
-    return [site for site in sites if not known.covers(site)]
+    selected: set[tuple[str, int, int]] = set()
+    kept: list[Site] = []
+    for site in sites:
+        selection = _selection(site)
+        if selection in selected or known.covers(site):
+            continue
+        if selection is not None:
+            selected.add(selection)
+        kept.append(site)
+    return kept
+
+
+def _selection(site: Site) -> tuple[str, int, int] | None:
+    """What a mean is taken over, and where: two means over one selection in one statement have one cause."""
+    if site.value.op != "mean" or site.value.first is None or has_contract(site):
+        return None
+    mask = selecting_mask(site.value.first)
+    return None if mask is None else (site.rule.code, id(site.statement), mask.key)
 
 
 def has_contract(site: Site) -> bool:

@@ -61,9 +61,23 @@ def _unscaled_backward(steps: list[Step], review: Review, rule: Rule) -> Iterato
         return
     for backward in (s for s in steps if s.kind == "backward"):
         after = [s for s in steps if s.kind == "scaler_step" and not s.excludes(backward)]
-        if after and not _is_scaled(backward.value):
+        if after and not _is_scaled(backward.value) and not _has_no_scaler(backward):
             message = "this loss is not scaled, but scaler.step divides its gradients by the scale"
             yield make_site(review, rule, (backward.value, backward.frame), message=message)
+
+
+def _has_no_scaler(step: Step) -> bool:
+    """Whether a call stands in the arm of a test in which there is no scaler: `if scaler is not None: … else: …`."""
+    inner: ast.AST = step.node
+    for node in ancestors(step.node, step.root):
+        if isinstance(node, ast.If) and "scaler" in ast.unparse(node.test).lower():
+            denied = isinstance(node.test, ast.UnaryOp) or any(
+                isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Is) for n in ast.walk(node.test)
+            )
+            if any(inner is statement for statement in (node.body if denied else node.orelse)):
+                return True
+        inner = node
+    return False
 
 
 def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:

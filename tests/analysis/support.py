@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 from stablelint.analysis.check import AnalysisOptions, check_source
@@ -49,6 +50,19 @@ def discharged_by(code: str, imports: str = IMPORTS) -> dict[str, set[str]]:
     for diagnostic in report(code, imports).discharged:
         proofs.setdefault(diagnostic.code, set()).add(diagnostic.discharged_by or "")
     return proofs
+
+
+def levels(folder: Path, code: str, file: str = "layers.py") -> dict[str, set[Level]]:
+    """Levels by rule of a program that stands in a package, so that others may call its functions."""
+    path = folder / "package" / file
+    path.parent.mkdir(parents=True)
+    for parent in (path.parent, folder / "package"):
+        (parent / "__init__.py").touch()
+    found = check_source((IMPORTS + body(code)).encode(), str(path), CATALOG, AnalysisOptions(root=folder))
+    shown: dict[str, set[Level]] = {}
+    for diagnostic in found.diagnostics:
+        shown.setdefault(diagnostic.code, set()).add(diagnostic.level)
+    return shown
 
 
 def function(line: str, *, before: str = "", parameters: str = "x: torch.Tensor") -> str:

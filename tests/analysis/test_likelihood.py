@@ -9,21 +9,7 @@ import pytest
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.diagnostic import Level
 
-from .support import CATALOG, IMPORTS, body, likely, possible
-
-
-def levels(folder: Path, code: str, file: str = "layers.py") -> dict[str, set[Level]]:
-    """Levels by rule of a program that stands in a package, so that others may call its functions."""
-    path = folder / "package" / file
-    path.parent.mkdir(parents=True)
-    for parent in (path.parent, folder / "package"):
-        (parent / "__init__.py").touch()
-    found = check_source((IMPORTS + body(code)).encode(), str(path), CATALOG, AnalysisOptions(root=folder))
-    shown: dict[str, set[Level]] = {}
-    for diagnostic in found.diagnostics:
-        shown.setdefault(diagnostic.code, set()).add(diagnostic.level)
-    return shown
-
+from .support import CATALOG, IMPORTS, body, levels, likely, possible
 
 ROOT_OF_SQUARES = """
 def {name}(x: torch.Tensor):
@@ -231,3 +217,47 @@ def test_an_index_that_adds_a_dimension_leaves_the_maximum_a_maximum(shape: str)
         return e / e.sum(dim=1, keepdim=True)
     """
     assert likely(code) == []
+
+
+@pytest.mark.parametrize(("name", "found"), [("latents", False), ("images", True)])
+def test_latents_are_not_constant(name: str, found: bool) -> None:
+    code = f"""
+    def normalise({name}: torch.Tensor):
+        spread, mean = torch.std_mean({name}[0])
+        return ({name}[0] - mean) / spread
+    """
+    assert ((3, "SL106") in likely(code)) is found
+
+
+@pytest.mark.parametrize(("scale", "found"), [("log_std", False), ("self.head(x)", True)])
+def test_a_scale_underflows_only_where_a_network_yields_it(scale: str, found: bool) -> None:
+    code = f"""
+    class Policy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor, log_std: torch.Tensor):
+            scale = {scale}
+            return torch.distributions.Normal(x, torch.ones_like(x) * F.softplus(scale))
+    """
+    assert ((8, "SL108") in likely(code)) is found
+
+
+@pytest.mark.parametrize(("passed", "found"), [("self.clip.logit_scale", False), ("logit_scale", True)])
+def test_a_logarithm_that_every_caller_takes_from_an_object(passed: str, found: bool) -> None:
+    code = f"""
+    class Head(nn.Module):
+        def forward(self, x, logit_scale):
+            return x * torch.exp(logit_scale)
+
+    class Model(nn.Module):
+        def __init__(self, clip):
+            super().__init__()
+            self.clip = clip
+            self.head = Head()
+
+        def forward(self, x, logit_scale):
+            return self.head(x, {passed}) / x.norm()
+    """
+    assert ((3, "SL201") in likely(code)) is found

@@ -85,3 +85,20 @@ def test_a_divisor_that_is_asked_about_first() -> None:
         "        return 0 if around(norm, 5) == 0 else covariance / norm",
     )
     assert likely(code) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        ("torch.randn(8, n)", False),
+        ("torch.distributions.Normal(0.0, 1.0).sample((8, n))[0]", False),
+        ("load(n)", True),
+    ],
+)
+def test_a_draw_has_the_length_that_its_author_wrote(data: str, found: bool) -> None:
+    code = f"""
+    def target(n, load):
+        x = {data}
+        return torch.stack([x.mean(dim=1), x.std(dim=1)], dim=1)
+    """
+    assert likely(code) == ([(3, "SL107")] if found else [])

@@ -9,7 +9,7 @@ import pytest
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.diagnostic import Level
 
-from .support import CATALOG, likely
+from .support import CATALOG, levels, likely
 
 
 def test_a_figure_that_is_printed_has_no_gradient() -> None:
@@ -39,7 +39,8 @@ def test_what_stands_among_environments_takes_no_gradient(
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("token_ids", []), ("relative_positions", []), ("energies", [2])]
+    ("name", "expected"),
+    [("token_ids", []), ("relative_positions", []), ("pos_counts", []), ("energies", [2])],
 )
 def test_whole_numbers_have_no_gradient(name: str, expected: list[int]) -> None:
     code = f"""
@@ -58,3 +59,35 @@ def test_what_becomes_a_whole_number_has_no_digits_to_lose() -> None:
     """
     (found,) = likely(code)
     assert found == (2, "SL209")
+
+
+ROOT = """
+class Distance({base}):
+    @staticmethod
+    def backward(ctx, x: torch.Tensor):
+        length = x.pow(2).sum(-1).sqrt()
+        return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "use", "level"),
+    [
+        ("nn.Module", "length", Level.LIKELY),
+        ("nn.Module", "torch.bucketize(length, torch.arange(9))", Level.POSSIBLE),
+        ("torch.autograd.Function", "length", Level.POSSIBLE),
+    ],
+)
+def test_neither_buckets_nor_what_autograd_is_told_by_hand_have_a_gradient(
+    tmp_path: Path, base: str, use: str, level: Level
+) -> None:
+    found = levels(tmp_path, ROOT.format(base=base, use=use))
+    assert (Level.LIKELY in {*found.get("SL105", ()), *found.get("SL103", ())}) is (level is Level.LIKELY)
+
+
+def test_python_numbers_have_no_gradient() -> None:
+    code = """
+    def weights(size: float, power: float = 0.5):
+        return torch.as_tensor(size).clamp(min=0) ** power
+    """
+    assert likely(code) == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.matchers.support import findings
 
 LOOP = """
@@ -89,3 +91,21 @@ def step_all(optimizers, scaler):
     )
     assert findings("SL407", own) == []
     assert len(findings("SL407", own.replace("self.trainer.", ""))) == 1
+
+
+@pytest.mark.parametrize(
+    ("test", "arm", "expected"),
+    [
+        ("scaler is not None", "else", []),
+        ("scaler", "else", []),
+        ("scaler is None", "if", []),
+        ("not scaler", "if", []),
+        ("scaler is not None", "if", ["loss.backward()"]),
+    ],
+)
+def test_a_plain_backward_where_there_is_no_scaler(test: str, arm: str, expected: list[str]) -> None:
+    arms = ("    loss.backward()", "else:", "    prepare(loss)")
+    if arm == "else":
+        arms = ("    prepare(loss)", "else:", "    loss.backward()")
+    lines = (f"if {test}:", *arms, "if use_amp:", "    scaler.step(optimizer)", "    scaler.update()")
+    assert findings("SL407", _train(*lines)) == expected

@@ -8,6 +8,7 @@ from stablelint.analysis.masks import (
     is_chance_test,
     is_kept,
     is_mask_of_lengths,
+    is_outer_mask,
     is_passed_mask,
     is_whole_mask,
 )
@@ -79,7 +80,7 @@ def _can_be_false(mask: Value, context: Context) -> bool:
     """Whether a mask may be false throughout."""
     if in_metric(context) or is_kept(mask) or is_chance_test(mask):
         context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
-    if leaves_out_padding(mask):
+    if leaves_out_padding(mask) or is_outer_mask(mask):
         context.weak = True  # a batch is not padding throughout
     return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
 

@@ -1,0 +1,87 @@
+"""What the callers in sight pass, and where an object keeps what they pass: both are believed."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from stablelint.analysis.provenance import is_returned, is_trained
+from stablelint.analysis.sites import Site
+from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.views import stripped
+
+_COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
+_LENGTH = 8  # operations looked through
+
+
+def is_scheduled(site: Site, operand: Value) -> bool:
+    """A logarithm known by its name alone may be large where a network yields it, not where an object keeps it."""
+    if not is_upper_bound(site) or operand.ends < Ground.EXACT or operand.interval.is_bounded:
+        return False
+    return stripped(operand).op == "attribute" or not is_trained(operand, site.frame)
+
+
+def is_kept_by_callers(site: Site, operand: Value) -> bool:
+    """A public function may be called from anywhere; that every call in sight passes what is in bounds is believed."""
+    argument, up = stripped(operand), True
+    for _ in range(_LENGTH):
+        if argument.op == "neg" and is_upper_bound(site):
+            factor, up = argument.first, not up
+        elif argument.op == "mul":  # by a positive number
+            factor = next((v for v in argument.operands.values() if not v.interval.lo > 0), None)
+        else:
+            break
+        if factor is None:
+            return False
+        argument = stripped(factor)
+    if argument.op != "argument" or site.frame.function is None:
+        return False
+    calls = site.frame.session.calls.get(id(site.frame.function.node), [])
+    passed = [call.get(argument.name) for call in calls]
+    if is_upper_bound(site):
+        return bool(passed) and all(v is not None and _is_held_back(v, up) for v in passed)
+    return bool(passed) and all(v is not None and v.interval.lo > 0 for v in passed)
+
+
+def is_usual_power(site: Site, operand: Value) -> bool:
+    """A parameter that may be a fraction, where every call in sight leaves or sets it to 1 or more, is no fraction."""
+    exponent, function = site.value.operands.get("exponent"), site.frame.function
+    if site.value.op != "pow" or exponent is None or function is None:
+        return False
+    given = function.node.args
+    if exponent.node not in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        return False
+    calls = site.frame.session.calls.get(id(function.node), [])
+    passed = [call.get(exponent.name, exponent).constant() for call in calls]
+    numbers = passed or _written_for(exponent.name, exponent.constant(), site)
+    return bool(numbers) and all(isinstance(n, int | float) and n >= 1 for n in numbers)
+
+
+def _written_for(name: str, default: object, site: Site) -> list[object]:
+    """What the calls in the file that were not followed yet give a function's parameter, by the text alone."""
+    function = site.frame.function
+    assert function is not None
+    names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
+    place = names.index(name) if name in names else len(names)
+    found: list[object] = []
+    for call in ast.walk(site.frame.module.source.tree):
+        if not isinstance(call, ast.Call) or getattr(call.func, "id", None) != function.name:
+            continue
+        written = next((k.value for k in call.keywords if k.arg == name), None)
+        written = written or (call.args[place] if place < len(call.args) else None)
+        found.append(default if written is None else getattr(written, "value", None))
+    return found
+
+
+def _is_held_back(value: Value, up: bool) -> bool:
+    """Whether a value is bounded on the one side, kept by an object, or computed from what no name calls a logarithm."""
+    kept = stripped(value)
+    if kept.op == "parameter" or (kept.op == "attribute" and not is_returned(kept)):
+        return True
+    reach = value.interval.hi if up else -value.interval.lo
+    return reach < math.inf or (value.ends < Ground.SATURATION and value.op in _COMPUTED)
+
+
+def is_upper_bound(site: Site) -> bool:
+    """Whether the obligation that is broken is one from above."""
+    return " <" in site.judgement.failing
