@@ -17,6 +17,13 @@ from stablelint.diagnostic import Binding, Proposal, Span
 from stablelint.syntax.order import keeps_order, order_readers
 
 _SHOWN = 48  # characters of an expression in a message
+# Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
+_SEVERAL = frozenset(
+    """
+    max min median nanmedian mode kthvalue sort topk cummax cummin aminmax std_mean var_mean slogdet eig eigh svd qr
+    frexp unique unique_consecutive
+    """.split()
+)
 
 
 def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
@@ -144,6 +151,7 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     node = value.node
     within = node is not None and isinstance(node, ast.expr) and value.module is module
     if within and node is not None and encloses(site.node, node):
+        node = _picked(node, site.node)
         return node, source.span(node)
     within = within and not _is_unpacked(node, site)
     if within and node is not None and _changed_at_origin(fix.target, node, site):
@@ -182,6 +190,22 @@ def _is_unpacked(node: ast.AST | None, site: Site) -> bool:
     )
 
 
+def _picked(node: ast.AST, root: ast.AST) -> ast.AST:
+    """The choice of one result, within `root`, where `node` is a call that gives several; else `node`."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in _SEVERAL:
+        return node
+    for one in ast.walk(root):
+        chosen = isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant)
+        named = isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+        if (chosen or named) and one.value is node and not _is_called(one, root):  # type: ignore[attr-defined]
+            return one
+    return node
+
+
+def _is_called(node: ast.AST, root: ast.AST) -> bool:
+    return any(isinstance(one, ast.Call) and one.func is node for one in ast.walk(root))
+
+
 def _inside_function(node: ast.AST, site: Site) -> bool:
     function = site.frame.function
     return function is None or encloses(function.node, node)
@@ -201,6 +225,7 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     value: Value = site.match.bindings[name]
     node = value.node
     if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
+        node = _picked(node, target)
         return Binding(module.source.segment(node), module.source.span(node), value.dtype)
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)

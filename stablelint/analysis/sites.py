@@ -202,6 +202,9 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     if value.node is not None and value.module is frame.module and isinstance(value.node, ast.expr):
         if root.node is not None and encloses(root.node, value.node):
             return source.segment(value.node)
+    literal = _literal_in(root.node, value)
+    if literal is not None:
+        return source.segment(literal)
     for name, held in frame.state.names.items():
         if held.key == value.key and _is_same_constant(held, value):
             return name
@@ -213,6 +216,18 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):
         return None
     return source.segment(value.node) if _still_valid(value.node, root, frame) else None
+
+
+def _literal_in(root: ast.AST | None, value: Value) -> ast.expr | None:
+    """Where `root` itself spells a value that belongs to no file: a tuple of dimensions, an element type."""
+    if root is None or value.module is not None:
+        return None
+    for node in ast.walk(root):
+        if isinstance(node, ast.Tuple | ast.List) and node is value.node:
+            return node
+        if isinstance(node, ast.Attribute) and value.op == "dtype" and node.attr == value.dtype:
+            return node
+    return None
 
 
 def _is_same_constant(held: Value, value: Value) -> bool:

@@ -45,11 +45,23 @@ _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_float
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # Tensor methods that other objects have as well, under the same name.
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
+# Results hold some of the first operand's elements, as they are.
+_PICKS = frozenset("index gather take_along_dim masked_select select index_select narrow".split())
+_HANDS_ON = frozenset(
+    "view reshape squeeze unsqueeze flatten permute transpose clone detach contiguous".split()
+)
+_LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
+# What takes one dimension only, although what it replaces takes several.
+_ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 
 
 def unsuited(template: str, site: Site) -> str | None:
     """Why the template cannot take the site's operands, or None."""
+    for found in _ONE_DIMENSION.finditer(template):
+        dimension = site.match.bindings.get(found[1] or found[2])
+        if dimension is not None and dimension.kind is Kind.SEQUENCE:
+            return "the reduction is over several dimensions, and the rewrite takes one"
     for name, attribute in sorted(set(_OF_OPERAND.findall(template))):
         value = site.match.bindings.get(name)
         if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
@@ -61,7 +73,35 @@ def unsuited(template: str, site: Site) -> str | None:
             return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
         if attribute == "dtype" and f"finfo(${name}.dtype)" in template and is_integral(value):
             return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
+        if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
+            origin = _picked_from(value, set(), False)
+            if origin is not None:
+                return (
+                    f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
+                )
     return None
+
+
+def _picked_from(value: Value, seen: set[int], picked: bool) -> str | None:
+    """The operation, among those whose logarithm has a form of its own, whose elements a value picks."""
+    if value.key in seen:
+        return None
+    seen.add(value.key)
+    if value.op in _LOG_FORMS:
+        return value.op if picked else None
+    if value.op in ("phi", "cat"):
+        found = {
+            _picked_from(operand, seen, picked) for operand in value.operands.values() if _holds(operand)
+        }
+        found.discard(None)
+        return found.pop() if len(found) == 1 else None
+    if value.op not in _PICKS | _HANDS_ON or value.first is None:
+        return None
+    return _picked_from(value.first, seen, picked or value.op in _PICKS)
+
+
+def _holds(value: Value) -> bool:
+    return value.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
 def _is_annotated_number(text: str, site: Site) -> bool:

@@ -1,6 +1,7 @@
-"""Tightening a clamp where its result got its name, instead of clamping the name a second time.
+"""Bounding a value where it got its name, instead of where the name is read.
 
 ``d = d.clamp(min=0)`` and, as its only reader, ``d.sqrt()``: the fix for ``d`` is another bound in the first line.
+``n = mask.sum()`` and, as its only readers, ``x / n`` and ``y / n``: one bound for both stands in the first line.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import replace
 from stablelint.codemod.clamps import given_bounds
 from stablelint.codemod.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
+
+_SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
 
 
 def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -25,10 +28,71 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     given = given_bounds(value) if value is not None else None
     if value is None or not given or not given.keys() & _sides(proposal.template):
         return None
+    return _moved(tree, proposal, operand, value), value
+
+
+def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """The proposal for the name `node` as one for the value that it was given, and that value.
+
+    None where the name has no other reader, has one that is no quotient, root or logarithm, or may be given another
+    value: such readers would be changed by a bound that they do not need.
+    """
+    operand = _operand(proposal, node)
+    if operand is None or not isinstance(node, ast.Name):
+        return None
+    function = _function_without_loop(tree, node)
+    if function is None:
+        return None
+    named = [one for one in ast.walk(function) if _is_name(one, node.id)]
+    readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    value = _value_given(tree, node)
+    if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
+        return None
+    if not all(_function_without_loop(tree, one) is function and _needs_bound(tree, one) for one in readers):
+        return None
+    return _moved(tree, proposal, operand, value), value
+
+
+def _value_given(tree: Tree, node: ast.Name) -> ast.expr | None:
+    """The value that an assignment before `node` gives to it alone, in its own or a surrounding suite."""
+    statement = tree.statement(node)
+    while True:
+        suite = tree.siblings(statement)
+        for earlier in suite[: suite.index(statement)]:
+            if isinstance(earlier, ast.Assign) and _is_name(earlier.targets[0], node.id):
+                is_computed = isinstance(earlier.value, ast.Call | ast.BinOp)
+                return earlier.value if is_computed and len(earlier.targets) == 1 else None
+        parent = tree.link(statement).parent
+        if not isinstance(parent, ast.If | ast.With):
+            return None
+        statement = parent
+
+
+def _needs_bound(tree: Tree, reader: ast.expr) -> bool:
+    """Whether a name is read to divide by it, or to take the root or logarithm of it or of a function of it."""
+    child: ast.AST = reader
+    for link in tree.ancestors(reader):
+        parent = link.parent
+        if isinstance(parent, ast.BinOp):
+            return isinstance(parent.op, ast.Div) and parent.right is child
+        if isinstance(parent, ast.Call):
+            name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+            if name in _SINGULAR:
+                return True
+            if len(parent.args) != (0 if parent.func is child else 1) or parent.keywords:
+                return False
+        elif not isinstance(parent, ast.Attribute):
+            return False
+        child = parent
+    return False
+
+
+def _moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
+    """The proposal for `value` in place of the operand's name."""
     span = tree.source.span(tree.start(value), tree.end(value))
     binding = replace(proposal.bindings[operand], text=tree.text(value), span=span)
     others = {name: _anywhere(given) for name, given in proposal.bindings.items()}
-    return replace(proposal, span=span, bindings={**others, operand: binding}), value
+    return replace(proposal, span=span, bindings={**others, operand: binding})
 
 
 def _operand(proposal: Proposal, node: ast.expr) -> str | None:

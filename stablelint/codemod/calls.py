@@ -15,8 +15,9 @@ from stablelint.codemod.effects import Effect, effect
 from stablelint.codemod.instantiate import instantiate
 from stablelint.codemod.law import replaced
 from stablelint.codemod.locate import Tree
-from stablelint.codemod.replace import File, operands_for, spell_names
+from stablelint.codemod.replace import operands_for
 from stablelint.codemod.source import comments
+from stablelint.codemod.spelling import File, spell_names
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 

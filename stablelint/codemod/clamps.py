@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Mapping
 
@@ -14,6 +15,7 @@ from stablelint.codemod.instantiate import uses
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.operand import Operand, bare
 from stablelint.codemod.withheld import Withheld
+from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
 
 _LOWER, _UPPER = "min", "max"
@@ -46,7 +48,14 @@ def merged(
             return expression
     if not given.keys() & wanted.keys():
         return expression
-    return _written(tree, node, {side: text for side, (text, _) in wanted.items()}, given, operands)
+    texts = {side: text for side, (text, _) in wanted.items()}
+    return _written(tree, node, texts, given, operands, _receiver(expression))
+
+
+def _receiver(expression: cst.BaseExpression) -> str:
+    """The placeholder of what the template clamps."""
+    call = cst.ensure_type(expression, cst.Call)
+    return forms.identifier(cst.ensure_type(call.func, cst.Attribute).value)
 
 
 def _template_bounds(
@@ -64,7 +73,7 @@ def _template_bounds(
         side = argument.keyword.value if argument.keyword is not None else sides[min(index, len(sides) - 1)]
         text = forms.code(argument.value)
         size = _number(ast.parse(text, mode="eval").body)
-        if size is None or side not in (_LOWER, _UPPER) or receiver.placeholder in uses(text):
+        if size is None or side not in (_LOWER, _UPPER):
             return None
         bounds[side] = text, size
     return bounds
@@ -98,8 +107,12 @@ def _written(
     wanted: dict[str, str],
     given: dict[str, ast.expr],
     operands: dict[str, Operand],
+    clamped: str,
 ) -> cst.BaseExpression:
-    """The call in the code with the wanted bounds, spelled as it was."""
+    """The call in the code with the wanted bounds, spelled as it was.
+
+    Bounds that ask `clamped`, the clamp's result, for its element type ask what goes into the clamp instead.
+    """
     placeholders: dict[int, str] = {}
 
     def placed(value: ast.expr) -> str:
@@ -110,7 +123,11 @@ def _written(
 
     function = node.func
     assert isinstance(function, ast.Attribute)
-    pending = dict(wanted)
+    subject = node.args[0] if _is_function(node) and node.args else function.value
+    pending = {
+        side: re.sub(rf"\b{clamped}\b", placed(subject), text) if clamped in uses(text) else text
+        for side, text in wanted.items()
+    }
     side_of = {id(value): side for side, value in given.items()}
     parts: list[str] = []
     for argument in node.args:
@@ -134,8 +151,12 @@ def _number(node: ast.AST) -> float | None:
     """A bound's value: numbers, their sums and powers, and constants of an element type."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
-    if isinstance(node, ast.Attribute) and "finfo" in ast.unparse(node.value):
-        return _CONSTANTS.get(node.attr)
+    if isinstance(node, ast.Attribute) and "finfo" in (asked := ast.unparse(node.value)):
+        form = FORMATS.get(asked.removesuffix(")").rpartition("torch.")[2])
+        known = (
+            {} if form is None else {"tiny": form.tiny, "eps": form.eps, "max": form.max, "min": -form.max}
+        )
+        return known.get(node.attr, _CONSTANTS.get(node.attr))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _number(node.operand)
         return None if inner is None else -inner

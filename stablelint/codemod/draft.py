@@ -53,8 +53,14 @@ def lawful(tree: Tree, region: Region, changes: Sequence[Change], expected: Sequ
 
 
 def edits(tree: Tree, changes: Sequence[Change]) -> list[Edit]:
-    """Changes as edits."""
-    return [Edit(tree.source.span(start, end), content) for start, end, content in changes]
+    """Changes as edits; what is inserted at one place is one edit, in the order given."""
+    inserted: dict[int, str] = {}
+    for start, end, content in changes:
+        if start == end:
+            inserted[start] = inserted.get(start, "") + content
+    joined = [(place, place, content) for place, content in inserted.items()]
+    joined += [change for change in changes if change[0] != change[1]]
+    return [Edit(tree.source.span(start, end), content) for start, end, content in sorted(joined)]
 
 
 def crowding(tree: Tree, region: Region, changes: Sequence[Change], added: int) -> int:

@@ -143,6 +143,19 @@ def as_method(expression: cst.BaseExpression, operands: Mapping[str, Operand]) -
     return expression.with_changes(func=method, args=joined(list(expression.args[1:])))
 
 
+def with_methods(
+    expression: cst.BaseExpression, operands: Mapping[str, Operand], names: frozenset[str]
+) -> cst.BaseExpression:
+    """The template with the functions called `names` as methods of their first argument."""
+
+    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if isinstance(node, cst.Call) and (dotted(node.func) or "").rpartition(".")[2] in names:
+            return as_method(node, operands)
+        return None
+
+    return transform(expression, rewrite)
+
+
 def _is_rooted(node: cst.BaseExpression) -> bool:
     """Whether a node is a metavariable or a chain of calls and attributes on one."""
     while not is_placeholder(node):

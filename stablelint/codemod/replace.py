@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +15,6 @@ from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod import bound, clamps, constants, dead, draft, forms, written
 from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
-from stablelint.codemod.imports import import_for, insertion
 from stablelint.codemod.instantiate import instantiate, uses
 from stablelint.codemod.kinds import check_kind
 from stablelint.codemod.law import same
@@ -30,10 +30,10 @@ from stablelint.codemod.operand import (
     placeholder,
 )
 from stablelint.codemod.placed import placed
-from stablelint.codemod.scope import Scope
 from stablelint.codemod.sharing import check_reuse
 from stablelint.codemod.sign import without_signs
 from stablelint.codemod.source import comments
+from stablelint.codemod.spelling import File, spell_names
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
@@ -50,39 +50,20 @@ _AUGMENTED: dict[type[ast.operator], type[cst.BaseBinaryOp]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """What all rewrites of one file share."""
-
-    tree: Tree
-    scope: Scope
-
-    def imported_at(self, site: ast.AST) -> Callable[[str], bool]:
-        """Whether a name is an imported module's, or of one, at `site`."""
-        return lambda name: self.scope.stands_for(name, site) is not None
-
-
-def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNode, list[Edit]]:
-    """Write qualified names as the file does at `site`, and the imports that this needs."""
-    added: dict[str, Edit] = {}
-
-    def spell(qualified: str) -> str:
-        known = file.scope.reach(qualified, site)
-        if known is not None:
-            return known
-        statement, spelling = import_for(qualified, file.scope, site)
-        added[statement] = insertion(file.tree, statement)
-        return spelling
-
-    named = forms.with_names(node, spell)
-    return forms.with_quotes(named, lambda: file.tree.source.quote), list(added.values())
-
-
 def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully."""
     clamp = bound.at_clamp(file.tree, proposal, node)
     if clamp is not None:
-        proposal, node = clamp
+        return _replaced(file, *clamp)
+    definition = bound.at_definition(file.tree, proposal, node)
+    if definition is not None:
+        moved, value = definition
+        with contextlib.suppress(Withheld):
+            return _replaced(file, replace(moved, inline=True), value)
+    return _replaced(file, proposal, node)
+
+
+def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     operands = operands_for(file, proposal, node)
     check_kind(file.tree, node, operands.values())
     template = proposal.template
@@ -189,7 +170,8 @@ def _in_form(
 ) -> cst.BaseExpression:
     """The template in the form of the original: in place, with `out=`, or as a method."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
-        return expression
+        methods = _methods(node, file.imported_at(node))
+        return forms.with_methods(expression, operands, methods) if methods else expression
     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     if "out" in keywords:
@@ -207,6 +189,16 @@ def _in_form(
             receiver = _receiver(file, value, operands)
             return written.in_place(forms.as_method(expression, operands), name, receiver)
     return forms.as_method(expression, operands) if _is_method(file, node, operands) else expression
+
+
+def _methods(node: ast.expr, imported: Callable[[str], bool]) -> frozenset[str]:
+    """The operations that an expression calls as methods, and never as functions."""
+    called: dict[bool, set[str]] = {True: set(), False: set()}
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            owner = one.func.value
+            called[isinstance(owner, ast.Name) and imported(owner.id)].add(one.func.attr)
+    return frozenset(called[False] - called[True])
 
 
 def _is_method(file: File, node: ast.Call, operands: dict[str, Operand]) -> bool:

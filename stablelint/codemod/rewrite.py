@@ -9,10 +9,11 @@ from functools import cached_property
 from stablelint.codemod import calls, statements
 from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
-from stablelint.codemod.replace import File, replace_augmented, replace_expression
+from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.scope import Scope
 from stablelint.codemod.sharing import check_unshared
 from stablelint.codemod.source import SourceError, SourceText
+from stablelint.codemod.spelling import File
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Diagnostic, Edit, Fix, Proposal, Span
 

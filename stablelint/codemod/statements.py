@@ -15,8 +15,9 @@ from stablelint.codemod.calls import delete_item
 from stablelint.codemod.instantiate import instantiate, uses
 from stablelint.codemod.locate import Region, Tree
 from stablelint.codemod.operand import check_evaluation
-from stablelint.codemod.replace import File, operands_for, spell_names
+from stablelint.codemod.replace import operands_for
 from stablelint.codemod.source import comments
+from stablelint.codemod.spelling import File, spell_names
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 

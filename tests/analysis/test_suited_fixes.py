@@ -280,3 +280,83 @@ def test_operands_out_of_reach_leave_the_fix_for_what_the_line_says() -> None:
                 return -(x * torch.log(p) + (1 - x) * torch.log(1 - p)).sum(-1).mean()
         """)
     assert any("F.binary_cross_entropy(p, x, reduction=" in str(text) for text in written["SL212"] or ())
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        ("x.relu().max(-1)[0].log()", "x.relu().max(-1)[0].clamp_min(1e-30)"),
+        ("x.abs().min(dim=1).values.sqrt()", "x.abs().min(dim=1).values.clamp_min(1e-30)"),
+        ("x.relu().max().log()", "x.relu().max().clamp_min(1e-30)"),
+    ],
+)
+def test_of_several_results_the_one_that_is_picked_is_bounded(expression: str, written: str) -> None:
+    found = fixes(f"""
+        def f(x: torch.Tensor):
+            return {expression}
+        """)
+    assert (written,) in found.values()
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        (
+            "torch.log(torch.softmax(x, dim=-1, dtype=torch.float32))",
+            "torch.log_softmax(x, dim=-1, dtype=torch.float32)",
+        ),
+        ("torch.sqrt(torch.sum((x - 1) ** 2, (1, 2)))", "torch.linalg.vector_norm(x - 1, dim=(1, 2))"),
+        ("x.exp().sum([0, 1]).log()", "x.logsumexp(dim=[0, 1])"),
+    ],
+)
+def test_dimensions_and_element_types_are_taken_over_as_they_are_written(
+    expression: str, written: str
+) -> None:
+    found = fixes(f"""
+        def f(x: torch.Tensor):
+            return {expression}
+        """)
+    assert (written,) in found.values()
+
+
+@pytest.mark.parametrize(
+    "picked",
+    [
+        "p.gather(1, y)",
+        "p[torch.arange(4), y]",
+        "torch.gather(p, 1, y).squeeze(1)",
+        "torch.cat([p.gather(1, y), p[y]])",
+    ],
+)
+def test_the_elements_of_a_softmax_get_no_bound(picked: str) -> None:
+    found = fixes(f"""
+        def f(z: torch.Tensor, y):
+            p = torch.softmax(z, dim=1)
+            return torch.log({picked})
+        """)
+    assert "`log_softmax` where the softmax stands" in str(found["SL101"])
+
+
+def test_the_share_of_a_softmax_gets_its_bound() -> None:
+    found = fixes("""
+        def f(z: torch.Tensor, y):
+            p = torch.softmax(z, dim=1)
+            return torch.log(p[:, :2].sum(1))
+        """)
+    assert found["SL101"] == ("p[:, :2].sum(1).clamp_min(1e-30)",)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "torch.log(torch.mean(torch.exp(x), dim=(1, 2)))",
+        "x.exp() / x.exp().sum((1, 2), keepdim=True)",
+        "(x * y).sum((1, 2)) / (x.norm(dim=(1, 2)) * y.norm(dim=(1, 2)))",
+    ],
+)
+def test_what_takes_one_dimension_is_not_given_two(expression: str) -> None:
+    found = fixes(f"""
+        def f(x: torch.Tensor, y: torch.Tensor):
+            return {expression}
+        """)
+    assert "the reduction is over several dimensions, and the rewrite takes one" in found.values()

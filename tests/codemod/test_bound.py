@@ -65,3 +65,47 @@ def test_the_clamp_of_a_loop_stays() -> None:
         source, proposal(source, "d", GUARD, occurrence=at, x=Binding("d", span_of(source, "d", at)))
     )
     assert "y = d.clamp_min(torch.finfo(d.dtype).tiny).sqrt()" in fixed
+
+
+def _counted(body: str, divided: str = "a / n") -> str:
+    source = f"import torch\n\n\ndef f(a, b, m):\n{body}"
+    occurrence = source[: source.index(divided) + len(divided)].count("n") - 1
+    change = proposal(
+        source,
+        "n",
+        "$n.clamp_min(1)",
+        occurrence=occurrence,
+        n=Binding("n", span_of(source, "n", occurrence)),
+    )
+    return rewritten(source, change).removeprefix("import torch\n\n\ndef f(a, b, m):\n")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "    return a / n, b / n\n",
+        "    if b:\n        b = b / n\n    return a / n\n",
+        "    return a / n + n.log()\n",
+        "    return a / n - n.sinh().log()\n",
+        "    return a / n, torch.sqrt(n)\n",
+    ],
+)
+def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -> None:
+    assert _counted(f"    n = m.sum()\n{rest}") == f"    n = m.sum().clamp_min(1)\n{rest}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    n = m.sum()\n    return a / n\n",  # nothing is gained
+        "    n = m.sum()\n    return a / n, n\n",
+        "    n = m.sum()\n    return a / n, n.sum(0)\n",
+        "    n = m.sum()\n    n = n + 1\n    return a / n, b / n\n",
+        "    if b:\n        n = m.sum()\n    return a / n, b / n\n",
+        "    for n in m:\n        b = a / n\n        b = b / n\n    return b\n",
+        "    n = m.sum()\n    def g():\n        return b / n\n    return a / n\n",
+        "    n = m\n    return a / n, b / n\n",
+    ],
+)
+def test_a_name_that_others_read_is_bounded_where_it_is_divided_by(body: str) -> None:
+    assert _counted(body) == body.replace("a / n", "a / n.clamp_min(1)")

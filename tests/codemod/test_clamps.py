@@ -52,6 +52,26 @@ def test_constants_of_the_element_type_count_as_small() -> None:
     assert after == "a.clamp(min=torch.finfo(a.dtype).tiny).sqrt()\n"
 
 
+def test_a_bound_by_the_element_type_is_that_of_what_goes_into_the_clamp() -> None:
+    template = "$x.clamp(torch.finfo($x.dtype).eps - 1, 1 - torch.finfo($x.dtype).eps)"
+    source = (
+        "import torch\n\n\ndef f(a, b):\n    sine = (a / b).clamp(-1.0, 1.0)\n    return torch.asin(sine)\n"
+    )
+    change = proposal(source, "(a / b).clamp(-1.0, 1.0)", template, x="(a / b).clamp(-1.0, 1.0)")
+    assert rewritten(source, change).splitlines()[4:7] == [
+        "    ratio = a / b",
+        "    eps = torch.finfo(ratio.dtype).eps",
+        "    sine = ratio.clamp(eps - 1, 1 - eps)",
+    ]
+
+
+def test_a_limit_of_a_known_element_type_counts_as_large_as_it_is() -> None:
+    expression = "a.half().clamp(min=1e-10)"
+    assert guarded(expression, "$x.clamp_min(torch.finfo(torch.float16).tiny)") == (
+        "a.half().clamp(min=torch.finfo(torch.float16).tiny).sqrt()\n"
+    )
+
+
 @given(st.floats(-10, 10), st.floats(-10, 10))
 def test_the_result_has_the_tighter_bound(old: float, new: float) -> None:
     source = f"a.clamp(min={old!r})"

@@ -1,0 +1,72 @@
+"""One file as its rewrites see it, and how they spell what they call there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod import forms
+from stablelint.codemod.imports import import_for, insertion
+from stablelint.codemod.locate import Tree
+from stablelint.codemod.scope import Scope
+from stablelint.diagnostic import Edit
+
+# Functions of `torch` that `torch.nn.functional` holds as well.
+_IN_BOTH = ("softmax", "log_softmax")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What all rewrites of one file share."""
+
+    tree: Tree
+    scope: Scope
+
+    def imported_at(self, site: ast.AST) -> Callable[[str], bool]:
+        """Whether a name is an imported module's, or of one, at `site`."""
+        return lambda name: self.scope.stands_for(name, site) is not None
+
+
+def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNode, list[Edit]]:
+    """Write qualified names as the file does at `site`, and the imports that this needs."""
+    added: dict[str, Edit] = {}
+    writes = f"{PREFIX}_out" in forms.code(node)
+
+    def spell(qualified: str) -> str:
+        qualified = qualified if writes else _preferred(file, qualified, site)
+        known = file.scope.reach(qualified, site)
+        if known is not None:
+            return known
+        statement, spelling = import_for(qualified, file.scope, site)
+        added[statement] = insertion(file.tree, statement)
+        return spelling
+
+    named = forms.with_names(node, spell)
+    return forms.with_quotes(named, lambda: file.tree.source.quote), list(added.values())
+
+
+def _preferred(file: File, qualified: str, site: ast.AST) -> str:
+    """``torch.nn.functional.log_softmax`` for ``torch.log_softmax`` in a file that takes the softmax from there."""
+    root, _, name = qualified.rpartition(".")
+    if root != "torch" or name not in _IN_BOTH:
+        return qualified
+    functional = f"torch.nn.functional.{name}"
+    used = [
+        _is_called(file, f"{place}.{one}", site)
+        for place in (functional[: -len(name) - 1], root)
+        for one in _IN_BOTH
+    ]
+    return functional if any(used[: len(_IN_BOTH)]) and not any(used[len(_IN_BOTH) :]) else qualified
+
+
+def _is_called(file: File, qualified: str, site: ast.AST) -> bool:
+    spelling = file.scope.reach(qualified, site)
+    return (
+        spelling is not None
+        and re.search(rf"(?<![\w.]){re.escape(spelling)}\(", file.tree.source.text) is not None
+    )
