@@ -16,7 +16,7 @@ def test_the_diff_is_shown_with_its_reason_and_nothing_written(run: Run, project
     assert outcome.code == 1
     assert "SL202 log-of-softmax" in outcome.out
     assert "safe fix" in outcome.out
-    assert "-    return torch.log(p)\n+    return torch.log_softmax(logits, dim=-1)" in outcome.out
+    assert "-    return torch.log(p)\n+    return F.log_softmax(logits, dim=-1)" in outcome.out
     assert "Would fix 1 finding in 1 file (1 SL202). `--apply` writes them." in outcome.out
     assert (project / "bad.py").read_text() == BAD
 
@@ -25,7 +25,7 @@ def test_apply_writes_and_a_second_run_changes_nothing(run: Run, project: Path) 
     outcome = run("fix", "--apply")
     assert outcome.code == 0
     assert "Fixed 1 finding" in outcome.out
-    assert "torch.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
+    assert "F.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
     outcome = run("fix", "--apply")
     assert outcome.code == 0
     assert outcome.out == "Nothing to fix.\n"
@@ -38,7 +38,7 @@ def test_the_plain_diff_can_be_applied_by_other_tools(run: Run, project: Path) -
     assert "Would fix" in outcome.err
     subprocess.run(["git", "init", "-q"], check=True)
     subprocess.run(["git", "apply"], input=outcome.out, text=True, check=True)
-    assert "torch.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
+    assert "F.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
 
 
 def test_unsafe_fixes_are_opted_into(run: Run, project: Path) -> None:
@@ -109,7 +109,7 @@ def test_files_with_problems_do_not_stop_the_others(run: Run, project: Path) -> 
     outcome = run("fix", "--apply")
     assert outcome.code == 2
     assert "broken.py:2:" in outcome.err
-    assert "torch.log_softmax" in (project / "bad.py").read_text()
+    assert "F.log_softmax" in (project / "bad.py").read_text()
 
 
 class TestStandardInput:
@@ -117,7 +117,7 @@ class TestStandardInput:
         outcome = spawn("fix", "-", "--stdin-filename", "new.py", stdin=BAD)
         assert outcome.code == 0
         assert outcome.out == BAD.replace("    p = F.softmax(logits, dim=-1)\n", "").replace(
-            "torch.log(p)", "torch.log_softmax(logits, dim=-1)"
+            "torch.log(p)", "F.log_softmax(logits, dim=-1)"
         )
         assert "Fixed 1 finding in 1 file (1 SL202)." in outcome.err
         assert not (project / "new.py").exists()
@@ -129,7 +129,7 @@ class TestStandardInput:
             [sys.executable, "-m", "stablelint", "fix", "-"], input=data, capture_output=True
         )
         assert done.stdout.startswith(b"# -*- coding: latin-1 -*-\r\n# caf\xe9\r\nimport torch\r\n")
-        assert done.stdout.endswith(b"    return torch.log_softmax(logits, dim=-1)\r\n")
+        assert done.stdout.endswith(b"    return F.log_softmax(logits, dim=-1)\r\n")
 
     def test_a_diff_is_printed_instead_where_it_is_asked_for(self, spawn: Run) -> None:
         outcome = spawn("fix", "--diff", "--stdin-filename", "new.py", stdin=BAD)
