@@ -14,6 +14,7 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
+from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 
 _SHOWN = 48  # characters of an expression in a message
@@ -175,6 +176,7 @@ def _changed_at_origin(name: str, node: ast.AST, site: Site) -> bool:
         return True  # an in-place operation: the name stands for its result from there on
     loads = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == text]
     later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= node.lineno]  # type: ignore[attr-defined]
+    later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
     if keeps_order(node) and len(later) > 1 and site.rule.expect == "wrong":
         unmoved = order_readers(function.node, text)
         later = [n for n in later if n not in unmoved]
@@ -227,7 +229,32 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
         node = _picked(node, target)
         return Binding(module.source.segment(node), module.source.span(node), value.dtype)
+    given = _first_argument(value, target, site, module)
+    if given is not None:
+        return Binding(module.source.segment(given), module.source.span(given), value.dtype)
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
     return Binding(text, span, value.dtype)
+
+
+def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInfo) -> ast.expr | None:
+    """Where `target`, a call whose result the pattern binds, is itself given `value` as its first operand.
+
+    A name there means what it meant when the call was made, whatever it was rebound to before the finding.
+    """
+    whole = site.value.node
+    if not isinstance(target, ast.Call) or whole is None or encloses(whole, target):
+        return None
+    results = (one for one in site.match.bindings.values() if one.node is target and one.module is module)
+    result = next(results, None)
+    if result is None or result.first is None or result.first.key != value.key:
+        return None
+    function = target.func
+    root: ast.AST = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    of_module = isinstance(root, ast.Name) and root.id in module.imports
+    if isinstance(function, ast.Attribute) and not of_module and operations.method(function.attr) is not None:
+        return function.value
+    return target.args[0] if target.args and not isinstance(target.args[0], ast.Starred) else None

@@ -200,7 +200,9 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     """Python that yields `value` when it is evaluated where `root` stands; None where there is none."""
     source = frame.module.source
     if value.node is not None and value.module is frame.module and isinstance(value.node, ast.expr):
-        if root.node is not None and encloses(root.node, value.node):
+        # In a loop, a name may hold what the root itself gave in the pass before.
+        again = value.node is root.node and value.key != root.key
+        if root.node is not None and encloses(root.node, value.node) and not again:
             return source.segment(value.node)
     literal = _literal_in(root.node, value)
     if literal is not None:

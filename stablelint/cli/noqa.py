@@ -45,7 +45,7 @@ def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
     except OSError as error:
         return Problem(f"cannot change this file: {error.strerror}", os.fspath(filename))
     except WriteRefused as error:
-        return Problem(str(error))
+        return Problem(str(error), os.fspath(filename))
     except SourceError as error:
         return Problem(str(error), os.fspath(filename))
     return None

@@ -12,7 +12,7 @@ from stablelint.codemod.edits import apply_edits as apply_edits
 
 
 class WriteRefused(Exception):  # noqa: N818 - it says what happened to the file
-    """A file that was not written; it is as it was. The message is one line for the user."""
+    """A file that was not written; it is as it was. The message says why, in one line; it does not name the file."""
 
 
 class FileChanged(WriteRefused):
@@ -27,7 +27,7 @@ def write(path: Path, before: bytes, after: bytes) -> None:
     is read-only or the write fails; the original is whole in every case.
     """
     target = _resolved(path)
-    status = _checked(target, path, before)
+    status = _checked(target, before)
     if before == after:
         return
     temporary: str | None = None
@@ -39,11 +39,11 @@ def write(path: Path, before: bytes, after: bytes) -> None:
             os.fsync(stream.fileno())
         _copy_attributes(temporary, status)
         # The window between the check and the rename is kept as short as it can be.
-        _checked(target, path, before)
+        _checked(target, before)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        raise WriteRefused(f"{path}: not written: {error.strerror or error}") from error
+        raise WriteRefused(f"not written: {error.strerror or error}") from error
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
@@ -55,22 +55,22 @@ def _resolved(path: Path) -> Path:
     try:
         return path.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise FileChanged(f"{path}: cannot be found any more") from error
+        raise FileChanged("cannot be found any more") from error
 
 
-def _checked(target: Path, path: Path, before: bytes) -> os.stat_result:
+def _checked(target: Path, before: bytes) -> os.stat_result:
     try:
         status = target.stat()
         content = target.read_bytes()
     except OSError as error:
-        raise WriteRefused(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise WriteRefused(f"cannot be read: {error.strerror or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise WriteRefused(f"{path}: not a regular file")
+        raise WriteRefused("not a regular file")
     if content != before:
-        raise FileChanged(f"{path}: changed since it was checked; left alone")
+        raise FileChanged("changed since it was checked; left alone")
     # A rename would succeed on a read-only file; the mode says that the owner does not want that.
     if not status.st_mode & stat.S_IWUSR or not os.access(target, os.W_OK):
-        raise WriteRefused(f"{path}: not written: the file is read-only")
+        raise WriteRefused("not written: the file is read-only")
     return status
 
 

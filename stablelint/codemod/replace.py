@@ -13,6 +13,7 @@ import libcst as cst
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod import bound, clamps, constants, dead, draft, forms, written
+from stablelint.codemod.alias import without_alias
 from stablelint.codemod.effects import is_cheap
 from stablelint.codemod.hoist import Hoisted, hoist
 from stablelint.codemod.instantiate import instantiate, uses
@@ -67,6 +68,9 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     operands = operands_for(file, proposal, node)
     check_kind(file.tree, node, operands.values())
     template = proposal.template
+    alias = without_alias(file.tree, node, template, operands)
+    if alias is not None:
+        return draft.edits(file.tree, alias)
     if "(" in template:
         check_reuse(file.tree, node, operands.values())
     expression = parse_template(template)

@@ -27,7 +27,12 @@ def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") ->
         raise Withheld("the value that would change may be used elsewhere")
     target = statement.targets[0]
     inside = range(tree.source.offset(finding.start), tree.source.offset(finding.end))
-    readers = [other for other in _readers(tree, statement, target) if tree.start(other) not in inside]
+    own = range(tree.start(node), tree.end(node))  # `z = softmax(z)` reads the z before
+    readers = [
+        other
+        for other in _readers(tree, statement, target)
+        if tree.start(other) not in inside and tree.start(other) not in own
+    ]
     if re.fullmatch(r"\$\w+", template) and keeps_order(node):
         unmoved = order_readers(tree.module, ast.unparse(target))
         readers = [other for other in readers if other not in unmoved]

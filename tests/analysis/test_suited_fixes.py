@@ -360,3 +360,24 @@ def test_what_takes_one_dimension_is_not_given_two(expression: str) -> None:
             return {expression}
         """)
     assert "the reduction is over several dimensions, and the rewrite takes one" in found.values()
+
+
+@pytest.mark.parametrize(
+    ("code", "rule", "written"),
+    [
+        (
+            "def f(x, y):\n    x = x + 1\n    x = F.softmax(x, dim=1)\n    return F.cross_entropy(x, y)",
+            "SL301",
+            (),
+        ),
+        (
+            "def f(z, y):\n    for _ in y:\n        p = torch.softmax(z, 1)\n        z = F.cross_entropy(p, y)",
+            "SL301",
+            ("z",),
+        ),
+    ],
+)
+def test_a_name_that_is_given_anew_means_what_it_meant_where_the_fix_is_made(
+    code: str, rule: str, written: tuple[str, ...]
+) -> None:
+    assert fixes(code)[rule] == written

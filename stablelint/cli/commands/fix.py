@@ -159,7 +159,7 @@ def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
             if item.before != item.after:
                 write(Path(item.filename), item.before, item.after)
         except WriteRefused as error:
-            problems.append(Problem(str(error)))
+            problems.append(Problem(str(error), item.filename))
         except KeyboardInterrupt:
             problems.append(
                 Problem("interrupted: this file and those after it are as they were", item.filename)
