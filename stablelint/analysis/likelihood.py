@@ -131,6 +131,8 @@ def _is_announced(site: Site, operand: Value) -> bool:
 
 def _is_far_saturation(site: Site, operand: Value) -> bool:
     """A sigmoid or an exponential is 0 only for inputs below -88, and but for its logarithm no form is better there."""
+    if site.value.op in _LOGARITHMS:
+        return stripped(operand).op == "softplus"
     of_distribution = site.value.op.startswith("torch.distributions.")
     if site.judgement.ground is not Ground.SATURATION or not (site.value.op in _POLES or of_distribution):
         return False
@@ -148,9 +150,17 @@ def _is_far(value: Value, of_distribution: bool, depth: int) -> bool:
         return bool(reaching) and all(_is_far(v, of_distribution, depth - 1) for v in reaching)
     if value.op in _GATHERING:
         return bool(reaching and depth) and _is_far(reaching[0], of_distribution, depth - 1)
-    if of_distribution and value.first is not None and is_yielded(value.first):
+    if of_distribution and value.first is not None and _may_be_output(value):
         return False  # a network may yield so small a scale, a weight hardly comes to it
     return value.op in _SIGMOIDS
+
+
+def _may_be_output(value: Value) -> bool:
+    """Whether what is made a scale may be a network's output: a logarithm that a caller keeps is none."""
+    source = value.first
+    if source is None or stripped(source).op == "parameter":
+        return False
+    return value.op not in _EXPONENTIALS or is_yielded(source)
 
 
 def _is_count_of_lengths(site: Site, operand: Value) -> bool:

@@ -15,6 +15,7 @@ _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COMPARED = frozenset("gt ge lt le".split())
 _TESTED = _COMPARED | {"eq", "ne"}
+_PASSED = frozenset("argument item attribute unknown index part".split())
 _JOINED = frozenset({"logical_and", "mul"})
 _LENGTH = 8  # operations looked through
 
@@ -75,8 +76,16 @@ def is_passed_mask(mask: Value) -> bool:
         return mask.op == "argument" and _PASSED_MASK.search(mask.name) is not None  # as a whole
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = unnegated(mask.first)
-    passed = mask.op in ("argument", "item", "attribute", "unknown", "index", "part")
-    return passed and _PASSED_MASK.search(mask.name) is not None
+    return mask.op in _PASSED and _PASSED_MASK.search(mask.name) is not None
+
+
+def is_known(mask: Value) -> bool:
+    """Whether a mask leaves out what is missing in data that somebody passes: `~torch.isnan(labels)`."""
+    mask = stripped(mask)
+    missing = stripped(mask.first) if mask.op == "logical_not" and mask.first is not None else mask
+    if missing.op != "isnan" or missing is mask or missing.first is None:
+        return False
+    return stripped(missing.first).op in _PASSED
 
 
 def is_outer_mask(mask: Value) -> bool:

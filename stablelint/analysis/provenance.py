@@ -12,7 +12,7 @@ from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, test
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.roles import takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.analysis.vanishing import is_masked_difference
+from stablelint.analysis.vanishing import is_edge, is_masked_difference
 from stablelint.analysis.views import behind, stripped
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COUNTED = frozenset("arange linspace shape size numel".split())
-_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$)|latents?$)")
+_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter|window)$|noise|(^|_)(pred(_|$)|latents?$)")
 _INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?)$")
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
@@ -48,7 +48,9 @@ _INFERENCE = re.compile(
 )
 _DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
 _MEASURE = re.compile(r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(Metric|Evaluator)s?$")
-_ASIDE = re.compile(r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots)$|^data_")
+_ASIDE = re.compile(
+    r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
+)
 _TEST = re.compile(r"^(unit)?tests?$|^unittests?$|^test_|_tests?$|^conftest$")
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
@@ -145,6 +147,8 @@ def vanishes_with_data(value: Value, given: bool = True) -> bool:
 
     Unless `given`, what a function is handed is not taken for raw input.
     """
+    if is_edge(value):
+        return False
     if is_masked_difference(value):
         return True
     found = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
 from stablelint.analysis.lists import leaves
 from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _TAKEN = frozenset({"input", "target", "ignore_index", "weight", "label_smoothing", "reduction"})
+_PADDED = re.compile(r"(^|_)pad(ded)?(_|$)", re.I)
 _DEPTH = 8
 
 
@@ -31,8 +33,13 @@ def all_ignored(review: Review, rule: Rule) -> Iterator[Site]:
         shown = any(_all_ignored(leaf, ignored, _DEPTH) for leaf in leaves(stripped(target)))
         name = "x" if value.op == "cross_entropy" else "logp"
         bindings = {name: value.operands["input"], "y": target, "i": ignored}
-        level = Level.LIKELY if shown else Level.POSSIBLE
+        level = Level.LIKELY if shown and not _is_padded(target) else Level.POSSIBLE
         yield make_site(review, rule, (value, frame), bindings, level=level)
+
+
+def _is_padded(target: Value) -> bool:
+    """Whether targets are called padded: sequences that end within a row, and hold a target each."""
+    return any(_PADDED.search(value.name) for value in behind(target, lambda value: value.op == "argument"))
 
 
 def _is_mean(loss: Value) -> bool:

@@ -86,3 +86,15 @@ def test_an_attention_mask_that_is_passed_as_a_whole_and_cast() -> None:
     """
     assert likely(code) == []
     assert possible(code) == [(3, "SL502")]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"), [("~torch.isnan(labels)", False), ("~torch.isnan(x.log())", True)]
+)
+def test_a_batch_holds_something_that_is_not_missing(test: str, found: bool) -> None:
+    code = f"""
+    def loss(x: torch.Tensor, labels: torch.Tensor):
+        known = {test}
+        return F.mse_loss(x[known], labels[known])
+    """
+    assert ((3, "SL502") in likely(code)) is found

@@ -219,7 +219,7 @@ def test_an_index_that_adds_a_dimension_leaves_the_maximum_a_maximum(shape: str)
     assert likely(code) == []
 
 
-@pytest.mark.parametrize(("name", "found"), [("latents", False), ("images", True)])
+@pytest.mark.parametrize(("name", "found"), [("latents", False), ("window", False), ("images", True)])
 def test_latents_are_not_constant(name: str, found: bool) -> None:
     code = f"""
     def normalise({name}: torch.Tensor):
@@ -229,7 +229,10 @@ def test_latents_are_not_constant(name: str, found: bool) -> None:
     assert ((3, "SL106") in likely(code)) is found
 
 
-@pytest.mark.parametrize(("scale", "found"), [("log_std", False), ("self.head(x)", True)])
+@pytest.mark.parametrize(
+    ("scale", "found"),
+    [("log_std.exp()", False), ("F.softplus(log_std)", True), ("F.softplus(self.head(x))", True)],
+)
 def test_a_scale_underflows_only_where_a_network_yields_it(scale: str, found: bool) -> None:
     code = f"""
     class Policy(nn.Module):
@@ -239,9 +242,17 @@ def test_a_scale_underflows_only_where_a_network_yields_it(scale: str, found: bo
 
         def forward(self, x: torch.Tensor, log_std: torch.Tensor):
             scale = {scale}
-            return torch.distributions.Normal(x, torch.ones_like(x) * F.softplus(scale))
+            return torch.distributions.Normal(x, torch.ones_like(x) * scale)
     """
     assert ((8, "SL108") in likely(code)) is found
+
+
+def test_the_logarithm_of_a_softplus_has_no_better_form() -> None:
+    code = """
+    def log_rate(x: torch.Tensor):
+        return torch.log(F.softplus(x)), torch.log(torch.sigmoid(x))
+    """
+    assert likely(code) == [(2, "SL203")]
 
 
 @pytest.mark.parametrize(("passed", "found"), [("self.clip.logit_scale", False), ("logit_scale", True)])

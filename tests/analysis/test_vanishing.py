@@ -43,3 +43,21 @@ def test_a_sum_of_what_one_mask_makes_0() -> None:
     """
     assert [code for _, code in likely(program.format("y * m"))] == ["SL102"]
     assert likely(program.format("y")) == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [
+        ("row, col = edges", False),
+        ("row, col = edges[0], edges[1]", False),
+        ("row, col = edges[0], others[0]", True),
+    ],
+)
+def test_the_ends_of_an_edge_are_two_points(ends: str, found: bool) -> None:
+    program = f"""
+    class Net(nn.Module):
+        def forward(self, pos: torch.Tensor, edges: torch.Tensor, others: torch.Tensor):
+            {ends}
+            return (pos[row] - pos[col]).pow(2).sum(dim=-1).sqrt()
+    """
+    assert ((4, "SL105") in likely(program)) is found

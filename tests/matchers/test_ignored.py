@@ -41,6 +41,10 @@ THINKABLE = {
         "def f(logits, labels, prompt):\n    labels[:, :prompt] = 0\n"
         "    return F.cross_entropy(logits, labels[:, :8].flatten(), ignore_index=-100)\n"
     ),
+    "padded sequences": (
+        "def f(logits, labels, prompt):\n    padded_labels = labels.clone()\n    padded_labels[:, :prompt] = -100\n"
+        "    return F.cross_entropy(logits, padded_labels[:, :8].flatten(), ignore_index=-100)\n"
+    ),
     "a cut from the end": (
         "def f(logits, labels, prompt):\n    labels[:, :prompt] = -100\n"
         "    return F.cross_entropy(logits, labels[:, :-1].flatten(), ignore_index=-100)\n"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from stablelint.analysis.masks import (
     is_chance_test,
     is_kept,
+    is_known,
     is_mask_of_lengths,
     is_outer_mask,
     is_passed_mask,
@@ -80,7 +81,7 @@ def _can_be_false(mask: Value, context: Context) -> bool:
     """Whether a mask may be false throughout."""
     if in_metric(context) or is_kept(mask) or is_chance_test(mask):
         context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
-    if leaves_out_padding(mask) or is_outer_mask(mask):
+    if leaves_out_padding(mask) or is_outer_mask(mask) or is_known(mask):
         context.weak = True  # a batch is not padding throughout
     return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
 

@@ -13,6 +13,7 @@ from stablelint.analysis.predicates.context import Context, in_metric, value_of
 from stablelint.analysis.provenance import is_trained, needs_agreement, vanishes_with_data
 from stablelint.analysis.suited import is_floating
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.vanishing import is_edge
 from stablelint.analysis.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
@@ -177,7 +178,7 @@ def _single(predicate: Predicate, context: Context) -> bool:
 def _can_vanish(predicate: Predicate, context: Context) -> bool:
     """All elements can be 0 at once: raw data, a difference; of what a network yields that is no more than possible."""
     value = value_of(predicate, context)
-    if stripped(value).op != "sub" and not vanishes_with_data(value):
+    if is_edge(value) or (stripped(value).op != "sub" and not vanishes_with_data(value)):
         context.weak = True
     return True
 
