@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stablelint.diagnostic import Position, Span
+from stablelint.diagnostic import Span
 
 
 class Verdict(StrEnum):
@@ -82,30 +82,3 @@ class Site:
     def probe_span(self) -> Span:
         """Where the probe stands."""
         return self.target or self.span
-
-    def to_json(self) -> dict[str, object]:
-        """The site as plain JSON values."""
-        data = asdict(self)
-        for name in ("dtypes", "bad_operands", "page_dtypes", "facts"):
-            data[name] = list(data[name])
-        return data
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> Site:
-        """The site that `to_json` wrote; raises KeyError or TypeError when `data` is something else."""
-        values = dict(data)
-        span = values["span"]
-        if not isinstance(span, dict):
-            raise TypeError("a site needs a span")
-        values["span"] = Span(Position(**span["start"]), Position(**span["end"]))
-        target = values["target"]
-        if isinstance(target, dict):
-            values["target"] = Span(Position(**target["start"]), Position(**target["end"]))
-        values["kind"] = Kind(str(values["kind"]))
-        for name in ("dtypes", "bad_operands", "page_dtypes", "facts"):
-            listed = values[name]
-            if not isinstance(listed, list):
-                raise TypeError(f"`{name}` of a site is a list")
-            values[name] = tuple(listed)
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})  # type: ignore[arg-type]

@@ -139,14 +139,6 @@ def test_a_built_site_is_replayed_across_statements() -> None:
     assert replay(site, [captured], source=source).decision.verdict is Verdict.LATENT
 
 
-def test_a_site_survives_json() -> None:
-    import json
-
-    span = _span("torch.log(p)", 7)
-    site = _site(span, Edit(span, "F.log_softmax(z, dim=-1)"), bindings={"x": Binding("z")})
-    assert Site.from_json(json.loads(json.dumps(site.to_json()))) == site
-
-
 @pytest.mark.parametrize(
     ("spelled", "hidden"),
     [

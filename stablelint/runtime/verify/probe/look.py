@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
+from stablelint.runtime.verify.measure import sum_is_finite
 from stablelint.runtime.verify.values import Context, dtype_name
 
 
@@ -54,9 +55,7 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
         if not value.is_floating_point() or not value.numel():
             return True
         plain = value.detach()
-        # a sum is one pass without a temporary; overflow of the sum itself is told apart
-        total = float(plain.sum())
-        if math.isfinite(total):
+        if sum_is_finite(plain):
             return True
         return not bool((torch.isnan(plain) if nan_only else ~torch.isfinite(plain)).any())
     if isinstance(value, tuple | list):
