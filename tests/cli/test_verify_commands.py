@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from cli.here import run_here
+
 pytest.importorskip("torch", reason="verify runs code")
 
-STABLELINT = [sys.executable, "-c", "import sys; from stablelint.cli.main import main; sys.exit(main())"]
 LOSSES = """\
 import torch
 
@@ -83,16 +83,12 @@ def _project(folder: Path, **files: str) -> Path:
     return folder
 
 
-def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*STABLELINT, *words], cwd=folder, capture_output=True, text=True, check=False)
-
-
 def _verify(folder: Path, words: list[str], command: list[str]) -> tuple[dict[str, object], str]:
     options = ["--no-cache", "--search", "0", "--output-format", "json", *words]
-    done = _run(folder, "verify", *options, "--", *command)
-    assert done.returncode == 0, done.stderr
-    document: dict[str, object] = json.loads(done.stdout)
-    return document, done.stderr
+    done = run_here(folder, "verify", *options, "--", *command)
+    assert done.code == 0, done.err
+    document: dict[str, object] = json.loads(done.out)
+    return document, done.err
 
 
 def _verdicts(document: dict[str, object]) -> dict[tuple[str, int], str]:
@@ -126,8 +122,9 @@ def test_an_order_of_calls_is_proved_by_the_rerun_and_then_written(tmp_path: Pat
     document, _ = _verify(folder, ["train.py", "--select", "SL406"], ["train.py"])
     assert _verdicts(document) == {("train.py", 14): "confirmed"}
     (site,) = document["sites"]  # type: ignore[misc]
+    assert document["rerun"]["before"]["losses"]["steps"] == 3  # type: ignore[index]
     assert site["notes"][-1] == "order of calls before: clip-before-unscale; after: in order"
-    _run(folder, "fix", "train.py", "--select", "SL406", "--apply", "--verified", "--no-cache")
+    run_here(folder, "fix", "train.py", "--select", "SL406", "--apply", "--verified", "--no-cache")
     lines = (folder / "train.py").read_text(encoding="utf-8").splitlines()
     assert lines[13:15] == ["    scaler.unscale_(optimizer)", "    clip_grad_norm_(model.parameters(), 1.0)"]
 
@@ -148,16 +145,16 @@ def test_another_environments_command_is_named_where_it_reaches_nothing(
     other.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(other.parent))
-    done = _run(folder, "verify", "train.py", "--no-cache", "--no-rerun", "--", "pytest")
-    assert done.returncode == 2
-    assert "the command ended with status 1" in done.stderr
-    assert f"`pytest` is {other}; that of this environment is " in done.stderr
+    done = run_here(folder, "verify", "train.py", "--no-cache", "--no-rerun", "--", "pytest")
+    assert done.code == 2
+    assert "the command ended with status 1" in done.err
+    assert f"`pytest` is {other}; that of this environment is " in done.err
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
 def test_a_time_out_is_a_number_of_seconds(tmp_path: Path, seconds: str) -> None:
-    done = _run(
+    done = run_here(
         _project(tmp_path, train=INTERFACE), "verify", "train.py", f"--timeout={seconds}", "--", "train.py"
     )
-    assert done.returncode == 2
-    assert f"'{seconds}' is no number of seconds above 0" in done.stderr
+    assert done.code == 2
+    assert f"'{seconds}' is no number of seconds above 0" in done.err

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.conftest import Outcome
+from cli.here import run_here
+
 pytest.importorskip("torch", reason="verify runs code")
 
 STABLELINT = [sys.executable, "-c", "import sys; from stablelint.cli.main import main; sys.exit(main())"]
@@ -39,7 +42,7 @@ def nll(logits):
     return -torch.log_softmax(logits, dim=-1).mean()
 """
 ENDLESS = PROGRAM.replace("range(3)", "range(10**9)").replace("200.0 * step", "200.0") + (
-    "    if step == 20:\n        open('ready', 'w').close()\n"
+    "    __import__('time').sleep(0.005)\n    if step == 20:\n        open('ready', 'w').close()\n"
 )
 
 
@@ -50,64 +53,70 @@ def _folder(path: Path, program: str) -> Path:
     return path
 
 
-def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*STABLELINT, *words], cwd=folder, capture_output=True, text=True, check=False)
-
-
 def _verdicts(output: str) -> dict[int, str]:
     return {site["location"]["row"]: site["verdict"] for site in json.loads(output)["sites"]}
 
 
-def _verify(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    options = ["--no-cache", "--search", "0", "--output-format", "json", *words]
-    return _run(folder, "verify", "train.py", *options, "--", "train.py")
+def _verify(folder: Path, *words: str) -> Outcome:
+    return run_here(folder, "verify", "train.py", "--no-cache", "--search", "0", *words)
 
 
 @pytest.fixture(scope="module")
-def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
     folder = _folder(tmp_path_factory.mktemp("proved"), PROGRAM)
-    done = _verify(folder, "--emit-tests", "regression")
+    done = _verify(folder, "--output-format", "json", "--emit-tests", "regression", "--", "train.py")
     shutil.copytree(folder / ".stablelint", folder / "evidence")
     return folder, done
 
 
-def test_from_the_proof_to_the_fix(proved: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
-    folder, done = proved
-    assert done.returncode == 0, done.stderr
-    assert _verdicts(done.stdout) == {8: "confirmed", 12: "not-reached"}
-    (test,) = sorted((folder / "regression").glob("test_*.py"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
-    before = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert before.returncode == 1, before.stdout
+def test_a_fix_is_proved_by_the_run_and_the_rerun(proved: tuple[Path, Outcome]) -> None:
+    done = proved[1]
+    assert done.code == 0, done.err
+    assert _verdicts(done.out) == {8: "confirmed", 12: "not-reached"}
+    document = json.loads(done.out)
+    site, unused = document["sites"]
+    assert (site["code"], site["captured"]["calls"]) == ("SL202", 3)
+    assert unused["notes"] == []
+    assert document["rerun"]["passed"] is True
+    assert document["rerun"]["before"]["losses"]["nonfinite_losses"] == 2
 
+
+def test_from_the_proof_to_the_fix(proved: tuple[Path, Outcome]) -> None:
+    folder = proved[0]
+    shutil.copytree(folder / "regression", folder / "before" / "regression")
+    shutil.copy(folder / "train.py", folder / "before")
     edited = PROGRAM.replace("return -torch", "scale = 1.0\n    return -scale * torch")
     (folder / "train.py").write_text(edited, encoding="utf-8")
-    assert "Nothing to fix." in _run(folder, "fix", "train.py", "--verified", "--no-cache").stdout
+    assert "Nothing to fix." in run_here(folder, "fix", "train.py", "--verified", "--no-cache").out
     (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
 
-    fixed = _run(folder, "fix", "train.py", "--apply", "--verified", "--no-cache")
-    assert "Fixed 1 finding" in fixed.stdout, fixed.stdout + fixed.stderr
+    fixed = run_here(folder, "fix", "train.py", "--apply", "--verified", "--no-cache")
+    assert "Fixed 1 finding" in fixed.out, fixed.out + fixed.err
     text = (folder / "train.py").read_text(encoding="utf-8")
     assert FIXED in text
     assert "torch.log(torch.softmax(logits * 2.0, dim=-1))" in text, "nobody has seen that one fail"
-    after = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert after.returncode == 0, after.stdout
+
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    done = subprocess.run(
+        [*command, "before", "regression"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "FAILED before/regression/test_train_8_sl202.py" in done.stdout
+    assert "log_softmax(logits, dim=-1)" in done.stdout
 
 
 def test_a_second_verification_runs_only_what_is_not_settled(
-    proved: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+    proved: tuple[Path, Outcome], tmp_path: Path
 ) -> None:
     folder = _folder(tmp_path / "again", PROGRAM)
     shutil.copytree(proved[0] / "evidence", folder / ".stablelint")
-    known = json.loads(_verify(folder, "--no-rerun").stdout)["sites"]
-    notes = {site["location"]["row"]: site["notes"] for site in known}
-    assert notes == {8: ["known from an earlier run; --again verifies it anew"], 12: []}
+    known = _verify(folder)
+    assert "SL202 log-of-softmax: confirmed" in known.out
+    assert known.out.count("known from an earlier run; --again verifies it anew") == 1
+    assert "replaying 1 site\n" in known.err
     (folder / "train.py").write_text(PROGRAM.replace(".mean()", ".sum()"), encoding="utf-8")
-    (edited,) = (
-        site
-        for site in json.loads(_verify(folder, "--no-rerun").stdout)["sites"]
-        if site["location"]["row"] == 8
-    )
+    done = _verify(folder, "--no-rerun", "--output-format", "json", "--", "train.py")
+    (edited,) = (site for site in json.loads(done.out)["sites"] if site["location"]["row"] == 8)
     assert edited["verdict"] == "confirmed"
     assert edited["captured"]["calls"] == 3, "an edited function is verified anew"
 
@@ -132,10 +141,11 @@ def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
 
 def test_a_time_out_keeps_what_was_found(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "endless", ENDLESS)
-    for seconds in ("10", "40", "160"):  # a busy machine may need that long to import torch
-        done = _verify(folder, "--timeout", seconds, "-q")
-        assert done.returncode == 2
-        assert f"the command was stopped after {seconds} s; sites reached until then count" in done.stderr
+    words = ["--no-rerun", "-q", "--output-format", "json"]
+    for seconds in ("6", "40", "160"):  # a busy machine may need that long to import torch
+        done = _verify(folder, "--timeout", seconds, *words, "--", "train.py")
+        assert done.code == 2
+        assert f"the command was stopped after {seconds} s; sites reached until then count" in done.err
         if (folder / "ready").exists():
             break
-    assert _verdicts(done.stdout) == {8: "confirmed", 12: "not-reached"}
+    assert _verdicts(done.out) == {8: "confirmed", 12: "not-reached"}

@@ -117,22 +117,25 @@ def test_operands_of_an_operation_in_place_are_those_before_it(tmp_path: Path) -
 def test_a_crash_keeps_what_was_reached(tmp_path: Path) -> None:
     path = tmp_path / "crash.py"
     path.write_text(
-        "import os, signal, time\nimport torch\n\nfor step in range(60):\n    y = torch.log(torch.zeros(2))\n"
+        "import os, signal, time\nimport torch\n\nfor step in range(20):\n    y = torch.log(torch.zeros(2))\n"
         "    time.sleep(0.05)\nos.kill(os.getpid(), signal.SIGKILL)\n",
         encoding="utf-8",
     )
     sites = {"log": site_at(path, "torch.log(torch.zeros(2))", None, {"x": "torch.zeros(2)"})}
     ending, _, found = capture(tmp_path, sites, [sys.executable, "crash.py"])
     assert ending.status == -9
-    assert 0 < found["log"].calls <= 60
+    assert 0 < found["log"].calls <= 20
     assert found["log"].bad_results > 0
 
 
 def test_a_time_out_keeps_what_was_reached(tmp_path: Path) -> None:
     path = tmp_path / "endless.py"
-    path.write_text("import torch\n\nwhile True:\n    y = torch.log(torch.zeros(2))\n", encoding="utf-8")
+    path.write_text(
+        "import time\nimport torch\n\nwhile True:\n    y = torch.log(torch.zeros(2))\n    time.sleep(0.005)\n",
+        encoding="utf-8",
+    )
     sites = {"log": site_at(path, "torch.log(torch.zeros(2))", None, {"x": "torch.zeros(2)"})}
-    for seconds in (8.0, 30.0, 120.0):  # a busy machine may need that long to import torch
+    for seconds in (5.0, 30.0, 120.0):  # a busy machine may need that long to import torch
         ending, _, found = capture(tmp_path, sites, [sys.executable, "endless.py"], timeout=seconds)
         assert ending.timed_out
         if found["log"].calls:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import re
+import runpy
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,13 +30,9 @@ def loss_of(p, q):
 
 torch.manual_seed(0)
 w = torch.nn.Parameter(torch.tensor([2.0, 3.0]))
-optimizer = torch.optim.SGD([w], lr=0.0)
 for step in range(6):
     p = torch.relu(w - step)
-    loss = loss_of(p, w.abs() + 1)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    loss_of(p, w.abs() + 1).backward()
 """
 FIXED_LOG = "torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))"
 
@@ -104,7 +101,6 @@ def test_losses_are_watched(verified: tuple[Path, Verification, dict[str, Site]]
     assert losses is not None
     assert losses["backwards"] == 6
     assert losses["first_nonfinite_loss"] == 2
-    assert losses["steps"] == 6
 
 
 def test_the_document_holds_what_the_design_says(
@@ -147,14 +143,14 @@ def test_an_emitted_test_fails_before_the_fix_and_passes_after(
     path, verification, _ = verified
     emitted = emit_tests(path.parent / "regression", verification)
     assert [item.name for item in emitted] == ["test_train_5_sl101.py"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(emitted[0])]
-    before = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent)
-    assert before.returncode == 1, before.stdout
-    assert FIXED_LOG in before.stdout
+    emitted_test = runpy.run_path(str(emitted[0]))["test_train_5_sl101"]
+    with pytest.raises(AssertionError, match=re.escape(f"use `{FIXED_LOG}`")):
+        emitted_test()
     path.write_text(PROGRAM.replace("torch.log(p)", FIXED_LOG), encoding="utf-8")
-    after = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent)
-    path.write_text(PROGRAM, encoding="utf-8")
-    assert after.returncode == 0, after.stdout
+    try:
+        emitted_test()
+    finally:
+        path.write_text(PROGRAM, encoding="utf-8")
 
 
 def test_a_site_that_cannot_be_examined_does_not_cost_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
