@@ -17,7 +17,7 @@ demo: $(VENV)/.demo-ready $(DEMO)
 	@cd $(DEMO) && "$(CURDIR)/$(BIN)/stablelint" check || test $$? -eq 1
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check

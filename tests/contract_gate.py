@@ -113,7 +113,7 @@ def evaluate(
             if name not in fixed:
                 leaves[name] = value.requires_grad_()
         names[PREFIX + name] = value
-    code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<pattern>", "eval")
+    code = compile(ast.fix_missing_locations(ast.Expression(tree)), "<pattern>", "eval")
     result = eval(code, names)
     value = result if isinstance(result, torch.Tensor) else torch.stack(list(result))
     used = [n for n in leaves if value.requires_grad]

@@ -17,7 +17,7 @@ from stablelint.runtime.guard import hooks, ranks
 from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
 from stablelint.runtime.guard.further import further_steps
-from stablelint.runtime.guard.investigate import Finding, investigate, unexplained
+from stablelint.runtime.guard.investigate import Finding, investigate, replayable, unexplained
 from stablelint.runtime.guard.norms import all_finite
 from stablelint.runtime.guard.proof import prove
 from stablelint.runtime.guard.records import Records, Writer
@@ -149,9 +149,10 @@ class Guard:
             finding = unexplained(alarm, error)
         event = ranks.agreed(finding.event)
         advice = self._advice(event) if event is finding.event else None
-        if advice is None:
-            return Report(event, explain(event))
-        return Report(event, advice.cause, advice, self._proof(watch, finding, advice))
+        with replayable(alarm):  # also where this rank has nothing to prove: another may
+            if advice is None:
+                return Report(event, explain(event))
+            return Report(event, advice.cause, advice, self._proof(watch, finding, advice))
 
     def _proof(self, watch: Watch, finding: Finding, advice: Advice) -> Verification | None:
         started = time.perf_counter()

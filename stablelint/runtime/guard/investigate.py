@@ -7,6 +7,7 @@ what the parameters, the gradients and the history tell.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
@@ -35,8 +36,13 @@ class Finding:
 
 def investigate(watch: Watch, alarm: Alarm) -> Finding:
     """Name the expression behind an alarm; never raises for what the user's code does."""
-    with ranks.gathered(modules_in(step_frames(alarm.frame, _FRAMES_SEARCHED))):
+    with replayable(alarm):
         return _investigate(watch, alarm)
+
+
+def replayable(alarm: Alarm) -> AbstractContextManager[None]:
+    """While it is held, what is sharded is whole, and a rank replays without the others. All must enter and leave."""
+    return ranks.gathered(modules_in(step_frames(alarm.frame, _FRAMES_SEARCHED)))
 
 
 def _investigate(watch: Watch, alarm: Alarm) -> Finding:

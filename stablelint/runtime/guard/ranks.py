@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +23,7 @@ from stablelint.runtime.guard.event import Event, Json, Kind, Location, Mechanis
 from stablelint.runtime.guard.wrapped import is_wrapped_part, wrapped_modules_whole
 
 _PATIENCE = timedelta(seconds=20)
+_asked: Counter[int] = Counter()  # how often the ranks had something to tell of a step of that number
 
 
 def are_several() -> bool:
@@ -137,11 +139,15 @@ def agreed(event: Event) -> Event:
 def _exchanged(step: int, text: str) -> dict[int, str]:
     """What each rank says of this step; those that stay silent too long are missing."""
     found: dict[int, str] = {}
+    _asked[step] += 1
+    key_of = (
+        f"stablelint/{step}/{_asked[step]}/{{}}".format
+    )  # the store still holds what an earlier guard said
     try:
         store = distributed.distributed_c10d._get_default_store()
-        store.set(f"stablelint/{step}/{distributed.get_rank()}", text)
+        store.set(key_of(distributed.get_rank()), text)
         for rank in range(distributed.get_world_size()):
-            key = f"stablelint/{step}/{rank}"
+            key = key_of(rank)
             store.wait([key], _PATIENCE)
             found[rank] = store.get(key).decode()
     except Exception:  # a rank that is gone must not take this one along

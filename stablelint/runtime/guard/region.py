@@ -62,11 +62,16 @@ def place_of(code: CodeType, offset: int) -> tuple[int, int]:
     return row or code.co_firstlineno, column or 0
 
 
-@lru_cache(maxsize=1024)
 def region_at(code: CodeType, offset: int) -> Region | None:
     """The step's region around an instruction, or None where it has no source or cannot run apart."""
+    return _region_in(code.co_filename, code, offset)
+
+
+@lru_cache(maxsize=1024)
+def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
+    # Code of two files that read alike compares equal: the name tells them apart.
     row, _, column, _ = raw_position(code, offset)
-    tree = parse_file(code.co_filename)
+    tree = parse_file(filename)
     if row is None or tree is None:
         return None
     found = _owner_of(tree, code)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ torch = pytest.importorskip("torch")
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("no gloo", allow_module_level=True)
 
-PROGRAM = """
+HEAD = """
+import sys
 import torch
 import torch.distributed as dist
+from pathlib import Path
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
@@ -24,10 +27,18 @@ from torch.nn.parallel import DistributedDataParallel
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 torch.set_num_threads(1)
-torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(3, 8, bias=False), torch.nn.ReLU(), torch.nn.Linear(8, 2, bias=False))
-model = WRAP
-torch.manual_seed(rank)
+
+
+def made(wrap):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 8, bias=False), torch.nn.ReLU(), torch.nn.Linear(8, 2, bias=False)
+    )
+    torch.manual_seed(rank)
+    return eval(wrap)
+
+"""
+LOOP = """
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for step in range(6):
     x = torch.randn(4, 3)
@@ -38,55 +49,38 @@ for step in range(6):
     loss = FAULT
     loss.backward()
     optimizer.step()
-dist.destroy_process_group()
 """
-
+END = "dist.destroy_process_group()\n"
 
 SHARDED = "fully_shard(model, mesh=init_device_mesh('cpu', (2,)))"
 COPIED = "DistributedDataParallel(model)"
 # A device is named because without one the wrapper takes the accelerator, and refuses to be made where there is none.
 WRAPPED = "FullyShardedDataParallel(model, use_orig_params={}, device_id=torch.device('cpu'))"
-SKIPPED = """
-import sys
-import stablelint
-from pathlib import Path
+BACKWARD = ("out.square().sum().sqrt()", "out.square().sum().sqrt()")
+FORWARD = ("out.abs().log().mean()", "out.abs().log()")
+LAUNCH = [*(sys.executable, "-m", "torch.distributed.run"), "--standalone", "--nproc-per-node=2"]
 
-guard = stablelint.guard(on_event="skip")
-guard.start()
-"""
-TOLD = """
-event = guard.events[0]
-finite = all(bool(p.detach().isfinite().all()) for p in model.parameters())
-told = (event.step, event.rank, event.location.expression, len(guard.events), guard.watch.step, finite)
-Path(f"rank-{rank}").write_text(repr(told))
-"""
+
+def launched(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
 
 
 @pytest.mark.parametrize(
-    ("wrap", "fault", "expression"),
-    [
-        (COPIED, "out.square().sum().sqrt()", "out.square().sum().sqrt()"),
-        (SHARDED, "out.abs().log().mean()", "out.abs().log()"),
-        (WRAPPED.format(False), "out.abs().log().mean()", "out.abs().log()"),
-    ],
-    ids=["backward, ddp", "forward, fsdp", "forward, fsdp of flat parameters"],
+    ("wrap", "fault"), [(COPIED, BACKWARD), (SHARDED, FORWARD)], ids=["backward, ddp", "forward, fsdp"]
 )
-def test_the_guilty_rank_is_named(wrap: str, fault: str, expression: str, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(PROGRAM.replace("FAULT", fault).replace("WRAP", wrap))
-    command = [
-        *(sys.executable, "-m", "torch.distributed.run"),
-        "--standalone",
-        "--nproc-per-node=2",
-        "train.py",
-    ]
-    done = subprocess.run(
-        [*(sys.executable, "-m", "stablelint", "run", "--output-format", "json"), "--", *command],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+def test_the_guilty_rank_is_named(wrap: str, fault: tuple[str, str], tmp_path: Path) -> None:
+    loss, expression = fault
+    program = f"{HEAD}model = made({wrap!r})\n{LOOP.replace('FAULT', loss)}{END}"
+    (tmp_path / "train.py").write_text(program)
+    run = [*(sys.executable, "-m", "stablelint", "run", "--output-format", "json"), "--"]
+    done = launched(tmp_path, *run, *LAUNCH, "train.py")
     assert done.returncode == 1, done.stderr
     payload = json.loads(done.stdout[done.stdout.index("{") :])
     event = payload["event"]
@@ -96,24 +90,42 @@ def test_the_guilty_rank_is_named(wrap: str, fault: str, expression: str, tmp_pa
     assert "later" not in payload
 
 
-@pytest.mark.parametrize(
-    "wrap",
-    [COPIED, SHARDED, WRAPPED.format(True), WRAPPED.format(False)],
-    ids=["ddp", "fsdp", "fsdp with original parameters", "fsdp of flat parameters"],
-)
-def test_ranks_agree_and_skip_the_same_step(wrap: str, tmp_path: Path) -> None:
-    head, end = (
-        PROGRAM.replace("FAULT", "out.square().sum().sqrt()").replace("WRAP", wrap).split("dist.destroy")
-    )
-    (tmp_path / "train.py").write_text(SKIPPED + head + TOLD + "dist.destroy" + end)
-    done = subprocess.run(
-        [*(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"), "train.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+KINDS = {
+    "ddp": (COPIED, BACKWARD),
+    "fsdp": (SHARDED, BACKWARD),
+    "fsdp with original parameters": (WRAPPED.format(True), BACKWARD),
+    "fsdp of flat parameters": (WRAPPED.format(False), BACKWARD),
+    "forward, fsdp of flat parameters": (WRAPPED.format(False), FORWARD),
+}
+SKIPPED = """
+import stablelint
+
+with stablelint.guard(on_event="skip") as guard:
+    # LOOP
+event = guard.events[0]
+finite = all(bool(p.detach().isfinite().all()) for p in model.parameters())
+told = (event.step, event.rank, event.location.expression, len(guard.events), guard.watch.step, finite)
+Path(f"{name}-{rank}").write_text(repr(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def skipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What each rank tells of each kind of model, trained one after the other by the same two processes."""
+    folder = tmp_path_factory.mktemp("skipped")
+    main = HEAD
+    for number, (name, (wrap, (loss, _))) in enumerate(KINDS.items()):
+        loop = textwrap.indent(LOOP.replace("FAULT", loss), "    ")
+        (folder / f"part{number}.py").write_text(SKIPPED.replace("    # LOOP", loop))
+        shared = f"model=made({wrap!r}), name={name!r}, rank=rank, torch=torch, Path=Path"
+        main += f"runpy.run_path('part{number}.py', dict({shared}))\n"
+    (folder / "train.py").write_text("import runpy\n" + main + END)
+    done = launched(folder, *LAUNCH, "train.py")
     assert done.returncode == 0, done.stderr
-    told = [(tmp_path / f"rank-{rank}").read_text() for rank in (0, 1)]
-    assert told == ["(3, 1, 'out.square().sum().sqrt()', 1, 6, True)"] * 2
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ranks_agree_and_skip_the_same_step(kind: str, skipped: Path) -> None:
+    told = [(skipped / f"{kind}-{rank}").read_text() for rank in (0, 1)]
+    assert told == [repr((3, 1, KINDS[kind][1][1], 1, 6, True))] * 2

@@ -130,10 +130,8 @@ def test_a_crash_keeps_what_was_reached(tmp_path: Path) -> None:
 
 def test_a_time_out_keeps_what_was_reached(tmp_path: Path) -> None:
     path = tmp_path / "endless.py"
-    path.write_text(
-        "import time\nimport torch\n\nwhile True:\n    y = torch.log(torch.zeros(2))\n    time.sleep(0.005)\n",
-        encoding="utf-8",
-    )
+    loop = "while True:\n    y = torch.log(torch.zeros(2))\n    time.sleep(0.005)\n"
+    path.write_text("import time\nimport torch\n\n" + loop, encoding="utf-8")
     sites = {"log": site_at(path, "torch.log(torch.zeros(2))", None, {"x": "torch.zeros(2)"})}
     for seconds in (5.0, 30.0, 120.0):  # a busy machine may need that long to import torch
         ending, _, found = capture(tmp_path, sites, [sys.executable, "endless.py"], timeout=seconds)
