@@ -117,14 +117,14 @@ def test_operands_of_an_operation_in_place_are_those_before_it(tmp_path: Path) -
 def test_a_crash_keeps_what_was_reached(tmp_path: Path) -> None:
     path = tmp_path / "crash.py"
     path.write_text(
-        "import os, signal, time\nimport torch\n\nfor step in range(20):\n    y = torch.log(torch.zeros(2))\n"
+        "import os, signal, time\nimport torch\n\nfor step in range(60):\n    y = torch.log(torch.zeros(2))\n"
         "    time.sleep(0.05)\nos.kill(os.getpid(), signal.SIGKILL)\n",
         encoding="utf-8",
     )
     sites = {"log": site_at(path, "torch.log(torch.zeros(2))", None, {"x": "torch.zeros(2)"})}
     ending, _, found = capture(tmp_path, sites, [sys.executable, "crash.py"])
     assert ending.status == -9
-    assert 0 < found["log"].calls <= 20
+    assert 0 < found["log"].calls <= 60
     assert found["log"].bad_results > 0
 
 
