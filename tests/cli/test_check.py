@@ -88,6 +88,7 @@ def test_bad_files_are_named_and_the_others_answered(run: Run, project: Path) ->
     assert "syntax.py:2:" in outcome.err
     assert "bytes.py:2:" in outcome.err
     assert "gone.py: no such file or folder" in outcome.err
+    assert run("check", "gone.py").out == "", "nothing was read, and nothing is said of it"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser reads everything")

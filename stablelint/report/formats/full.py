@@ -21,8 +21,8 @@ def render(result: CheckResult, context: Context) -> str:
     blocks = ["\n".join(finding(item, context)) for item in result.diagnostics]
     if result.discharged:
         blocks.append("\n".join(discharged_lines(result, context)))
-    if context.summary:
-        blocks.append("\n".join(summary_lines(result, context)))
+    if context.summary and (summary := "\n".join(summary_lines(result, context))):
+        blocks.append(summary)
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
