@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import math
 
+from stablelint.analysis.promotion import COMPUTED
 from stablelint.analysis.provenance import is_returned, is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import stripped
 
-_COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
 _LENGTH = 8  # operations looked through
 
 
@@ -79,7 +79,7 @@ def _is_held_back(value: Value, up: bool) -> bool:
     if kept.op == "parameter" or (kept.op == "attribute" and not is_returned(kept)):
         return True
     reach = value.interval.hi if up else -value.interval.lo
-    return reach < math.inf or (value.ends < Ground.SATURATION and value.op in _COMPUTED)
+    return reach < math.inf or (value.ends < Ground.SATURATION and value.op in COMPUTED)
 
 
 def is_upper_bound(site: Site) -> bool:

@@ -16,7 +16,7 @@ from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level
 from stablelint.numerics.interval import TOP
 
-_COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())
+COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
 _WAVES = frozenset({"sin", "cos"})
 _SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
 _LENGTH = 8  # operations looked through
@@ -51,7 +51,7 @@ def _is_computed_cosine(site: Site) -> bool:
         return False
     if any(v.op in DRAWN for v in behind(operand, lambda _: False)):
         return False  # an angle is drawn at random, out of a range that was written for it
-    return stripped(operand).op in _COMPUTED and site.ranges[site.judgement.operand] == TOP
+    return stripped(operand).op in COMPUTED and site.ranges[site.judgement.operand] == TOP
 
 
 def _is_root_of_wave(site: Site) -> bool:
