@@ -13,7 +13,7 @@ from stablelint.analysis.opaque import mask_of_lengths, opaque
 from stablelint.analysis.paths import Paths, agree
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Kind, Value, join
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import BOOLEAN
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -155,7 +155,7 @@ def call_value(
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
-        if result.op != "unknown" and result.interval != Interval(0.0, 1.0):
+        if result.op != "unknown" and result.interval != BOOLEAN:
             return result
         operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
         return mask_of_lengths(function.name, result.key, operands, node, frame) or result

@@ -11,6 +11,7 @@ from stablelint.analysis.decompositions import part_at
 from stablelint.analysis.selections import selector
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import stripped
 
 _BLANK = frozenset({"zeros", "zeros_like", "empty"})
 
@@ -85,8 +86,9 @@ def _is_view(selected: Value) -> bool:
 
 def _is_blank(base: Value) -> bool:
     """Whether nothing was written into a tensor, or into the part of it that is meant, but its first zeros."""
+    base = stripped(base)
     while base.op == "index" and base.first is not None:
-        base = base.first
+        base = stripped(base.first)
     return base.op in _BLANK
 
 

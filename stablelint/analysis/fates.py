@@ -7,6 +7,7 @@ that it is given, and into the functions of the file that it is handed to. What 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -244,8 +245,35 @@ def _loads(name: ast.Name, body: ast.AST, parents: dict[ast.AST, ast.AST]) -> li
     while outer is not None and not isinstance(outer, _LOOPS):
         outer = parents.get(outer)
     first = (0, 0) if outer is not None else (name.lineno, name.col_offset)
+    last = math.inf if outer is not None else _bound_anew(name, parents)
     read = [n for n in ast.walk(body) if isinstance(n, ast.Name) and _is_read(n, name.id)]
-    return [n for n in read if n is not name and (n.lineno, n.col_offset) >= first]
+    return [n for n in read if n is not name and (n.lineno, n.col_offset) >= first and n.lineno <= last]
+
+
+def _bound_anew(name: ast.Name, parents: dict[ast.AST, ast.AST]) -> float:
+    """The last row on which a name still means what it was bound to: the next assignment beside that one."""
+    statement: ast.AST = name
+    while not isinstance(statement, ast.stmt) and statement in parents:
+        statement = parents[statement]
+    following = (
+        block[place + 1 :] for block in _blocks(parents.get(statement)) for place in _places(statement, block)
+    )
+    for later in (node for rest in following for node in rest):
+        targets = later.targets if isinstance(later, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == name.id for target in targets):
+            return later.end_lineno or math.inf
+    return math.inf
+
+
+def _places(statement: ast.AST, block: list[ast.stmt]) -> list[int]:
+    return [place for place, node in enumerate(block) if node is statement]
+
+
+def _blocks(owner: ast.AST | None) -> Iterator[list[ast.stmt]]:
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(owner, field, None)
+        if isinstance(block, list):
+            yield block
 
 
 def _is_read(node: ast.AST, name: str) -> bool:

@@ -22,23 +22,22 @@ from stablelint.analysis.harmless import (
     is_outside_of_support,
 )
 from stablelint.analysis.masking import felt_operands
-from stablelint.analysis.meaning import counts_its_extreme, is_unlikely_product
+from stablelint.analysis.masks import is_passed_mask
+from stablelint.analysis.meaning import counts_its_extreme
 from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.promotion import promoted
-from stablelint.analysis.provenance import is_measured, is_test, is_trained, is_yielded, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_test, is_trained, needs_agreement
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
+from stablelint.analysis.saturation import is_far_saturation
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level, Status
 
-_POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
-_SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
-_GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp".split())
 _SPREADS = frozenset("std var norm vector_norm".split())
 _UNIFORM = frozenset("rand rand_like uniform_".split())
 _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
-_AVERAGES = frozenset({"div", "mean"})
+_AVERAGES = frozenset("div mean mse_loss l1_loss smooth_l1_loss huber_loss".split())
 _EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 _LOGARITHMS = frozenset("log log2 log10".split())
 _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
@@ -129,40 +128,6 @@ def _is_announced(site: Site, operand: Value) -> bool:
     return bool(_ANNOUNCED.search(comment) and _MEANT.search(comment))
 
 
-def _is_far_saturation(site: Site, operand: Value) -> bool:
-    """A sigmoid or an exponential is 0 only for inputs below -88, and but for its logarithm no form is better there."""
-    if site.value.op in _LOGARITHMS:
-        return stripped(operand).op == "softplus"
-    of_distribution = site.value.op.startswith("torch.distributions.")
-    if site.judgement.ground is not Ground.SATURATION or not (site.value.op in _POLES or of_distribution):
-        return False
-    return _is_far(stripped(operand), of_distribution, _LENGTH)
-
-
-def _is_far(value: Value, of_distribution: bool, depth: int) -> bool:
-    """Whether a value is 0 only where a sigmoid or an exponential that it is made of is."""
-    if is_unlikely_product(value):
-        return True
-    reaching = [
-        stripped(v) for v in value.operands.values() if v.zero >= Ground.SATURATION and not v.is_constant
-    ]
-    if value.op == "phi" and depth:
-        return bool(reaching) and all(_is_far(v, of_distribution, depth - 1) for v in reaching)
-    if value.op in _GATHERING:
-        return bool(reaching and depth) and _is_far(reaching[0], of_distribution, depth - 1)
-    if of_distribution and value.first is not None and _may_be_output(value):
-        return False  # a network may yield so small a scale, a weight hardly comes to it
-    return value.op in _SIGMOIDS
-
-
-def _may_be_output(value: Value) -> bool:
-    """Whether what is made a scale may be a network's output: a logarithm that a caller keeps is none."""
-    source = value.first
-    if source is None or stripped(source).op == "parameter":
-        return False
-    return value.op not in _EXPONENTIALS or is_yielded(source)
-
-
 def _is_count_of_lengths(site: Site, operand: Value) -> bool:
     """What counts up lengths is 0 only for a batch of nothing."""
     total = stripped(operand)
@@ -180,7 +145,8 @@ def _is_indicator(site: Site, operand: Value) -> bool:
         value = stripped(value.first)
         if value.interval.lo == 1 == value.interval.hi:
             return site.value.op in _LOGARITHMS
-    return site.value.op in _LOGARITHMS and (value.dtype == "bool" or value.op in _CONDITIONS)
+    is_mask = value.dtype == "bool" or value.op in _CONDITIONS or is_passed_mask(operand)
+    return site.value.op in _LOGARITHMS and is_mask
 
 
 def _is_causal(site: Site, operand: Value) -> bool:
@@ -222,8 +188,10 @@ def _is_ranked(site: Site, operand: Value) -> bool:
 
 def _is_initial_draw(site: Site, operand: Value) -> bool:
     """A uniform draw that meets the end of its range, once in 16 million, where a parameter is given its first value."""
-    function = site.frame.function
-    if function is None or stripped(operand).op not in _UNIFORM:
+    function, drawn = site.frame.function, stripped(operand)
+    if drawn.op == "mul":
+        drawn = next((stripped(v) for v in drawn.operands.values() if not v.interval.lo > 0), drawn)
+    if function is None or drawn.op not in _UNIFORM:
         return False
     return _INITIALISES.search(function.name) is not None
 
@@ -262,7 +230,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     is_scheduled,
     _is_a_figure,
     _is_announced,
-    _is_far_saturation,
+    is_far_saturation,
     _is_count_of_lengths,
     _is_indicator,
     _is_causal,

@@ -63,7 +63,9 @@ def _negates(value: Value) -> bool:
 def is_whole_mask(total: Value) -> bool:
     """Whether a mask that somebody passes is counted over the whole batch, which is not padding throughout."""
     dim = total.operands.get("dim")
-    return (dim is None or dim.constant() == 0) and is_passed_mask(total.operands["input"])
+    dims = dim.data if dim is not None and dim.kind is Kind.SEQUENCE else [dim]
+    whole = any(part is None or part.constant() == 0 for part in dims)
+    return whole and is_passed_mask(total.operands["input"])
 
 
 def is_passed_mask(mask: Value) -> bool:

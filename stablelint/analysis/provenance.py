@@ -34,7 +34,9 @@ _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COUNTED = frozenset("arange linspace shape size numel".split())
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter|window)$|noise|(^|_)(pred(_|$)|latents?$)")
-_INTEGERS = re.compile(r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?)$")
+_INTEGERS = re.compile(
+    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?)$"
+)
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
 _AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")

@@ -20,6 +20,7 @@ def related(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interva
         or _squared(op, operands, ranges)
         or _lifted(op, operands, ranges)
         or _straight_through(op, operands)
+        or _of_triangle(op, operands)
     )
 
 
@@ -54,6 +55,14 @@ def _are_ordered(low: Value, high: Value) -> bool:
     if (low.op, high.op) != ("minimum", "maximum"):
         return False
     return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
+
+
+def _of_triangle(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """The diagonal of a Cholesky factor is positive."""
+    factor = operands.get("input") if op == "diagonal" else None
+    if factor is None or stripped(factor).op != "cholesky":
+        return None
+    return Interval(0.0, math.inf, lo_open=True, hi_open=True)
 
 
 def _is_larger_of(larger: Value, value: Value) -> bool:

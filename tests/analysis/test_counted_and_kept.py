@@ -113,3 +113,39 @@ def f(x, z):
 """
     assert "SL215" not in likely(code.format(test="if norm < 1e-15:\n        return torch.tensor(0.0)"))
     assert "SL215" in likely(code.format(test=""))
+
+
+def test_the_diagonal_of_a_cholesky_factor_is_positive() -> None:
+    code = "def f(c):\n    return torch.linalg.{name}(c * 0).diagonal(dim1=-2, dim2=-1).log()"
+    assert likely(code.format(name="cholesky")) == []
+
+
+def test_a_mask_of_lengths_made_by_a_method_that_is_read_leaves_something() -> None:
+    code = """
+class Guided:
+    def loss(self, losses, ilens, olens):
+        return losses.masked_select(self.{name}(ilens, olens)).mean()
+
+    @staticmethod
+    def {name}(ilens, olens):
+        return sequence_mask(olens).unsqueeze(-1) & sequence_mask(ilens).unsqueeze(-2)
+"""
+    assert likely(code.format(name="make_masks")) == []
+    assert likely(code.format(name="choose").replace("ilens, olens", "a, b")) == ["SL502"]
+
+
+def test_a_mask_that_is_passed_leaves_something_in_the_batch() -> None:
+    code = "def f(x, x_mask):\n    return (x * x_mask).sum({dims}) / torch.sum(x_mask, {dims})"
+    assert likely(code.format(dims="[0, 2]")) == []
+    assert likely(code.format(dims="[1, 2]")) == ["SL102"]
+
+
+def test_zeros_that_were_moved_are_written_over_as_well() -> None:
+    code = """
+def f(e, n, places, device):
+    mask = torch.zeros(n, n).to(device)
+    for i, j in enumerate(places):
+        mask[i][j] = 1.0
+    return (e * mask).sum() / mask.sum()
+"""
+    assert likely(code) == []

@@ -161,3 +161,36 @@ def test_the_message_of_an_exponential_holds_for_a_bounded_argument() -> None:
     code = "def f(x: torch.Tensor):\n    return (100 * x.sigmoid()).exp()"
     assert ["overflow" in d.message for d in support.findings(code)] == [True]
     assert possible("def f(x):\n    return (80 * x.sigmoid()).exp()") == []
+
+
+def test_what_is_rounded_under_its_own_name_has_no_digits_to_lose() -> None:
+    code = """
+def durations(log_duration, mask, scale):
+    duration = (torch.exp(log_duration) - 1) * mask * scale
+    {between}
+    duration = torch.round(duration)
+    return duration
+"""
+    assert likely(code.format(between="duration[duration < 1] = 1.0")) == []
+    assert (
+        likely(code.format(between="total = duration.sum()\n    print(total / total)\n    yield total")) != []
+    )
+
+
+def test_a_part_of_a_softplus_is_one() -> None:
+    assert likely("def f(x):\n    return torch.log(F.softplus(x)[..., 0])") == []
+    assert likely("def f(x):\n    return torch.log(torch.sigmoid(x))") == ["SL203"]
+
+
+def test_the_logarithm_of_a_passed_mask_forbids() -> None:
+    assert likely("def f(masks, logits):\n    return logits + torch.log(masks.float())") == []
+
+
+def test_the_mean_of_what_was_counted_for_a_log_does_no_harm() -> None:
+    code = """
+def f(depth, truth, metrics):
+    {target} = F.mse_loss(depth[truth > 0], truth[truth > 0])
+    return metrics{end}
+"""
+    assert likely(code.format(target="metrics['depth']", end="")) == []
+    assert likely(code.format(target="loss", end=", loss")) == ["SL502"]
