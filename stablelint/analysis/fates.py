@@ -72,7 +72,7 @@ class _Walk:
         self.found: set[Fate] = set()
         self._gradient = gradient
         self._uses = uses
-        self._seen: set[tuple[int, str]] = set()
+        self._seen: set[tuple[int, str, int]] = set()  # a body, a name in it, and what binds it
         self._returned: list[bool] = []
 
     def enter(self, function: FunctionInfo, starts: list[ast.AST], depth: int = _DEPTH) -> bool:
@@ -86,8 +86,8 @@ class _Walk:
             if self._uses < 0:
                 self.found.add(Fate.READ)
             for name in self._names(pending.pop(), function, parents, depth):
-                if (id(body), name.id) not in self._seen:
-                    self._seen.add((id(body), name.id))
+                if (id(body), name.id, id(name)) not in self._seen:
+                    self._seen.add((id(body), name.id, id(name)))
                     pending.extend(_loads(name, body, parents))
         return self._returned.pop()
 
@@ -165,9 +165,9 @@ class _Walk:
         """Goes into a function of the file that is handed the value; whether nothing of it comes back."""
         called = _called(call, function)
         parameter = _parameter(node, call, called) if called is not None else None
-        if called is None or parameter is None or (id(called.node), parameter) in self._seen:
+        if called is None or parameter is None or (id(called.node), parameter, 0) in self._seen:
             return False
-        self._seen.add((id(called.node), parameter))
+        self._seen.add((id(called.node), parameter, 0))
         loads: list[ast.AST] = [n for n in ast.walk(called.node) if _is_read(n, parameter)]
         return not self.enter(called, loads, depth)
 

@@ -22,7 +22,6 @@ from stablelint.analysis.harmless import (
     is_outside_of_support,
 )
 from stablelint.analysis.masking import felt_operands
-from stablelint.analysis.masks import is_passed_mask
 from stablelint.analysis.meaning import counts_its_extreme
 from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.promotion import promoted
@@ -145,8 +144,7 @@ def _is_indicator(site: Site, operand: Value) -> bool:
         value = stripped(value.first)
         if value.interval.lo == 1 == value.interval.hi:
             return site.value.op in _LOGARITHMS
-    is_mask = value.dtype == "bool" or value.op in _CONDITIONS or is_passed_mask(operand)
-    return site.value.op in _LOGARITHMS and is_mask
+    return site.value.op in _LOGARITHMS and (value.dtype == "bool" or value.op in _CONDITIONS)
 
 
 def _is_causal(site: Site, operand: Value) -> bool:
