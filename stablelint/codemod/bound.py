@@ -13,6 +13,7 @@ from stablelint.codemod.clamps import given_bounds
 from stablelint.codemod.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 
+_QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 _SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
 
 
@@ -34,11 +35,12 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal for the name `node` as one for the value that it was given, and that value.
 
-    None where the name has no other reader, has one that is no quotient, root or logarithm, or may be given another
-    value: such readers would be changed by a bound that they do not need.
+    Only for a lower bound, and None where the name may be given another value, or has no other reader, or one that is
+    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. A bound for
+    a quotient is larger than one for a logarithm, so that all the readers must be quotients then.
     """
     operand = _operand(proposal, node)
-    if operand is None or not isinstance(node, ast.Name):
+    if operand is None or not isinstance(node, ast.Name) or _sides(proposal.template) != {"min"}:
         return None
     function = _function_without_loop(tree, node)
     if function is None:
@@ -48,7 +50,8 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     value = _value_given(tree, node)
     if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
         return None
-    if not all(_function_without_loop(tree, one) is function and _needs_bound(tree, one) for one in readers):
+    roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
+    if None in roles or (_role(tree, node) in _QUOTIENTS and not roles <= _QUOTIENTS):
         return None
     return _moved(tree, proposal, operand, value), value
 
@@ -68,23 +71,26 @@ def _value_given(tree: Tree, node: ast.Name) -> ast.expr | None:
         statement = parent
 
 
-def _needs_bound(tree: Tree, reader: ast.expr) -> bool:
-    """Whether a name is read to divide by it, or to take the root or logarithm of it or of a function of it."""
+def _role(tree: Tree, reader: ast.expr) -> str | None:
+    """The operation for which a name is read: one that divides by it, or takes the root or logarithm of it.
+
+    A function of the name may stand in between, as in ``x.sinh().log()``. None for any other reader.
+    """
     child: ast.AST = reader
     for link in tree.ancestors(reader):
         parent = link.parent
         if isinstance(parent, ast.BinOp):
-            return isinstance(parent.op, ast.Div) and parent.right is child
+            return "div" if isinstance(parent.op, ast.Div) and parent.right is child else None
         if isinstance(parent, ast.Call):
             name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
             if name in _SINGULAR:
-                return True
+                return name
             if len(parent.args) != (0 if parent.func is child else 1) or parent.keywords:
-                return False
+                return None
         elif not isinstance(parent, ast.Attribute):
-            return False
+            return None
         child = parent
-    return False
+    return None
 
 
 def _moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:

@@ -67,13 +67,13 @@ def test_the_clamp_of_a_loop_stays() -> None:
     assert "y = d.clamp_min(torch.finfo(d.dtype).tiny).sqrt()" in fixed
 
 
-def _counted(body: str, divided: str = "a / n") -> str:
+def _counted(body: str, divided: str = "a / n", bound: str = "clamp_min(1)") -> str:
     source = f"import torch\n\n\ndef f(a, b, m):\n{body}"
     occurrence = source[: source.index(divided) + len(divided)].count("n") - 1
     change = proposal(
         source,
         "n",
-        "$n.clamp_min(1)",
+        f"$n.{bound}",
         occurrence=occurrence,
         n=Binding("n", span_of(source, "n", occurrence)),
     )
@@ -85,9 +85,8 @@ def _counted(body: str, divided: str = "a / n") -> str:
     [
         "    return a / n, b / n\n",
         "    if b:\n        b = b / n\n    return a / n\n",
-        "    return a / n + n.log()\n",
-        "    return a / n - n.sinh().log()\n",
-        "    return a / n, torch.sqrt(n)\n",
+        "    return a / n + n.abs().reciprocal()\n",
+        "    return a / n, torch.rsqrt(n)\n",
     ],
 )
 def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -> None:
@@ -100,6 +99,7 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
         "    n = m.sum()\n    return a / n\n",  # nothing is gained
         "    n = m.sum()\n    return a / n, n\n",
         "    n = m.sum()\n    return a / n, n.sum(0)\n",
+        "    n = m.sum()\n    return a / n + n.log()\n",  # a logarithm needs less
         "    n = m.sum()\n    n = n + 1\n    return a / n, b / n\n",
         "    if b:\n        n = m.sum()\n    return a / n, b / n\n",
         "    for n in m:\n        b = a / n\n        b = b / n\n    return b\n",
@@ -109,3 +109,18 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
 )
 def test_a_name_that_others_read_is_bounded_where_it_is_divided_by(body: str) -> None:
     assert _counted(body) == body.replace("a / n", "a / n.clamp_min(1)")
+
+
+@pytest.mark.parametrize("other", ["a / n", "n.sqrt()", "n.sinh().log()"])
+def test_the_bound_of_a_logarithm_serves_whatever_else_cannot_take_a_zero(other: str) -> None:
+    body = f"    n = m.norm()\n    return {other} - torch.log(n)\n"
+    assert _counted(body, "torch.log(n", "clamp_min(1e-30)") == body.replace(
+        "m.norm()", "m.norm().clamp_min(1e-30)"
+    )
+
+
+@pytest.mark.parametrize("bound", ["clamp(max=80)", "clamp(-80, 80)", "clamp_max(80)"])
+def test_an_upper_bound_stays_where_it_is_needed(bound: str) -> None:
+    body = "    n = m.norm()\n    return n.log() - n.sinh().log()\n"
+    written = body.replace("n.log()", f"n.{bound}.log()")
+    assert _counted(body, "return n", bound) == written
