@@ -112,7 +112,9 @@ def test_a_module_of_a_package_is_a_command(package: Path) -> None:
 
 def test_a_test_suite_is_a_command_and_may_hold_sites_itself(package: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-    document, errors = _verify(package, ["pkg", "tests", "--no-rerun", "--again"], command)
+    document, errors = _verify(
+        package, ["pkg", "tests", "--level", "possible", "--no-rerun", "--again"], command
+    )
     assert "2 passed" in errors
     assert _verdicts(document) == {("losses.py", 6): "confirmed", ("test_losses.py", 7): "confirmed"}
 
