@@ -33,7 +33,8 @@ _PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COUNTED = frozenset("arange linspace shape size numel".split())
-_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter|window)$|noise|(^|_)(pred(_|$)|latents?$)")
+_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$)|latents?$)")
+_WINDOW = re.compile(r"(^|_)window$")  # 0 nowhere but at its ends; what it is multiplied with may be
 _INTEGERS = re.compile(
     r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?)$"
 )
@@ -149,7 +150,7 @@ def vanishes_with_data(value: Value, given: bool = True) -> bool:
 
     Unless `given`, what a function is handed is not taken for raw input.
     """
-    if is_edge(value):
+    if is_edge(value) or _WINDOW.search(stripped(value).name):
         return False
     if is_masked_difference(value):
         return True

@@ -9,7 +9,7 @@ import pytest
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.diagnostic import Level
 
-from .support import CATALOG, IMPORTS, body, levels, likely, possible
+from .support import CATALOG, IMPORTS, body, findings, levels, likely, possible
 
 ROOT_OF_SQUARES = """
 def {name}(x: torch.Tensor):
@@ -219,7 +219,7 @@ def test_an_index_that_adds_a_dimension_leaves_the_maximum_a_maximum(shape: str)
     assert likely(code) == []
 
 
-@pytest.mark.parametrize(("name", "found"), [("latents", False), ("window", False), ("images", True)])
+@pytest.mark.parametrize(("name", "found"), [("latents", False), ("images", True)])
 def test_latents_are_not_constant(name: str, found: bool) -> None:
     code = f"""
     def normalise({name}: torch.Tensor):
@@ -245,6 +245,15 @@ def test_a_scale_underflows_only_where_a_network_yields_it(scale: str, found: bo
             return torch.distributions.Normal(x, torch.ones_like(x) * scale)
     """
     assert ((8, "SL108") in likely(code)) is found
+
+
+def test_a_window_is_not_0_and_what_it_is_laid_over_may_be() -> None:
+    code = """
+    def power(wave: torch.Tensor, window: torch.Tensor):
+        return (wave * window).pow(2).sum().sqrt() + window.pow(2).sum().sqrt()
+    """
+    (found,) = findings(code)
+    assert found.expression.startswith("(wave * window)")
 
 
 def test_the_logarithm_of_a_softplus_has_no_better_form() -> None:
