@@ -11,6 +11,7 @@ from stablelint.analysis.views import behind, stripped
 
 DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
 _PASSED_MASK = re.compile(r"mask(s|ed_\w+)?$")
+_PADDING_MASK = re.compile(r"(?<![a-z])pad(ding)?_mask$")
 _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COMPARED = frozenset("gt ge lt le".split())
@@ -97,6 +98,12 @@ def is_outer_mask(mask: Value) -> bool:
     if mask.op not in _JOINED or len(sides) != 2:
         return False
     return all(side.op == "unsqueeze" and is_passed_mask(side) for side in sides)
+
+
+def is_mask_of_padding(mask: Value) -> bool:
+    """Whether a caller passes a mask of padding: no row is padding throughout."""
+    inner = unnegated(mask)
+    return inner.op == "argument" and _PADDING_MASK.search(inner.name) is not None
 
 
 def is_mask_of_lengths(mask: Value) -> bool:

@@ -6,8 +6,8 @@ from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import stripped
 
 _REACHED = {
-    "ge": frozenset("max amax mean median".split()),
-    "le": frozenset("min amin mean median".split()),
+    "ge": frozenset("max amax mean median quantile".split()),
+    "le": frozenset("min amin mean median quantile".split()),
     "eq": frozenset("max amax min amin".split()),
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
@@ -27,7 +27,12 @@ def counts_its_extreme(operand: Value) -> bool:
         total = stripped(following)
     if total.op not in _TOTALS or total.first is None:
         return False
-    test = stripped(total.first)
+    return meets_its_extreme(total.first)
+
+
+def meets_its_extreme(mask: Value) -> bool:
+    """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
+    test = stripped(mask)
     if test.op not in _MIRRORED or len(test.operands) < 2:
         return False
     left, right = (test.operands[name] for name in ("input", "other"))

@@ -21,6 +21,7 @@ def related(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interva
         or _lifted(op, operands, ranges)
         or _straight_through(op, operands)
         or _of_triangle(op, operands)
+        or _sum_of_shifted(op, operands)
     )
 
 
@@ -63,6 +64,20 @@ def _of_triangle(op: str, operands: Mapping[str, Value]) -> Interval | None:
     if factor is None or stripped(factor).op != "cholesky":
         return None
     return Interval(0.0, math.inf, lo_open=True, hi_open=True)
+
+
+def _sum_of_shifted(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """`exp(a - m) + exp(b - m)`, where m is the larger of a and b: one of the two is 1."""
+    terms = [stripped(v) for v in operands.values()] if op == "add" else []
+    if len(terms) != 2 or any(v.op != "exp" or v.first is None for v in terms):
+        return None
+    shifted = [stripped(v.operands["input"]) for v in terms]
+    if any(v.op != "sub" or stripped(v.operands["other"]).op != "maximum" for v in shifted):
+        return None
+    larger = {stripped(v.operands["other"]).key: stripped(v.operands["other"]) for v in shifted}
+    whole = {stripped(v).key for v in next(iter(larger.values())).operands.values()}
+    same = {stripped(v.operands["input"]).key for v in shifted} == whole
+    return Interval(1.0, 2.0) if len(larger) == 1 and same else None
 
 
 def _is_larger_of(larger: Value, value: Value) -> bool:

@@ -9,10 +9,12 @@ from stablelint.analysis.masks import (
     is_kept,
     is_known,
     is_mask_of_lengths,
+    is_mask_of_padding,
     is_outer_mask,
     is_passed_mask,
     is_whole_mask,
 )
+from stablelint.analysis.meaning import meets_its_extreme
 from stablelint.analysis.predicates.context import Context, in_metric, value_of
 from stablelint.analysis.selections import leaves_out_padding, selecting_mask
 from stablelint.analysis.value import NONEMPTY, Kind, Value
@@ -31,7 +33,7 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     mask = value.operands.get("mask") or value.operands.get("condition")
     if mask is None or _spares(mask, 8):
         return False
-    if is_kept(mask) or is_mask_of_lengths(mask):
+    if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask):
         context.weak = True  # a pattern made once, by one who saw it; positions up to a length
     return True
 
@@ -81,8 +83,8 @@ def _can_be_false(mask: Value, context: Context) -> bool:
     """Whether a mask may be false throughout."""
     if in_metric(context) or is_kept(mask) or is_chance_test(mask):
         context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
-    if leaves_out_padding(mask) or is_outer_mask(mask) or is_known(mask):
-        context.weak = True  # a batch is not padding throughout
+    if leaves_out_padding(mask) or is_outer_mask(mask) or is_known(mask) or meets_its_extreme(mask):
+        context.weak = True  # a batch is not padding throughout; some element is the largest
     return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
 
 
