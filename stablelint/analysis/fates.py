@@ -60,9 +60,22 @@ def fates_of(node: ast.AST, function: FunctionInfo | None, gradient: bool = Fals
     if function is None or not isinstance(function.node, _Function):
         return frozenset({Fate.READ})
     walk = _Walk(gradient, _USES)
-    if walk.enter(function, [node]):
-        walk.found.add(Fate.READ)
+    inner: FunctionInfo | None = function
+    starts = [node]
+    while inner is not None and walk.enter(inner, starts):
+        outer = getattr(inner.closure, "function", None)
+        starts = _calls_within(outer, inner.name) if isinstance(outer, FunctionInfo) else []
+        inner = outer if starts else None
+        if inner is None:
+            walk.found.add(Fate.READ)
     return frozenset(walk.found)
+
+
+def _calls_within(outer: FunctionInfo, name: str) -> list[ast.AST]:
+    """The calls of a function that is nested in another; none where it is also handed on."""
+    uses = [n for n in ast.walk(outer.node) if _is_read(n, name)]
+    calls: list[ast.AST] = [n for n in ast.walk(outer.node) if isinstance(n, ast.Call) and n.func in uses]
+    return calls if len(calls) == len(uses) else []
 
 
 class _Walk:

@@ -6,12 +6,12 @@ as the data that lead to it; each principle here can be said in one sentence, it
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from stablelint.analysis.callers import is_kept_by_callers, is_scheduled, is_upper_bound, is_usual_power
+from stablelint.analysis.counts import DOUBTS_BY_COUNT, is_masked_by_lengths
 from stablelint.analysis.digits import is_amplitude, is_compared, is_norm_without_gradient
 from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
 from stablelint.analysis.harmless import (
@@ -22,15 +22,18 @@ from stablelint.analysis.harmless import (
     is_outside_of_support,
 )
 from stablelint.analysis.masking import felt_operands
-from stablelint.analysis.meaning import counts_its_extreme
-from stablelint.analysis.opaque import is_length, is_length_name
 from stablelint.analysis.promotion import promoted
 from stablelint.analysis.provenance import is_measured, is_test, is_trained, needs_agreement
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.saturation import is_far_saturation
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
+from stablelint.analysis.wording import (
+    DOUBTS_BY_WORDING,
+    is_announced,
+    is_taken_as_angle,
+)
 from stablelint.diagnostic import Level, Status
 
 _SPREADS = frozenset("std var norm vector_norm".split())
@@ -39,19 +42,10 @@ _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
 _AVERAGES = frozenset("div mean mse_loss l1_loss smooth_l1_loss huber_loss".split())
 _EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 _LOGARITHMS = frozenset("log log2 log10".split())
+_PRODUCTS = frozenset("dot matmul bmm einsum sum".split())
 _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _TRIANGLES = frozenset({"tril", "triu"})
 _LENGTH = 8  # operations looked through
-_MEANT = re.compile(
-    r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
-    r"harmless|undefined|clamp|as it should|faster",
-    re.I,
-)
-_STATED = re.compile(r"^\s*-?(nans?|infs?)\b", re.I)  # `# -inf where nothing is kept`
-_OPEN = re.compile(r"todo|fixme|xxx|hack|bug|wrong|why", re.I)
-_ANNOUNCED = re.compile(
-    r"\b(nans?|infs?|infinit\w*|zeros?|empty|degenerate|div(ision|ide)? by|(un|less )stable)\b|== 0\b", re.I
-)
 
 
 def settled(site: Site, hidden: bool = False, rounded: bool = False, pooled: bool = False) -> Site:
@@ -64,7 +58,8 @@ def settled(site: Site, hidden: bool = False, rounded: bool = False, pooled: boo
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        return promoted(site, hidden, pooled)
+        raised = promoted(site, hidden, pooled)
+        return site if any(doubt(site, site.value) for doubt in _DOUBTS_OF_PROMOTED) else raised
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:
         is_doubted = rounded or any(doubt(site, site.value) for doubt in _DOUBTS_OF_FORMS)
@@ -100,41 +95,21 @@ def _is_chance(site: Site, operand: Value, hidden: bool) -> bool:
 
 
 def _is_direction(site: Site, operand: Value) -> bool:
-    """Whether a vector is divided by its own norm."""
+    """Whether a vector, or a product with it, is divided by its own norm."""
     length = stripped(operand)
     if site.value.op != "div" or length.op not in ("norm", "vector_norm") or length.first is None:
         return False
-    return stripped(site.value.operands["input"]).key == stripped(length.first).key
+    vector, divided = stripped(length.first).key, stripped(site.value.operands["input"])
+    while divided.op == "div":
+        divided = stripped(divided.operands["input"])
+    if divided.key == vector:
+        return True
+    return divided.op in _PRODUCTS and any(v.key == vector for v in behind(divided, lambda _: False))
 
 
 def _is_a_figure(site: Site, operand: Value) -> bool:
     """What a metric divides by is 0 where there is nothing to measure, and its NaN says so."""
     return operand.zero is Ground.EXACT and is_measured(site.frame.function, site.frame.module)
-
-
-def _is_announced(site: Site, operand: Value) -> bool:
-    """A comment that says NaN or zero is meant, never there or dealt with: its author has thought of it."""
-    source = site.frame.module.source
-    span = source.span(site.node)
-    first = min(span.start.row, getattr(site.statement, "lineno", span.start.row)) - 1
-    while first > 0 and source.lines[first - 1].lstrip().startswith("#"):
-        first -= 1
-    rows = source.lines[first : span.end.row]
-    comment = " ".join(row.partition("#")[2] for row in rows)
-    beside = rows[-1].partition("#")[2]
-    if _STATED.search(beside) and not _OPEN.search(beside):
-        return True
-    return bool(_ANNOUNCED.search(comment) and _MEANT.search(comment))
-
-
-def _is_count_of_lengths(site: Site, operand: Value) -> bool:
-    """What counts up lengths is 0 only for a batch of nothing."""
-    total = stripped(operand)
-    if total.op not in ("sum", "python.sum") or total.first is None:
-        return False
-    node = total.node
-    counted = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    return is_length(total.first) or (isinstance(counted, ast.Name) and is_length_name(counted.id))
 
 
 def _is_indicator(site: Site, operand: Value) -> bool:
@@ -145,15 +120,6 @@ def _is_indicator(site: Site, operand: Value) -> bool:
         if value.interval.lo == 1 == value.interval.hi:
             return site.value.op in _LOGARITHMS
     return site.value.op in _LOGARITHMS and (value.dtype == "bool" or value.op in _CONDITIONS)
-
-
-def _is_causal(site: Site, operand: Value) -> bool:
-    """A causal mask keeps the diagonal, and so a position in each row."""
-    total = stripped(operand)
-    totals = [v for v in total.operands.values() if v.zero is Ground.EXACT] if total.op == "phi" else [total]
-    return bool(totals) and all(
-        v.op == "sum" and v.first is not None and "causal" in stripped(v.first).name for v in totals
-    )
 
 
 def _is_sign(site: Site, operand: Value) -> bool:
@@ -194,11 +160,6 @@ def _is_initial_draw(site: Site, operand: Value) -> bool:
     return _INITIALISES.search(function.name) is not None
 
 
-def _is_share_of_extreme(site: Site, operand: Value) -> bool:
-    """What is compared with its own maximum, or a share of it, reaches it."""
-    return counts_its_extreme(operand)
-
-
 def _is_just_filled(site: Site, operand: Value) -> bool:
     """What an initialiser has just filled at random is not constant."""
     inner = stripped(operand)
@@ -227,16 +188,12 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_unfelt,
     is_scheduled,
     _is_a_figure,
-    _is_announced,
     is_far_saturation,
-    _is_count_of_lengths,
     _is_indicator,
-    _is_causal,
     is_kept_by_callers,
     is_usual_power,
     _is_sign,
     _is_initial_draw,
-    _is_share_of_extreme,
     _is_just_filled,
     _is_a_flow,
     _is_deprecated,
@@ -248,9 +205,13 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     is_met_afterwards,
     is_no_share,
     is_outside_of_support,
+    *DOUBTS_BY_COUNT,
+    *DOUBTS_BY_WORDING,
 )
+_DOUBTS_OF_PROMOTED = (is_announced, is_taken_as_angle)
 _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
-    _is_announced,
+    is_announced,
+    is_masked_by_lengths,
     _is_deprecated,
     _is_of_a_test,
     _is_written_down,

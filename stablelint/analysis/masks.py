@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from stablelint.analysis.company import is_beside_lengths
@@ -30,8 +31,15 @@ def is_kept(mask: Value) -> bool:
     """Whether a mask is made of constants, or is, or tests, what an object keeps."""
     inner = stripped(mask)
     while inner.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and inner.first is not None:
+        if inner.first.op == "unknown" and _is_of_self(getattr(inner.node, "left", None)):
+            return True
         inner = stripped(inner.first)
     return is_own_attribute(inner) or _is_made(mask)
+
+
+def _is_of_self(node: ast.AST | None) -> bool:
+    """Whether an expression is `self.name`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def tests_kept(value: Value) -> bool:
@@ -55,7 +63,7 @@ def unnegated(value: Value) -> Value:
 
 
 def _negates(value: Value) -> bool:
-    if value.op == "logical_not":
+    if value.op in ("logical_not", "tensor"):
         return True
     other = value.operands.get("other")
     return value.op in ("eq", "ne") and other is not None and other.constant() in (0, 1)
@@ -109,14 +117,17 @@ def is_mask_of_padding(mask: Value) -> bool:
 def is_mask_of_lengths(mask: Value) -> bool:
     """Whether a helper has made a mask of lengths, or a caller passes one beside them."""
     inner = unnegated(mask)
+    while inner.op == "part" and inner.first is not None:
+        inner = unnegated(inner.first)
     return inner.op == "lengths_mask" or is_beside_lengths(inner)
 
 
-def is_chance_test(test: Value, depth: int = 3) -> bool:
+def is_chance_test(test: Value, depth: int = 6) -> bool:
     """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
     test = unnegated(test)
-    if test.op == "phi" and depth:
-        return all(is_chance_test(path, depth - 1) for path in test.operands.values())
+    if test.op in ("phi", "mul") and depth:
+        parts = [part for part in test.operands.values() if not part.interval.lo > 0]
+        return bool(parts) and all(is_chance_test(part, depth - 1) for part in parts)
     if is_mask_of_lengths(test):
         return True
     return test.op in _COMPARED and any(map(_is_drawn_or_counted, test.operands.values()))

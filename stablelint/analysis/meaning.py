@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.value import Ground, Value
+import re
+
+from stablelint.analysis.masks import unnegated
+from stablelint.analysis.opaque import is_mask_name
+from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import stripped
 
 _REACHED = {
@@ -12,6 +16,9 @@ _REACHED = {
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = frozenset("sum count_nonzero python.sum mean".split())
+_HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
+_COUNT = re.compile(r"(^|_)(num|n)_|(^|_)(counts?|n?elems?|numel)(_|$)", re.I)
+_FINITE = frozenset("isnan isinf isfinite".split())
 _LENGTH = 8  # operations looked through
 
 
@@ -68,3 +75,83 @@ def is_unlikely_product(value: Value) -> bool:
     if inner.op != "sub" or product is None or inner.operands["input"].constant() != 1:
         return False
     return stripped(product).op == "prod"
+
+
+def is_called_count(value: Value) -> bool:
+    """Whether a name says that a value is a number of things."""
+    return _COUNT.search(value.name) is not None
+
+
+def counts_everything(operand: Value) -> bool:
+    """Whether ones that were scattered into zeros are summed up along all that they were scattered over."""
+    total = stripped(operand)
+    dims: list[object] = []
+    while total.op == "sum" and total.first is not None:
+        dim = total.operands.get("dim")
+        dims.append(dim.constant() if dim is not None else None)
+        total = stripped(total.first)
+    if not dims or total.op not in _HISTOGRAMS:
+        return False
+    if total.op in ("bincount", "histc"):
+        return None in dims
+    into, ones = total.first, total.operands.get("src") or total.operands.get("value")
+    along = total.operands.get("dim")
+    if into is None or ones is None or not into.interval.is_point or into.interval.lo != 0.0:
+        return False
+    return ones.interval.lo > 0 and (None in dims or (along is not None and along.constant() in dims))
+
+
+def counts_the_finite(operand: Value) -> bool:
+    """Whether a count is of the elements that are not NaN, nor infinite, by a test of that."""
+    total = stripped(operand)
+    if total.op == "phi":
+        paths = total.operands.values()
+        return all(path.op != "phi" and counts_the_finite(path) for path in paths)
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    tests = [unnegated(total.first)]
+    while tests and tests[0].op in ("logical_or", "logical_and"):
+        tests = [unnegated(v) for v in tests[0].operands.values()] + tests[1:]
+    return any(test.op in _FINITE for test in tests)
+
+
+def counts_along_edge(operand: Value, depth: int = _LENGTH) -> bool:
+    """Whether the true elements of one row or column of a mask are counted, or of several in turn."""
+    value = stripped(operand)
+    tensors = value.operands.get("tensors")
+    if value.op in ("cat", "stack") and tensors is not None and tensors.kind is Kind.SEQUENCE and depth:
+        return bool(tensors.data) and all(counts_along_edge(v, depth - 1) for v in tensors.data)
+    if value.op in ("cat", "stack") and tensors is None and depth:
+        parts = [v for v in value.operands.values() if v.zero is Ground.EXACT and not v.is_constant]
+        return bool(parts) and all(counts_along_edge(v, depth - 1) for v in parts)
+    if value.op != "sum" or value.first is None:
+        return False
+    edge = unnegated(value.first)
+    places = edge.operands.get("index") if edge.op == "index" else None
+    if places is None or places.kind is not Kind.SEQUENCE or edge.first is None:
+        return False
+    named = is_mask_name(edge.first.name) or is_mask_name(stripped(edge.first).name)
+    return named and any(p.constant() == 0 for p in places.data[1:])
+
+
+def counts_off_diagonal(operand: Value) -> bool:
+    """Whether what is summed is 0 on a diagonal only, so that the others in each row are left."""
+    total = stripped(operand)
+    parts = [unnegated(total.first)] if total.op == "sum" and total.first is not None else []
+    if parts and parts[0].op == "mul":
+        parts = [unnegated(v) for v in parts[0].operands.values() if v.zero is Ground.EXACT]
+    if parts and parts[0].op == "sub" and parts[0].operands["input"].constant() == 1:
+        parts = [unnegated(parts[0].operands["other"])]
+    return len(parts) == 1 and parts[0].op == "eye"
+
+
+def counts_others_too(operand: Value) -> bool:
+    """Whether a mask's sum is added to the running count of what is not in the mask: one of them is at least 1."""
+    union = stripped(operand)
+    parts = [stripped(v) for v in union.operands.values()] if union.op == "add" else []
+    totals = [v.first for v in parts if v.op == "sum" and v.first is not None]
+    rests = [stripped(v.first) for v in parts if v.op == "cumsum" and v.first is not None]
+    if len(totals) != 1 or len(rests) != 1 or rests[0].op != "sub":
+        return False
+    one, chosen = rests[0].operands["input"], rests[0].operands["other"]
+    return one.constant() == 1 and _is_same(chosen, totals[0])

@@ -10,6 +10,7 @@ from stablelint.analysis.classes import ancestors
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.roles import takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_edge, is_masked_difference
@@ -29,11 +30,11 @@ _VANISHING = frozenset(
 _SPREADS = frozenset("norm vector_norm std var amax max".split())
 _NORMS = frozenset({"norm", "vector_norm"})  # of a vector, which as a rule is a direction
 _SIZES = frozenset("abs square pow norm vector_norm".split())
-_PASSING = frozenset("sqrt pow abs square neg mean amin min item".split())
+_PASSING = frozenset("stack sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COUNTED = frozenset("arange linspace shape size numel".split())
-_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$)|latents?$)")
+_LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$)|latents?$|model_output$)")
 _WINDOW = re.compile(r"(^|_)window$")  # 0 nowhere but at its ends; what it is multiplied with may be
 _INTEGERS = re.compile(
     r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?)$"
@@ -46,7 +47,7 @@ _OBJECTIVE = re.compile(
     re.I,
 )
 _INFERENCE = re.compile(
-    r"^_?(predict|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)",
+    r"^_?(predict|post_?process|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)",
     re.I,
 )
 _DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
@@ -54,7 +55,7 @@ _MEASURE = re.compile(r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(M
 _ASIDE = re.compile(
     r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
 )
-_TEST = re.compile(r"^(unit)?tests?$|^unittests?$|^test_|_tests?$|^conftest$")
+_TEST = re.compile(r"^(unit)?tests?$|^testing$|^unittests?$|^test_|_tests?$|^conftest$")
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -64,13 +65,11 @@ def is_trained(value: Value, frame: Frame) -> bool:
     It is so for what depends on a trained parameter or a layer's output, and on what a module's method or a loss is
     given; in a script, which no other code calls, for whatever is not known.
     """
-    found = [v for v in behind(value, _blocks_gradient) if not _blocks_gradient(v)]
+    found = [v for v in behind(value, _stops_gradient) if not _stops_gradient(v)]
     if any(v.op in _LEARNED for v in found):
         return True
     given = any(
-        v.op in _GIVEN or v.op.startswith(("call.", "method."))
-        for v in found
-        if not _is_called_integer(v) and v.kind is not Kind.NUMBER
+        v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found if v.kind is not Kind.NUMBER
     )
     return given and (frame.module.is_script or is_differentiated(frame.function, frame))
 
@@ -80,9 +79,15 @@ def is_yielded(value: Value) -> bool:
     return any(v.op in _LAYERS for v in behind(value, _blocks_gradient))
 
 
-def _is_called_integer(value: Value) -> bool:
-    """Whether a name says that a value holds whole numbers, through which no gradient flows."""
-    return value.op in _GIVEN and _INTEGERS.search(value.name) is not None
+def _is_data(value: Value) -> bool:
+    """Whether a name says that no gradient flows through a value: whole numbers, a mask, what an episode yielded."""
+    if value.op not in _GIVEN and not value.op.startswith(("call.", "method.")):
+        return False
+    return bool(_INTEGERS.search(value.name) or _AGREEING.search(value.name) or is_mask_name(value.name))
+
+
+def _stops_gradient(value: Value) -> bool:
+    return _blocks_gradient(value) or _is_data(value)
 
 
 def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
@@ -113,6 +118,8 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         return True
     if "Function" in names:
         return False  # what autograd calls records nothing
+    if function.name.startswith("_") and function.has_decorator("staticmethod"):
+        return False
     forward = next((info.methods["forward"] for info in family if "forward" in info.methods), None)
     if forward is not None and forward.without_gradient:
         return False
@@ -193,8 +200,28 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
         return False
     if is_whole_mask(source) or tests_kept(unnegated(source.first)):
         return True
-    given = met or source.op not in _NORMS or stripped(source.first).op == "sub"
+    vectors = stripped(source.first)
+    if source.op in _NORMS and value is not source and _adds_up(value, source):
+        return vectors.op == "sub" or not vanishes_with_data(vectors, met)
+    if _is_told_apart(vectors):
+        return True
+    given = met or source.op not in _NORMS or vectors.op == "sub"
     return not vanishes_with_data(source.first, given)
+
+
+def _adds_up(value: Value, norm: Value) -> bool:
+    """Whether the lengths of many vectors are added up on the way from a norm to a value."""
+    while value.key != norm.key:
+        if value.op in ("sum", "mean"):
+            return True
+        value = _followed(value)
+    return False
+
+
+def _is_told_apart(vectors: Value) -> bool:
+    """Whether a test has selected offsets between what is not the same: `offset[i != j]`."""
+    index = vectors.operands.get("index") if vectors.op == "index" else None
+    return index is not None and stripped(index).op == "ne"
 
 
 def _spread_behind(value: Value) -> Value | None:
@@ -208,17 +235,24 @@ def _spread_behind(value: Value) -> Value | None:
             summed = unnegated(value.first)
             while summed.op in _OVER_CHANNELS and summed.first is not None:
                 summed = unnegated(summed.first)
-            if summed.op in _SIZES or is_chance_test(summed) or is_whole_mask(value) or tests_kept(summed):
+            if summed.op in _SIZES - _NORMS or is_chance_test(summed):
                 return value
-        following = value.first
-        if value.op in ("mul", "div"):
-            following = next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), None)
-        elif value.op not in _PASSING:
-            return None
-        if following is None:
+            if is_whole_mask(value) or tests_kept(summed):
+                return value
+        following = _followed(value)
+        if following.key == value.key:
             return None
         value = following
     return None
+
+
+def _followed(value: Value) -> Value:
+    """What a value owes its zeros to, or the value itself."""
+    value = stripped(value)
+    following = value.first if value.op in _PASSING or value.op == "sum" else None
+    if value.op in ("mul", "div"):
+        following = next((v for v in value.operands.values() if v.zero >= Ground.SATURATION), None)
+    return stripped(following) if following is not None else value
 
 
 def _is_solid(value: Value) -> bool:

@@ -45,17 +45,22 @@ def _speaks_of_it(node: ast.AST) -> bool:
 
 
 def takes_numbers_only(function: FunctionInfo) -> bool:
-    """Whether annotations tell that a function takes plain numbers and strings, of which none is trained."""
+    """Whether annotations tell that a function takes plain numbers, or tensors in their place: none is trained."""
     arguments = function.node.args
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     if function.owner is not None or arguments.vararg or arguments.kwarg or not every:
         return False
-    return all(a.annotation is not None and _is_plain(a.annotation) for a in every)
+    optional = {
+        id(a) for a in (*arguments.posonlyargs, *arguments.args)[-len(arguments.defaults) or len(every) :]
+    }
+    told = [a for a in every if a.annotation is not None or id(a) not in optional]
+    return all(a.annotation is not None and _is_plain(a.annotation) for a in told)
 
 
 def _is_plain(annotation: ast.expr) -> bool:
+    """Whether an annotation admits a plain number or a string, and else at most a tensor."""
     names = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
-    return bool(names) and names <= _PLAIN | {"Optional", "Union"}
+    return not _PLAIN.isdisjoint(names) and names <= _PLAIN | {"Optional", "Union", "Tensor", "torch"}
 
 
 def fills_at_random(function: FunctionInfo | None, name: str) -> bool:

@@ -132,3 +132,22 @@ def test_the_logarithm_of_zero_comes_last_where_only_an_order_is_taken(result: s
         return {result}
     """
     assert [line for line, rule in likely(code) if rule == "SL101"] == shown
+
+
+@pytest.mark.parametrize(
+    ("use", "shown"),
+    [
+        ("self.metrics.append(averaged(x).item())", False),
+        ("self.metrics.append(averaged(x).item())\n            return averaged(y)", True),
+        ("return map(averaged, y)", True),
+    ],
+)
+def test_a_figure_is_followed_out_of_a_nested_function(use: str, shown: bool) -> None:
+    code = f"""
+    class Trainer:
+        def step(self, x, y, mask):
+            def averaged(values):
+                return (values * mask).sum(-1) / mask.sum(-1)
+            {use}
+    """
+    assert ((4, "SL102") in likely(code)) is shown

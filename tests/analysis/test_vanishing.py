@@ -61,3 +61,49 @@ def test_the_ends_of_an_edge_are_two_points(ends: str, found: bool) -> None:
             return (pos[row] - pos[col]).pow(2).sum(dim=-1).sqrt()
     """
     assert ((4, "SL105") in likely(program)) is found
+
+
+@pytest.mark.parametrize(
+    ("divisor", "shown"),
+    [
+        ("(x[i] - x[j]).norm(dim=1).sum()", False),  # one pair of points may coincide, hardly all of them
+        ("(x[i] - x[j]).norm(dim=1)", True),
+        ("x.abs().max()", True),
+    ],
+)
+def test_the_lengths_of_many_offsets_do_not_vanish_together(divisor: str, shown: bool) -> None:
+    code = f"""
+    def relative(x: torch.Tensor, i: torch.Tensor, j: torch.Tensor):
+        return x.mean() / {divisor}
+    """
+    assert ((2, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(("chosen", "shown"), [("i != j", False), ("i < 3", True)])
+def test_points_that_a_test_has_told_apart_do_not_coincide(chosen: str, shown: bool) -> None:
+    code = f"""
+    def directions(x: torch.Tensor, i: torch.Tensor, j: torch.Tensor):
+        offset = x[i] - x[j]
+        chosen = {chosen}
+        offset[chosen] = offset[chosen] / offset[chosen].norm(dim=1).unsqueeze(1)
+        return offset
+    """
+    assert ((4, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(("norms", "shown"), [("/ a.norm() / b.norm()", False), ("/ c.norm()", True)])
+def test_what_a_cosine_is_taken_of_are_directions(norms: str, shown: bool) -> None:
+    code = f"""
+    def cosine(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor):
+        return torch.dot(a, b) {norms}
+    """
+    assert ((2, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(("picked", "shown"), [("[..., 2]", False), (".log()", True)])
+def test_an_element_of_a_sigmoid_is_as_far_from_zero_as_the_others(picked: str, shown: bool) -> None:
+    code = f"""
+    def scaled(x: torch.Tensor):
+        return 1 / torch.sigmoid(x){picked}
+    """
+    assert (likely(code) != []) is shown

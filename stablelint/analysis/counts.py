@@ -1,0 +1,96 @@
+"""Principles about counts: which of them are 0 for data that do not arise, or hurt nobody where they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from stablelint.analysis.masks import is_chance_test, unnegated
+from stablelint.analysis.meaning import (
+    counts_along_edge,
+    counts_everything,
+    counts_its_extreme,
+    counts_off_diagonal,
+    counts_others_too,
+    counts_the_finite,
+    is_called_count,
+)
+from stablelint.analysis.opaque import is_length, is_length_name
+from stablelint.analysis.sites import Site
+from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.views import behind, stripped
+
+
+def _is_count_of_lengths(site: Site, operand: Value) -> bool:
+    """What counts up lengths is 0 only for a batch of nothing."""
+    total = stripped(operand)
+    if total.op not in ("sum", "python.sum") or total.first is None:
+        return False
+    node = total.node
+    counted = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return is_length(total.first) or (isinstance(counted, ast.Name) and is_length_name(counted.id))
+
+
+def _is_causal(site: Site, operand: Value) -> bool:
+    """A causal mask keeps the diagonal, and so a position in each row."""
+    total = stripped(operand)
+    totals = [v for v in total.operands.values() if v.zero is Ground.EXACT] if total.op == "phi" else [total]
+    return bool(totals) and all(
+        v.op == "sum" and v.first is not None and "causal" in stripped(v.first).name for v in totals
+    )
+
+
+def _is_share_of_extreme(site: Site, operand: Value) -> bool:
+    """What is compared with its own maximum, or a share of it, reaches it."""
+    return counts_its_extreme(operand)
+
+
+def is_masked_by_lengths(site: Site, operand: Value) -> bool:
+    """A mask that every call in sight makes of lengths leaves something in each row."""
+    mask, total = site.match.bindings.get("mask"), stripped(operand)
+    if mask is None and total.op == "sum":
+        mask = total.first
+    mask = unnegated(mask) if mask is not None else None
+    if mask is None or mask.op != "argument" or site.frame.function is None:
+        return False
+    calls = site.frame.session.calls.get(id(site.frame.function.node), [])
+    passed = [call.get(mask.name) for call in calls]
+    return bool(passed) and all(v is not None and (is_chance_test(v) or v.interval.lo > 0) for v in passed)
+
+
+def _is_nobodys_share(site: Site, operand: Value) -> bool:
+    """What a count divides is a sum over nothing where it is 0: its gradient reaches nobody, but through a mask."""
+    if (
+        not site.judgement.backward_only
+        or site.value.op != "div"
+        or not (is_called_count(operand) or is_called_count(stripped(operand)))
+    ):
+        return False
+    summed = behind(site.value.operands["input"], lambda _: False)
+    masks = (f for v in summed if v.op == "mul" for f in v.operands.values())
+    return not any(mask.zero is Ground.EXACT for mask in masks)
+
+
+def _is_census(site: Site, operand: Value) -> bool:
+    """A histogram sums up to the number of what was counted, a row without its diagonal to that of the others.
+
+    What is not NaN is nothing only where all is NaN; and where nothing is chosen, what is not chosen counts.
+    """
+    told = (counts_everything, counts_off_diagonal, counts_the_finite, counts_others_too)
+    return any(meaning(operand) for meaning in told)
+
+
+def _is_extent(site: Site, operand: Value) -> bool:
+    """What counts along an edge of a mask measures an extent, and a thing has one."""
+    return counts_along_edge(operand)
+
+
+DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
+    _is_count_of_lengths,
+    _is_causal,
+    _is_share_of_extreme,
+    is_masked_by_lengths,
+    _is_nobodys_share,
+    _is_census,
+    _is_extent,
+)
