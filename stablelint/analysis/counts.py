@@ -15,7 +15,7 @@ from stablelint.analysis.meaning import (
     counts_the_finite,
     is_called_count,
 )
-from stablelint.analysis.opaque import is_length, is_length_name
+from stablelint.analysis.opaque import is_length, is_length_name, is_mask_name
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import behind, stripped
@@ -51,7 +51,7 @@ def is_masked_by_lengths(site: Site, operand: Value) -> bool:
     if mask is None and total.op == "sum":
         mask = total.first
     mask = unnegated(mask) if mask is not None else None
-    if mask is None or mask.op != "argument" or site.frame.function is None:
+    if mask is None or mask.op != "argument" or not is_mask_name(mask.name) or site.frame.function is None:
         return False
     calls = site.frame.session.calls.get(id(site.frame.function.node), [])
     passed = [call.get(mask.name) for call in calls]
