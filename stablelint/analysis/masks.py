@@ -125,6 +125,8 @@ def is_mask_of_lengths(mask: Value) -> bool:
 def is_chance_test(test: Value, depth: int = 6) -> bool:
     """Whether a test compares random numbers, or positions with lengths: that it fails for all of them is chance."""
     test = unnegated(test)
+    if test.op == "mul" and not 0 <= test.interval.lo <= test.interval.hi <= 1:
+        return False  # what is masked is no mask
     if test.op in ("phi", "mul") and depth:
         parts = [part for part in test.operands.values() if not part.interval.lo > 0]
         return bool(parts) and all(is_chance_test(part, depth - 1) for part in parts)
