@@ -26,7 +26,12 @@ def fed_values(observed: Iterable[Value]) -> frozenset[int]:
 
 
 def counts_input(site: Site, fed: frozenset[int]) -> bool:
-    """Whether all that a division or a mean needs is a token that is no padding, in what a network is given."""
+    """Whether all that a division or a mean needs is a token that is no padding, in what a network is given.
+
+    What is masked row by row needs one in each row, and a row may well be padding throughout.
+    """
+    if any("masked_rows" in condition for condition in site.rule.where):
+        return False
     return bool(fed) and any(_tests(mask, fed) for mask in _masks(site))
 
 
