@@ -56,6 +56,17 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     return _moved(tree, proposal, operand, value), value
 
 
+def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast.expr) -> Proposal:
+    """The proposal for the name `node` as a statement that gives it anew, behind the one that gives it `value`."""
+    operand = next(name for name, given in proposal.bindings.items() if given.span == proposal.span)
+    given = tree.statement(value)
+    span = tree.source.span(tree.start(given), tree.end(given))
+    binding = replace(proposal.bindings[operand], text=ast.unparse(node), span=None)
+    bindings = {**proposal.bindings, operand: binding}
+    template = f"{ast.unparse(node)} = {proposal.template}"
+    return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
+
+
 def _value_given(tree: Tree, node: ast.Name) -> ast.expr | None:
     """The value that an assignment before `node` gives to it alone, in its own or a surrounding suite."""
     statement = tree.statement(node)

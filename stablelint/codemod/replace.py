@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -56,11 +55,6 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
     clamp = bound.at_clamp(file.tree, proposal, node)
     if clamp is not None:
         return _replaced(file, *clamp)
-    definition = bound.at_definition(file.tree, proposal, node)
-    if definition is not None:
-        moved, value = definition
-        with contextlib.suppress(Withheld):
-            return _replaced(file, replace(moved, inline=True), value)
     return _replaced(file, proposal, node)
 
 

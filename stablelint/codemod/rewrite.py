@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from dataclasses import replace as with_fields
 from functools import cached_property
 
-from stablelint.codemod import calls, statements
+from stablelint.codemod import bound, calls, statements
 from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.replace import replace_augmented, replace_expression
@@ -86,6 +87,14 @@ class Rewriter:
         if node is None:
             raise Withheld("the code has moved or stands inside an f-string")
         if isinstance(node, ast.expr):
+            definition = bound.at_definition(self._file.tree, proposal, node)
+            if definition is not None:
+                moved, value = definition
+                with contextlib.suppress(Withheld):
+                    return replace_expression(self._file, with_fields(moved, inline=True), value)
+                with contextlib.suppress(Withheld):
+                    again = bound.behind_definition(self._file.tree, proposal, node, value)
+                    return statements.insert(self._file, again, before=False)
             return replace_expression(self._file, proposal, node)
         if isinstance(node, ast.AugAssign):
             return replace_augmented(self._file, proposal, node)

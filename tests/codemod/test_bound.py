@@ -124,3 +124,10 @@ def test_an_upper_bound_stays_where_it_is_needed(bound: str) -> None:
     body = "    n = m.norm()\n    return n.log() - n.sinh().log()\n"
     written = body.replace("n.log()", f"n.{bound}.log()")
     assert _counted(body, "return n", bound) == written
+
+
+def test_a_bound_that_asks_for_the_element_type_is_a_statement_of_its_own() -> None:
+    body = "    n = m.norm() + 1\n    return a / n, b / n\n"
+    assert _counted(body, bound="clamp_min(torch.finfo($n.dtype).eps)") == body.replace(
+        "m.norm() + 1\n", "m.norm() + 1\n    n = n.clamp_min(torch.finfo(n.dtype).eps)\n"
+    )
