@@ -63,7 +63,17 @@ def _covered_steps(site: Site, here: str) -> list[Step]:
         step = _step(value, here)
         if step is not None and step not in steps and not _same_place(step, site):
             steps.append(step)
-    return steps[:_MAX_STEPS]
+    here_it_fails = _failing_step(site, here)
+    return [*steps[:_MAX_STEPS], *([here_it_fails] if here_it_fails else [])]
+
+
+def _failing_step(site: Site, here: str) -> Step | None:
+    """Where it goes wrong, for a finding that is shown where it is mended."""
+    node, module = site.value.node, site.value.module
+    if site.anchor is None or module is None or not isinstance(node, ast.expr):
+        return None
+    filename = None if module.source.filename == here else module.source.filename
+    return Step(f"{_label(site.value) or site.value.op} fails on it", module.source.span(node), filename)
 
 
 def _same_place(step: Step, site: Site) -> bool:

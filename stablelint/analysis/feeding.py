@@ -64,7 +64,9 @@ def _masks(site: Site) -> Iterator[Value]:
         if total.op in _TOTALS and total.first is not None and "dim" not in total.operands:
             yield total.first
         elif operand is None and value.kind in (Kind.TENSOR, Kind.UNKNOWN):
-            yield selecting_mask(value) or value
+            mask = selecting_mask(value)
+            if mask is not None:
+                yield mask
 
 
 def _tests(mask: Value, fed: frozenset[int]) -> bool:

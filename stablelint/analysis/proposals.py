@@ -77,9 +77,14 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
         if fix.constructor is not None:
             continue  # it changes several places, and the finding is at the operation
         target = _target(fix, site, module)
-        if target is not None and not encloses(site.node, target[0]):
-            site.anchor = target[0]
+        if target is None or encloses(site.node, target[0]) or _reads(target[0], site.texts.get(fix.target)):
+            return  # what is changed over its own name is known by where it fails
+        site.anchor = target[0]
         return
+
+
+def _reads(node: ast.AST, name: str | None) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
 
 
 def _are_keywords(text: str, names: frozenset[str]) -> bool:
@@ -155,7 +160,7 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
         node = _picked(node, site.node)
         return node, source.span(node)
     within = within and not _is_unpacked(node, site)
-    if within and node is not None and _changed_at_origin(fix.target, node, site):
+    if within and node is not None and _changed_at_origin(fix, node, site):
         return node, source.span(node)
     occurrence = _occurrence(site.texts.get(fix.target), site.node)
     if occurrence is not None and not site.match.branches:
@@ -165,20 +170,23 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     return None
 
 
-def _changed_at_origin(name: str, node: ast.AST, site: Site) -> bool:
-    """Whether the value is better changed where it is computed: a match by pattern is its only reader."""
+def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
+    """Whether the fix's target is better changed where it is computed: a match by pattern is its only reader."""
     if site.rule.forward is not None or site.rule.backward is not None or not _inside_function(node, site):
         return False
-    text, function = site.texts.get(name), site.frame.function
-    if function is None or text is None or not text.isidentifier():
+    text, function = site.texts.get(fix.target or ""), site.frame.function
+    scope = function.node if function is not None else site.frame.module.source.tree
+    if text is None or not text.isidentifier():
         return False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
         return True  # an in-place operation: the name stands for its result from there on
-    loads = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == text]
-    later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= node.lineno]  # type: ignore[attr-defined]
-    later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
+    row: int = node.lineno  # type: ignore[attr-defined]
+    loads = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == text]
+    later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= row]
+    if fix.target not in parse_template(fix.replace or "...").metavariables:
+        later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
     if keeps_order(node) and len(later) > 1 and site.rule.expect == "wrong":
-        unmoved = order_readers(function.node, text)
+        unmoved = order_readers(scope, text)
         later = [n for n in later if n not in unmoved]
     return len(later) == 1
 

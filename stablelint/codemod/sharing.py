@@ -67,9 +67,14 @@ def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None
 
 def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
     if isinstance(target, ast.Name):
-        for node in ast.walk(_scope(tree, statement)):
+        scope = _scope(tree, statement)
+        first = 0 if _is_repeated(tree, statement) else tree.start(statement)
+        later = {one for function in _functions_within(scope) for one in ast.walk(function)}
+        for node in ast.walk(scope):
             if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
-                yield node
+                # What is read before the statement is the name's earlier value.
+                if tree.start(node) >= first or node in later:
+                    yield node
     elif isinstance(target, ast.Attribute):
         owner = _owner(tree, statement)
         for node in ast.walk(tree.module):
@@ -104,6 +109,21 @@ def _of_another(tree: Tree, reader: ast.Attribute, target: ast.Attribute, owner:
 def _related(owner: ast.ClassDef, other: ast.ClassDef) -> bool:
     names = {ast.unparse(base).rpartition(".")[2] for base in (*owner.bases, *other.bases)}
     return owner.name in names or other.name in names
+
+
+def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    return (node for node in ast.walk(scope) if node is not scope and isinstance(node, kinds))
+
+
+def _is_repeated(tree: Tree, statement: ast.stmt) -> bool:
+    """Whether a loop of the same function, or code that runs at another time, comes back to a statement."""
+    for link in tree.ancestors(statement):
+        if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        if isinstance(link.parent, ast.For | ast.AsyncFor | ast.While):
+            return True
+    return True
 
 
 def _scope(tree: Tree, statement: ast.stmt) -> ast.AST:

@@ -15,7 +15,7 @@ from stablelint.codemod.diff import unified_diff
 from stablelint.codemod.edits import apply_edits
 from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
-from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status
+from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status, Step
 from stablelint.runtime.guard.cause import Advice, Cause, Remedied
 from stablelint.runtime.guard.event import Event, Location
 
@@ -60,15 +60,20 @@ class RuleAdviser:
 
 
 def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | None:
-    """The finding about the expression: the same span, else the smallest around it, else one within."""
+    """The finding about the expression: the same span, else the smallest around it, one within, or one led there."""
     around = [item for item in diagnostics if item.span.contains(span)]
     within = [item for item in diagnostics if span.contains(item.span)]
     same = [item for item in around if item.span == span]
     around = [item for item in around if item.span.end.row - item.span.start.row <= 6]
-    for group in (same, around, within):
+    led = [item for item in diagnostics if any(_is_at(step, span) for step in item.derivation[-1:])]
+    for group in (same, around, within, led):
         if group:
             return min(group, key=lambda item: (_length(item.span), item.status is not Status.VIOLATED))
     return None
+
+
+def _is_at(step: Step, span: Span) -> bool:
+    return step.filename is None and step.span.contains(span)
 
 
 def _options(location: Location) -> AnalysisOptions:

@@ -381,3 +381,12 @@ def test_a_name_that_is_given_anew_means_what_it_meant_where_the_fix_is_made(
     code: str, rule: str, written: tuple[str, ...]
 ) -> None:
     assert fixes(code)[rule] == written
+
+
+def test_a_mask_over_its_own_name_is_rewritten_where_it_is_made() -> None:
+    written = fixes("""
+        def attend(scores: torch.Tensor, padding):
+            scores = scores.masked_fill(padding[:, None], float("-inf"))
+            return scores.softmax(-1)
+        """)
+    assert written["SL501"] == ("scores.masked_fill(padding[:, None], torch.finfo(scores.dtype).min)",)

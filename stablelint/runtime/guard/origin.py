@@ -6,12 +6,15 @@ import ast
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import torch
 
 from stablelint.runtime.guard.blame import Root
 from stablelint.runtime.guard.event import Kind, Location, Mechanism, OperandStats, Origin, Phase
+from stablelint.runtime.guard.frames import parse_file
 from stablelint.runtime.guard.measure import Badness
+from stablelint.syntax import operations
 
 _LARGE = (
     1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
@@ -84,7 +87,7 @@ def parameter_name(root: Root, parameters: Mapping[str, torch.Tensor]) -> str | 
 def named_operands(root: Root, location: Location | None) -> tuple[OperandStats, ...]:
     """Operand statistics with the source text of each operand where it can be told."""
     operands = root.fault.operands
-    texts = operand_texts(location.expression) if location is not None else []
+    texts = operand_texts(location.expression, location.filename) if location is not None else []
     if root.fault.in_backward and not root.fault.in_hook:
         return tuple(
             replace(operand, name="gradient" if index == 0 else f"saved operand {index}")
@@ -95,8 +98,8 @@ def named_operands(root: Root, location: Location | None) -> tuple[OperandStats,
     return tuple(replace(operand, name=text) for operand, text in zip(operands, texts, strict=False))
 
 
-def operand_texts(expression: str) -> list[str]:
-    """The operands of an expression in the order in which the operation takes them."""
+def operand_texts(expression: str, filename: str) -> list[str]:
+    """The operands of an expression of a file, in the order in which the operation takes them."""
     try:
         tree = ast.parse(expression.strip()).body[0]
     except (SyntaxError, IndexError):
@@ -110,12 +113,39 @@ def operand_texts(expression: str) -> list[str]:
     elif isinstance(node, ast.AugAssign):
         parts = [node.target, node.value]
     elif isinstance(node, ast.Call):
-        if (isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)) or (
-            isinstance(node.func, ast.Attribute) and not node.args
-        ):
+        if isinstance(node.func, ast.Attribute) and _is_tensor(node.func.value, node.func.attr, filename):
             parts = [node.func.value]
         parts = [*parts, *node.args, *(keyword.value for keyword in node.keywords)]
-    return [ast.unparse(part) for part in parts if not isinstance(part, ast.Constant)]
+    return [ast.unparse(part) for part in parts if not _is_literal(part)]
+
+
+def _is_tensor(receiver: ast.expr, method: str, filename: str) -> bool:
+    """Whether what a method is called on is an operand: not a module of functions, nor an object with methods."""
+    root = receiver
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return True
+    if receiver is root and root.id in ("self", "cls"):
+        return False
+    return operations.method(method) is not None and root.id not in _imported(filename)
+
+
+@lru_cache(maxsize=64)
+def _imported(filename: str) -> frozenset[str]:
+    """Names that a file's imports bind."""
+    tree = parse_file(filename)
+    imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)] if tree else []
+    return frozenset((name.asname or name.name).split(".")[0] for one in imports for name in one.names)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Whether an expression is a number or text, or made of nothing else."""
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
 
 
 def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]) -> str | None:

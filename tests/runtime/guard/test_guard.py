@@ -20,6 +20,7 @@ from stablelint.runtime.guard import (  # noqa: E402
     Guard,
     NonFiniteError,
 )
+from stablelint.runtime.guard.origin import operand_texts  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -268,6 +269,55 @@ def test_where_one_fix_does_not_help_all_fixes_of_the_file_are_tried(tmp_path: P
     assert (verification.together.fixes, verification.together.finite) == (2, True)
     told = guard.reports[0].as_json()["verification"]["with_all_fixes"]
     assert told == verification.together.as_json()
+
+
+MASKED = """
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 5)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(3):
+    scores = model(torch.randn(8, 4))
+    held = scores.masked_fill(torch.rand(8, 5) < (1.1 if step == 2 else 0), float("-inf"))
+    loss = held.softmax(-1).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_finding_that_is_shown_where_it_is_mended_explains_where_it_fails(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(MASKED)
+    with pytest.raises(stablelint.NonFiniteError), stablelint.guard() as guard:
+        runpy.run_path(str(program))
+    report = guard.reports[0]
+    assert report.event.location is not None
+    assert report.event.location.expression == "held.softmax(-1)"
+    assert [operand.name for operand in report.event.operands] == ["held"]
+    assert report.cause.code == "SL501"
+    assert report.verification is not None
+    assert report.verification.finite
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("x.softmax(-1)", ["x"]),
+        ("torch.softmax(x, -1)", ["x"]),
+        ("x[0].pow(y)", ["x[0]", "y"]),
+        ("self.mask.div(n)", ["self.mask", "n"]),
+        ("self.layer(x)", ["x"]),
+        ("F.normalize(x, dim=(0, 1))", ["x"]),
+    ],
+)
+def test_operands_are_named_as_the_operation_takes_them(
+    expression: str, names: list[str], tmp_path: Path
+) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import torch\nimport torch.nn.functional as F\n")
+    assert operand_texts(expression, str(program)) == names
 
 
 def test_memory_stays_flat(pair: tuple) -> None:
