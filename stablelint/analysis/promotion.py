@@ -7,6 +7,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.cancelling import (
+    is_half_lifted,
+    is_own_logarithm,
+    is_second_difference,
+    is_squared_distance,
+    is_squared_sine,
+)
 from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.provenance import is_measured
 from stablelint.analysis.shadows import has_contract
@@ -98,6 +105,50 @@ def _is_leading(component: Value) -> bool:
     return place.constant() == 0 or end == 1
 
 
+def _is_bend(site: Site) -> bool:
+    """A divisor that is the second difference of three neighbours: 0 where they lie on a line, as flat data does."""
+    return (
+        site.value.op == "div" and has_contract(site) and is_second_difference(site.value.operands["other"])
+    )
+
+
+def _is_half_guarded(site: Site) -> bool:
+    """A divisor that is a product: the constant added to one factor does nothing for the other."""
+    return site.value.op == "div" and has_contract(site) and is_half_lifted(site.value.operands["other"])
+
+
+def _is_root_of_distance(site: Site) -> bool:
+    """The root of a squared distance that was multiplied out: rounding makes it negative where two points agree."""
+    return _is_root(site) and is_squared_distance(site.match.bindings[site.judgement.operand])
+
+
+def _is_sine_of_cosine(site: Site) -> bool:
+    """The root of `1 - cos ** 2`: its gradient is infinite at the angle 0, and rounding carries a cosine past 1."""
+    return _is_root(site) and is_squared_sine(site.match.bindings[site.judgement.operand])
+
+
+def _is_entropy(site: Site) -> bool:
+    """A value times its own logarithm: it is a share of a whole, and where there is none of it 0 meets -inf."""
+    return is_own_logarithm(site.value)
+
+
+def _is_log_of_ratio(site: Site) -> bool:
+    """The logarithm of 1 and a quotient, which may be of any size: what is small of it is rounded away."""
+    if site.value.op != "log" or has_contract(site):
+        return False
+    quotients = (stripped(v) for v in site.match.bindings.values() if v.kind is not Kind.NUMBER)
+    return any(v.op == "div" and not v.operands["other"].is_constant for v in quotients)
+
+
+def _is_root(site: Site) -> bool:
+    if site.judgement.operand not in site.match.bindings or not has_contract(site):
+        return False
+    exponent = site.value.operands.get("exponent")
+    return site.value.op in ("sqrt", "rsqrt") or (
+        site.value.op == "pow" and exponent is not None and exponent.constant() == 0.5
+    )
+
+
 def _is_correlation(site: Site) -> bool:
     """Python numbers: a quotient by the roots of two variances, each of which is 0 for constant data."""
     if site.value.op != "div" or not has_contract(site):
@@ -135,5 +186,19 @@ _FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
         "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN",
         False,
     ),
+    (_is_bend, "the second difference of three neighbours is 0 where they lie on a line", False),
+    (
+        _is_half_guarded,
+        "the constant guards one factor of the denominator, the other factor can be zero",
+        True,
+    ),
+    (_is_root_of_distance, "rounding carries a squared distance that was multiplied out below zero", True),
+    (
+        _is_sine_of_cosine,
+        "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
+        False,
+    ),
+    (_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0", True),
+    (_is_log_of_ratio, "a quotient may be small, and adding 1 first loses its digits", True),
     (_is_correlation, "the variance of constant data is 0, and Python raises ZeroDivisionError", True),
 )

@@ -11,7 +11,7 @@ from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.opaque import is_mask_name
-from stablelint.analysis.roles import takes_numbers_only
+from stablelint.analysis.roles import takes_gradients, takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_edge, is_masked_difference
 from stablelint.analysis.views import behind, stripped
@@ -63,7 +63,7 @@ def is_trained(value: Value, frame: Frame) -> bool:
     """Whether something in sight shows that a gradient is taken through a value that a function computes.
 
     It is so for what depends on a trained parameter or a layer's output, and on what a module's method or a loss is
-    given; in a script, which no other code calls, for whatever is not known.
+    given, save for a backward pass; in a script, which no other code calls, for whatever is not known.
     """
     found = [v for v in behind(value, _stops_gradient) if not _stops_gradient(v)]
     if any(v.op in _LEARNED for v in found):
@@ -71,6 +71,8 @@ def is_trained(value: Value, frame: Frame) -> bool:
     given = any(
         v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found if v.kind is not Kind.NUMBER
     )
+    if frame.function is not None and takes_gradients(frame.function):
+        return False
     return given and (frame.module.is_script or is_differentiated(frame.function, frame))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _INVERSES = frozenset("inverse _inverse inv log_abs_det_jacobian inverse_transform".split())
 _DIRECTIONS = frozenset("inverse reverse reversed invert".split())
 _DEPRECATED = re.compile(r"deprecat", re.I)
+_GRADIENT = re.compile(r"grad_(in|out|input|output)s?$")
 _CONSTANT_FILLS = frozenset("zeros_ ones_ constant_ eye_ dirac_".split())
 _PLAIN = frozenset("int float bool str".split())
 
@@ -42,6 +43,13 @@ def _speaks_of_it(node: ast.AST) -> bool:
     """Whether `deprecated(...)`, or `warn(..., DeprecationWarning)`, is called."""
     names = [getattr(n, "attr", None) or getattr(n, "id", None) for n in ast.walk(node)]
     return any(isinstance(name, str) and _DEPRECATED.search(name) for name in names)
+
+
+def takes_gradients(function: FunctionInfo) -> bool:
+    """Whether a function is handed a gradient: it is a backward pass itself, and none is taken through it."""
+    arguments = function.node.args
+    names = (a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    return any(_GRADIENT.match(name) for name in names)
 
 
 def takes_numbers_only(function: FunctionInfo) -> bool:

@@ -1,4 +1,4 @@
-"""Constants that an element type cannot tell from a simpler one."""
+"""Constants that an element type cannot hold, or cannot tell from a simpler one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind, Value
 from stablelint.diagnostic import Level, Status
+from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT32, round_to
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
+_BYTES = (256, 65536)
+_LEAVES = frozenset({"argument", "attribute", "free", "unknown"})
 _OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a factor of nearly 1 may well be 1
 
 
@@ -55,3 +58,35 @@ def _is_absorbed(constant: Value) -> bool:
         isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
     )
     return written and round_to(number, FLOAT32).is_integer()
+
+
+@observes("*256 []")
+def joined_bytes(review: Review, rule: Rule) -> Iterator[Site]:
+    """`x[..., 0] * 256 + x[..., 1]`: components of one array that nothing has widened are joined as bytes."""
+    for pair in observed(review, "add"):
+        high, low = (_factored(v) for v in list(pair[0].operands.values())[:2])
+        if high[1] == 1:
+            high, low = low, high
+        if high[1] not in _BYTES or low[1] not in (1, *_BYTES):
+            continue
+        whole, other = _array_of(high[0]), _array_of(low[0])
+        if whole is not None and other is not None and whole.key == other.key:
+            yield make_site(review, rule, pair)
+
+
+def _factored(value: Value) -> tuple[Value, object]:
+    """A value without its constant factor, and the factor."""
+    if value.op == "mul" and len(value.operands) == 2:
+        a, b = value.operands.values()
+        if a.is_constant or b.is_constant:
+            return (b, a.constant()) if a.is_constant else (a, b.constant())
+    return value, 1
+
+
+def _array_of(component: Value) -> Value | None:
+    """The array whose component a value is, where it still has the type in which it came."""
+    if component.op != "index" or component.first is None:
+        return None
+    array = component.first
+    own = array.dtype == "uint8" or (array.dtype is None and array.op in _LEAVES)
+    return array if own else None

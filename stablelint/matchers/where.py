@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _PRODUCTS = frozenset({"mul", "div"})
+_CONJUNCTIONS = frozenset("mul logical_and bitwise_and".split())
+_SIZES = frozenset("abs neg square".split())
+_SHIFTS = frozenset("add sub mul div".split())
+_TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
+_LENGTH = 6  # operations looked through
 _COMPARISONS = frozenset("eq ne gt ge lt le".split())
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
 # The page's name for the operand of each operation whose gradient is hidden.
@@ -87,19 +92,38 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
 
 
 def _compares(test: Value, operand: Value) -> bool:
-    """Whether a test compares the operand itself with a number: its author expects the values that fail."""
+    """Whether a test compares the operand, or what it is measured by, with a number: its author expects what fails."""
     test = stripped(test)
     while test.op == "logical_not" and test.first is not None:
         test = stripped(test.first)
+    if test.op in _CONJUNCTIONS:
+        return any(_compares(part, operand) for part in test.operands.values())
     if test.op not in _COMPARISONS:
         return False
-    keys = {stripped(v).key for v in test.operands.values()}
+    keys = {_measured(v).key for v in test.operands.values() if not v.is_constant}
     factors = (
-        {stripped(v).key for v in stripped(operand).operands.values()} if operand.op in _PRODUCTS else set()
+        {_measured(v).key for v in stripped(operand).operands.values()} if operand.op in _PRODUCTS else set()
     )
-    return not keys.isdisjoint({stripped(operand).key, *factors}) and any(
+    return not keys.isdisjoint({_measured(operand).key, *factors}) and any(
         v.is_constant for v in test.operands.values()
     )
+
+
+def _measured(value: Value) -> Value:
+    """What a value measures: without its sign, a shift and a constant factor, of which a test need not speak."""
+    value = stripped(value)
+    for _ in range(_LENGTH):
+        parts = [v for v in value.operands.values() if not v.is_constant]
+        if len(parts) != 1 or not (value.op in _SIZES or (value.op in _SHIFTS and not _is_lift(value))):
+            break
+        value = stripped(parts[0])
+    return value
+
+
+def _is_lift(value: Value) -> bool:
+    """Whether a constant is added to keep the value off 0: what is left is met by accident only."""
+    constants = [v for v in value.operands.values() if v.is_constant]
+    return value.op in ("add", "sub") and any(abs(v.interval.lo) < _TINY for v in constants)
 
 
 def _can_double(site: Site, hider: Hider) -> bool:

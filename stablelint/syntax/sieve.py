@@ -19,6 +19,7 @@ from stablelint.syntax import operations
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
+JOINED = "*256"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LARGE = 1000.0
 _NUMBERS = {
@@ -186,10 +187,24 @@ def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Ma
         seen.words.add(word)
     if isinstance(node, ast.AugAssign):
         seen.words.add(IN_PLACE)
+    elif word == "*" and (_is_byte(node.left) or _is_byte(right)):
+        seen.words.add(JOINED)
     elif type(node.left) is ast.Constant and type(right) is ast.Constant:
         seen.words.add(ABSORBED)
     elif word == "*" and _first_name(node.left) == _first_name(right):
         seen.words.add("x*x")
+
+
+def _is_byte(node: ast.expr) -> bool:
+    """Whether a factor is written as what a byte holds: `256`, `2**8`, or two bytes."""
+    if type(node) is ast.BinOp and type(node.op) is ast.Pow:
+        base, exponent = node.left, node.right
+        return _constant(base) == 2 and _constant(exponent) in (8, 16)
+    return _constant(node) in (256, 65536)
+
+
+def _constant(node: ast.expr) -> Any:
+    return node.value if type(node) is ast.Constant else None
 
 
 def _first_name(node: ast.expr) -> str:

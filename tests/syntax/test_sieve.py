@@ -75,6 +75,8 @@ def test_what_no_rule_speaks_of_has_no_word(text: str) -> None:
         ("x * -1e9", "large"),
         ("1 - 1e-12", "1-eps"),
         ("0.9999999999", "1-eps"),
+        ("x[0] * 256", "*256"),
+        ("2**8 * x[0]", "*256"),
         ("x += y", "op="),
         ("x.add_(y)", "op="),
     ],

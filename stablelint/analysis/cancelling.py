@@ -1,0 +1,151 @@
+"""Differences that cancel: what they are made of tells where they are 0 or below it, whatever their range."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator
+
+from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import stripped
+
+_PRODUCTS = frozenset("matmul bmm einsum dot".split())
+_COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
+_LOGARITHMS = frozenset("log log2 log10".split())
+_LIFTS = frozenset({"clamp", "maximum"})
+_COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
+_LEAVES = frozenset("unknown argument attribute item free const".split())
+_TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
+_DEPTH = 6  # sums looked into
+
+
+def is_squared_distance(value: Value) -> bool:
+    """`a + b - 2 * x @ y`: a squared distance multiplied out, which rounding carries below 0 for near points."""
+    terms = list(_terms(value))
+    products = [factor for factor, term in terms if term.op in _PRODUCTS]
+    squares = [factor for factor, term in terms if term.op not in _PRODUCTS]
+    return products == [-2.0] and squares == [1.0, 1.0]
+
+
+def is_squared_sine(value: Value) -> bool:
+    """`1 - c ** 2` of a cosine: 0 where the angle is, and below 0 where rounding has carried the cosine past 1."""
+    terms = list(_terms(value))
+    if len(terms) != 2 or [factor for factor, term in terms if term.constant() == 1] != [1.0]:
+        return False
+    square = next((term for factor, term in terms if term.constant() != 1 and factor == -1.0), None)
+    base = _root(square) if square is not None else None
+    if square is None or base is None or base.kind is Kind.NUMBER:
+        return False
+    return stripped(base).op in _COMPUTED or _is_called_cosine(square) or _is_called_cosine(base)
+
+
+def is_second_difference(value: Value) -> bool:
+    """`a + b - 2 * c`: the bend of three neighbours, which is 0 where they lie on a line."""
+    factors: dict[int, float] = {}
+    for factor, term in _terms(value):
+        if term.is_constant or term.kind is Kind.NUMBER:
+            return False
+        factors[term.key] = factors.get(term.key, 0.0) + factor
+    small, middle, large = sorted(factors.values()) if len(factors) == 3 else (0.0, 0.0, 0.0)
+    return (small == -2 * middle and middle == large > 0) or (large == -2 * middle and middle == small < 0)
+
+
+def is_own_logarithm(value: Value) -> bool:
+    """`p * log(p)` or `p * log(p / q)`: a share of a whole, which may be none of it: 0 times an infinity."""
+    product = stripped(value)
+    if product.op != "mul" or len(product.operands) != 2:
+        return False
+    a, b = (_unsigned(v) for v in product.operands.values())
+    return _is_logarithm_of(a, b) or _is_logarithm_of(b, a)
+
+
+def _is_logarithm_of(logarithm: Value, share: Value) -> bool:
+    if (
+        logarithm.op not in _LOGARITHMS
+        or logarithm.first is None
+        or share.kind is Kind.NUMBER
+        or _is_lifted(share)
+    ):
+        return False
+    inside = stripped(logarithm.first)
+    whole = stripped(inside.operands["input"]) if inside.op == "div" else inside
+    return share.key in (inside.key, whole.key)
+
+
+def _unsigned(value: Value) -> Value:
+    value = stripped(value)
+    return stripped(value.first) if value.op == "neg" and value.first is not None else value
+
+
+def is_half_lifted(value: Value) -> bool:
+    """`a * (b + eps)`: the constant keeps one factor of a product off 0, and the other factor makes it 0 alone."""
+    product = stripped(value)
+    if product.op != "mul" or len(product.operands) != 2:
+        return False
+    lifted = [_is_lifted(v) for v in product.operands.values()]
+    if sum(lifted) != 1:
+        return False
+    bare = stripped(next(v for v, up in zip(product.operands.values(), lifted, strict=True) if not up))
+    numeric = bare.kind in (Kind.TENSOR, Kind.UNKNOWN) and bare.op not in _LEAVES
+    return numeric and bare.interval.contains(0.0)
+
+
+def _is_lifted(value: Value) -> bool:
+    inner = stripped(value)
+    if inner.op in _LIFTS:
+        return True
+    tiny = any(
+        v.kind is Kind.NUMBER and v.interval.lo >= 0 and 0 < v.interval.hi < _TINY
+        for v in inner.operands.values()
+    )
+    return inner.op == "add" and (tiny or inner.guard == "eps")
+
+
+def _terms(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:
+    """The terms of a sum with their constant factors."""
+    value = stripped(value)
+    first, other = value.first, value.operands.get("other")
+    if depth and value.op == "neg" and first is not None:
+        yield from _terms(first, -factor, depth - 1)
+    elif depth and value.op in ("add", "sub") and first is not None and other is not None:
+        yield from _terms(first, factor, depth - 1)
+        yield from _terms(other, factor if value.op == "add" else -factor, depth - 1)
+    elif depth and value.op == "mul" and (scaled := _scaled(value)) is not None:
+        yield from _terms(scaled[1], factor * scaled[0], depth - 1)
+    elif value.op in _PRODUCTS:
+        inner = filter(None, (_scaled(stripped(v)) for v in value.operands.values()))  # (2 * x) @ y
+        yield math.prod((number for number, _ in inner), start=factor), value
+    else:
+        yield factor, value
+
+
+def _scaled(value: Value) -> tuple[float, Value] | None:
+    """The constant factor of a product, and the rest of it."""
+    first, other = value.first, value.operands.get("other")
+    if value.op != "mul" or first is None or other is None:
+        return None
+    for constant, rest in ((first, other), (other, first)):
+        number = constant.constant()
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            return float(number), rest
+    return None
+
+
+def _root(square: Value) -> Value | None:
+    """What has been squared."""
+    first, other = square.first, square.operands.get("other")
+    if square.op == "square":
+        return first
+    if square.op == "pow":
+        exponent = square.operands.get("exponent")
+        return first if exponent is not None and exponent.constant() == 2 else None
+    same = square.op == "mul" and first is not None and other is not None and first.key == other.key
+    return first if same else None
+
+
+def _is_called_cosine(value: Value) -> bool:
+    if _COSINE.search(value.name):
+        return True
+    nodes = ast.walk(value.node) if value.node is not None else ()
+    return any(isinstance(n, ast.Name) and _COSINE.search(n.id) is not None for n in nodes)

@@ -1,0 +1,136 @@
+"""Differences and products whose form tells that they come to 0, or below it."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import function, likely, possible
+
+POINTS = "x: torch.Tensor, y: torch.Tensor"
+
+
+@pytest.mark.parametrize(
+    "squared",
+    [
+        "(x**2).sum(1, keepdim=True) + (y**2).sum(1) - 2 * x.mm(y.T)",
+        "x.norm(dim=1)[:, None] ** 2 - 2.0 * x @ y.t() + y.norm(dim=1) ** 2",
+        "x.pow(2).sum(1)[:, None] + y.pow(2).sum(1) + torch.einsum('id,jd->ij', x, y) * -2",
+    ],
+)
+def test_the_root_of_a_squared_distance_that_was_multiplied_out(squared: str) -> None:
+    assert likely(function(f"torch.sqrt({squared})", parameters=POINTS)) == [(2, "SL103")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.sqrt(((x**2).sum(1)[:, None] + (y**2).sum(1) - 2 * x.mm(y.T)).clamp(min=1e-12))",
+        "torch.sqrt((x**2).sum(1)[:, None] + (y**2).sum(1) + 2 * x.mm(y.T))",
+        "torch.sqrt((x**2).sum(1)[:, None] - 2 * x.mm(y.T))",
+    ],
+)
+def test_other_roots_of_sums_and_products(line: str) -> None:
+    assert likely(function(line, parameters=POINTS)) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.sqrt(1.0 - torch.pow(cosine, 2))",
+        "(1 - cosine**2) ** 0.5",
+        "torch.sqrt(1 - cosine * cosine)",
+        "torch.sqrt(1 - F.linear(F.normalize(cosine), w).square())",
+    ],
+)
+def test_the_sine_of_a_cosine(line: str) -> None:
+    code = function(line, parameters="cosine: torch.Tensor, w: torch.Tensor")
+    assert likely(code) == [(2, "SL103")]
+
+
+@pytest.mark.parametrize(
+    "line", ["torch.sqrt(1 - rate**2)", "torch.sqrt(2 - cosine**2)", "torch.sqrt(1 - cosine)"]
+)
+def test_a_root_that_is_no_sine(line: str) -> None:
+    code = function(line, parameters="cosine: torch.Tensor, rate: torch.Tensor")
+    assert likely(code) == []
+    assert (2, "SL103") in possible(code)
+
+
+@pytest.mark.parametrize("bend", ["a + b - 2.0 * c", "(a - c) - (c - b)", "2 * c - a - b"])
+def test_a_parabola_through_three_points_on_a_line_has_no_vertex(bend: str) -> None:
+    code = function(
+        f"0.5 * (a - b) / ({bend})", parameters="a: torch.Tensor, b: torch.Tensor, c: torch.Tensor"
+    )
+    assert likely(code) == [(2, "SL102")]
+
+
+@pytest.mark.parametrize("divisor", ["a + b - c", "a - b", "a + b + 2 * c", "a + b - 2"])
+def test_a_divisor_that_is_no_second_difference(divisor: str) -> None:
+    code = function(f"a / ({divisor})", parameters="a: torch.Tensor, b: torch.Tensor, c: torch.Tensor")
+    assert likely(code) == []
+
+
+def test_a_constant_that_lifts_one_factor_of_a_denominator() -> None:
+    code = function(
+        "a / ((a * a + b * b) * (c * c + 1e-8))",
+        parameters="a: torch.Tensor, b: torch.Tensor, c: torch.Tensor",
+    )
+    assert likely(code) == [(2, "SL102")]
+
+
+@pytest.mark.parametrize(
+    "divisor",
+    ["(a * a + b * b + 1e-8) * (c * c + 1e-8)", "b * (c * c + 1e-8)", "2 * (c * c + 1e-8)"],
+)
+def test_a_denominator_that_is_lifted_or_scaled_as_a_whole(divisor: str) -> None:
+    code = function(f"a / ({divisor})", parameters="a: torch.Tensor, b: torch.Tensor, c: torch.Tensor")
+    assert likely(code) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("2 * (x * torch.log(x / y) + y - x)", "SL211"),
+        ("-x * x.log()", "SL210"),
+        ("(x * torch.log(x)).sum()", "SL210"),
+    ],
+)
+def test_a_value_times_its_own_logarithm(line: str, rule: str) -> None:
+    assert likely(function(line, parameters=POINTS)) == [(2, rule)]
+
+
+@pytest.mark.parametrize(
+    "line", ["x * torch.log(x + 1e-8)", "x * torch.log(y)", "(x + 1e-7) * torch.log(x + 1e-7)"]
+)
+def test_a_logarithm_of_something_else(line: str) -> None:
+    assert not {"SL210", "SL211"} & {rule for _, rule in likely(function(line, parameters=POINTS))}
+
+
+def test_a_quotient_added_to_1_loses_its_digits() -> None:
+    assert (2, "SL208") in likely(function("torch.log(1 + x / y.exp())", parameters=POINTS))
+    assert (2, "SL208") not in likely(function("torch.log(1 + x)", parameters=POINTS))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.where(x > 0, torch.sqrt(x + 1.0), y)",
+        "torch.where(x.abs() >= 1e-6, y / x, y)",
+        "torch.where((y > 0) & (x != 0), y / (2 * x), y)",
+    ],
+)
+def test_a_test_of_what_the_operand_is_made_of(line: str) -> None:
+    assert likely(function(line, parameters=POINTS)) == [(2, "SL503")]
+
+
+@pytest.mark.parametrize("line", ["torch.where(x > 0, y / (x + 1e-8), y)", "torch.where(y > 0, y / x, y)"])
+def test_a_test_of_something_else(line: str) -> None:
+    code = function(line, parameters=POINTS)
+    assert likely(code) == []
+    assert possible(code) != []
+
+
+def test_no_gradient_is_taken_through_a_backward_pass() -> None:
+    line = "torch.where(x.abs() < 1e-6, grad_output, grad_output / x)"
+    assert likely(function(line, parameters="x: torch.Tensor, grad_output: torch.Tensor")) == []
+    assert likely(function(line.replace("grad_output", "y"), parameters=POINTS)) == [(2, "SL503")]
