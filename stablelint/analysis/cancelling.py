@@ -83,15 +83,16 @@ def is_half_lifted(value: Value) -> bool:
     product = stripped(value)
     if product.op != "mul" or len(product.operands) != 2:
         return False
-    lifted = [_is_lifted(v) for v in product.operands.values()]
-    if sum(lifted) != 1:
+    a, b = map(stripped, product.operands.values())
+    if _is_lifted(a):
+        a, b = b, a
+    if b.op in _LIFTS or not _is_lifted(b) or _is_lifted(a):
         return False
-    bare = stripped(next(v for v, up in zip(product.operands.values(), lifted, strict=True) if not up))
-    numeric = bare.kind in (Kind.TENSOR, Kind.UNKNOWN) and bare.op not in _LEAVES
-    return numeric and bare.interval.contains(0.0)
+    return a.kind in (Kind.TENSOR, Kind.UNKNOWN) and a.op not in _LEAVES and a.interval.contains(0.0)
 
 
 def _is_lifted(value: Value) -> bool:
+    """Whether something keeps a value off 0: a bound, or a tiny constant that is added."""
     inner = stripped(value)
     if inner.op in _LIFTS:
         return True

@@ -137,7 +137,7 @@ def _is_log_of_ratio(site: Site) -> bool:
     if site.value.op != "log" or has_contract(site):
         return False
     quotients = (stripped(v) for v in site.match.bindings.values() if v.kind is not Kind.NUMBER)
-    return any(v.op == "div" and not v.operands["other"].is_constant for v in quotients)
+    return any(v.op == "div" and not any(part.is_constant for part in v.operands.values()) for v in quotients)
 
 
 def _is_root(site: Site) -> bool:
@@ -198,7 +198,7 @@ _FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
         "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
         False,
     ),
-    (_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0", True),
+    (_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0", False),
     (_is_log_of_ratio, "a quotient may be small, and adding 1 first loses its digits", True),
     (_is_correlation, "the variance of constant data is 0, and Python raises ZeroDivisionError", True),
 )

@@ -35,7 +35,8 @@ _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _LENGTH = 6  # operations looked through
-_COMPARISONS = frozenset("eq ne gt ge lt le".split())
+_ORDERS = frozenset("gt ge lt le".split())  # which alone keep out what is too large
+_COMPARISONS = _ORDERS | {"eq", "ne"}
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
 # The page's name for the operand of each operation whose gradient is hidden.
 _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "atanh": "u"}
@@ -73,7 +74,7 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
     expected = (
         test is not None
-        and _compares(test, bindings[name])
+        and _compares(test, bindings[name], _ORDERS if name == "e" else _COMPARISONS)
         and any(is_trained(value, site.frame) for value in felt_operands(site.value, bindings[name]))
     )
     level = Level.LIKELY if known or expected else Level.POSSIBLE
@@ -91,14 +92,14 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     )
 
 
-def _compares(test: Value, operand: Value) -> bool:
+def _compares(test: Value, operand: Value, by: frozenset[str]) -> bool:
     """Whether a test compares the operand, or what it is measured by, with a number: its author expects what fails."""
     test = stripped(test)
     while test.op == "logical_not" and test.first is not None:
         test = stripped(test.first)
     if test.op in _CONJUNCTIONS:
-        return any(_compares(part, operand) for part in test.operands.values())
-    if test.op not in _COMPARISONS:
+        return any(_compares(part, operand, by) for part in test.operands.values())
+    if test.op not in by:
         return False
     keys = {_measured(v).key for v in test.operands.values() if not v.is_constant}
     factors = (
@@ -114,10 +115,15 @@ def _measured(value: Value) -> Value:
     value = stripped(value)
     for _ in range(_LENGTH):
         parts = [v for v in value.operands.values() if not v.is_constant]
-        if len(parts) != 1 or not (value.op in _SIZES or (value.op in _SHIFTS and not _is_lift(value))):
+        shifted = value.op in _SHIFTS and not _is_lift(value) and not _is_inverse(value)
+        if len(parts) != 1 or not (value.op in _SIZES or shifted):
             break
         value = stripped(parts[0])
     return value
+
+
+def _is_inverse(value: Value) -> bool:
+    return value.op == "div" and not value.operands["other"].is_constant
 
 
 def _is_lift(value: Value) -> bool:

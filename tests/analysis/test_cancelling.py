@@ -123,7 +123,15 @@ def test_a_test_of_what_the_operand_is_made_of(line: str) -> None:
     assert likely(function(line, parameters=POINTS)) == [(2, "SL503")]
 
 
-@pytest.mark.parametrize("line", ["torch.where(x > 0, y / (x + 1e-8), y)", "torch.where(y > 0, y / x, y)"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.where(x > 0, y / (x + 1e-8), y)",
+        "torch.where(y > 0, y / x, y)",
+        "torch.where(x == 0, x, x.abs().expm1())",
+        "torch.where(1.0 / x < 1e6, 1.0 / x, y)",
+    ],
+)
 def test_a_test_of_something_else(line: str) -> None:
     code = function(line, parameters=POINTS)
     assert likely(code) == []
@@ -134,3 +142,15 @@ def test_no_gradient_is_taken_through_a_backward_pass() -> None:
     line = "torch.where(x.abs() < 1e-6, grad_output, grad_output / x)"
     assert likely(function(line, parameters="x: torch.Tensor, grad_output: torch.Tensor")) == []
     assert likely(function(line.replace("grad_output", "y"), parameters=POINTS)) == [(2, "SL503")]
+
+
+@pytest.mark.parametrize("eps", ["1e-8", "eps"])
+def test_a_probability_that_a_constant_keeps_off_0(eps: str) -> None:
+    code = function(
+        f"torch.log(torch.softmax(x, dim=1) + {eps})", parameters="x: torch.Tensor, eps: float = 1e-8"
+    )
+    assert likely(code) == [(2, "SL225")]
+
+
+def test_a_probability_that_is_smoothed_on_purpose() -> None:
+    assert likely(function("torch.log(torch.softmax(x, dim=1) + 0.1)")) == []
