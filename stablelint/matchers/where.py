@@ -35,8 +35,7 @@ _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _LENGTH = 6  # operations looked through
-_ORDERS = frozenset("gt ge lt le".split())  # which alone keep out what is too large
-_COMPARISONS = _ORDERS | {"eq", "ne"}
+_COMPARISONS = frozenset("eq ne gt ge lt le".split())
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
 # The page's name for the operand of each operation whose gradient is hidden.
 _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "atanh": "u"}
@@ -74,7 +73,7 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
     expected = (
         test is not None
-        and _compares(test, bindings[name], _ORDERS if name == "e" else _COMPARISONS)
+        and _compares(test, bindings[name], grows=name == "e")
         and any(is_trained(value, site.frame) for value in felt_operands(site.value, bindings[name]))
     )
     level = Level.LIKELY if known or expected else Level.POSSIBLE
@@ -92,15 +91,17 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     )
 
 
-def _compares(test: Value, operand: Value, by: frozenset[str]) -> bool:
+def _compares(test: Value, operand: Value, grows: bool) -> bool:
     """Whether a test compares the operand, or what it is measured by, with a number: its author expects what fails."""
     test = stripped(test)
     while test.op == "logical_not" and test.first is not None:
         test = stripped(test.first)
     if test.op in _CONJUNCTIONS:
-        return any(_compares(part, operand, by) for part in test.operands.values())
-    if test.op not in by:
+        return any(_compares(part, operand, grows) for part in test.operands.values())
+    if test.op not in _COMPARISONS:
         return False
+    if grows and test.op in ("eq", "ne") and any(v.constant() == 0 for v in test.operands.values()):
+        return False  # what is 0 is not what is too large
     keys = {_measured(v).key for v in test.operands.values() if not v.is_constant}
     factors = (
         {_measured(v).key for v in stripped(operand).operands.values()} if operand.op in _PRODUCTS else set()
