@@ -30,15 +30,15 @@ def test_a_value_that_is_used_elsewhere_may_not(use: str) -> None:
 
 
 def test_what_reads_the_name_before_reads_another_value() -> None:
-    body = "    p = p + 1\n    p = softmax(p)\n    loss(p, t)\n"
-    assert reason(f"def f(p, t):\n{body}", "softmax(p)", "loss(p, t)") is None
+    body = "    z = p + 1\n    p = softmax(z)\n    loss(p, t)\n"
+    assert reason(f"def f(p, t):\n{body}", "softmax(z)", "loss(p, t)") is None
     deferred = f"def f(p, t):\n    g = lambda: p\n{body}    return g\n"
-    assert "line 2" in (reason(deferred, "softmax(p)", "loss(p, t)") or "")
+    assert "line 2" in (reason(deferred, "softmax(z)", "loss(p, t)") or "")
 
 
 def test_a_loop_comes_back_to_what_reads_the_name_before() -> None:
-    looped = "def f(p, t):\n    for _ in t:\n        q = p + 1\n        p = softmax(q)\n        loss(p, t)\n"
-    assert "line 3" in (reason(looped, "softmax(q)", "loss(p, t)") or "")
+    looped = "def f(p, t):\n    for _ in t:\n        z = p + 1\n        p = softmax(z)\n        loss(p, t)\n"
+    assert "line 3" in (reason(looped, "softmax(z)", "loss(p, t)") or "")
 
 
 def test_a_name_of_another_function_is_another_value() -> None:
