@@ -55,7 +55,8 @@ _MEASURE = re.compile(r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(M
 _ASIDE = re.compile(
     r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
 )
-_TEST = re.compile(r"^(unit)?tests?$|^testing$|^unittests?$|^test_|_tests?$|^conftest$")
+_TESTS = re.compile(r"^(unit)?tests?$|^testing$|_tests?$")  # a folder's name
+_TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -151,7 +152,8 @@ def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
 
 def is_test(module: ModuleInfo) -> bool:
     """Whether a file is one of tests, whose assertions check what it computes."""
-    return any(map(_TEST.search, _places(module)))
+    *folders, name = _places(module)
+    return _TEST.search(name) is not None or any(map(_TESTS.search, folders))
 
 
 def vanishes_with_data(value: Value, given: bool = True) -> bool:
