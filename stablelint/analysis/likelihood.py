@@ -23,7 +23,7 @@ from stablelint.analysis.harmless import (
 )
 from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.promotion import promoted
-from stablelint.analysis.provenance import is_measured, is_test, is_trained, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_shown, is_test, is_trained, needs_agreement
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.saturation import is_far_saturation
 from stablelint.analysis.sites import Site
@@ -184,6 +184,11 @@ def _is_of_a_test(site: Site, operand: Value) -> bool:
     return is_test(site.frame.module)
 
 
+def _is_to_look_at(site: Site, operand: Value) -> bool:
+    """A picture or a figure that people look at is not trained through, and a blank one says so itself."""
+    return is_shown(site.frame.module)
+
+
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_unfelt,
     is_scheduled,
@@ -198,6 +203,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_a_flow,
     _is_deprecated,
     _is_of_a_test,
+    _is_to_look_at,
     _is_written_down,
     _is_felt_by_none,
     _is_counted,
@@ -214,6 +220,7 @@ _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
     is_masked_by_lengths,
     _is_deprecated,
     _is_of_a_test,
+    _is_to_look_at,
     _is_written_down,
     is_compared,
     is_amplitude,

@@ -77,14 +77,9 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
         if fix.constructor is not None:
             continue  # it changes several places, and the finding is at the operation
         target = _target(fix, site, module)
-        if target is None or encloses(site.node, target[0]) or _reads(target[0], site.texts.get(fix.target)):
-            return  # what is changed over its own name is known by where it fails
-        site.anchor = target[0]
+        if target is not None and not encloses(site.node, target[0]):
+            site.anchor = target[0]
         return
-
-
-def _reads(node: ast.AST, name: str | None) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
 
 
 def _are_keywords(text: str, names: frozenset[str]) -> bool:

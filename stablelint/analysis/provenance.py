@@ -35,9 +35,10 @@ _OVER_CHANNELS = frozenset("mean amax amin".split())
 _POSITIVE = frozenset("softmax sigmoid exp softplus".split())  # whose elements are not 0 together
 _COUNTED = frozenset("arange linspace shape size numel".split())
 _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$)|latents?$|model_output$)")
+_NOISE = re.compile(r"(^|_)noise(_|$)")
 _WINDOW = re.compile(r"(^|_)window$")  # 0 nowhere but at its ends; what it is multiplied with may be
 _INTEGERS = re.compile(
-    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?)$"
+    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?|\w*shapes?)$"
 )
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
@@ -57,6 +58,10 @@ _ASIDE = re.compile(
 )
 _TESTS = re.compile(r"^(unit)?tests?$|^testing$|_tests?$")  # a folder's name
 _TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's
+# Where pictures are drawn for people to look at, and where programs are measured.
+_SHOWN = re.compile(
+    r"visuali[sz]|(^|_)(colou?r_?maps?|plots?|plotting|anomaly_maps?|benchmarks?)($|_)|(^|_|\d)eval(uate|uation)?$"
+)
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -156,6 +161,11 @@ def is_test(module: ModuleInfo) -> bool:
     return _TEST.search(name) is not None or any(map(_TESTS.search, folders))
 
 
+def is_shown(module: ModuleInfo) -> bool:
+    """Whether a file draws pictures for people to look at, or measures a program."""
+    return _SHOWN.search(_places(module)[-1]) is not None
+
+
 def vanishes_with_data(value: Value, given: bool = True) -> bool:
     """Whether ordinary data makes all elements 0 at once: raw input does, the output of a network or a draw does not.
 
@@ -199,6 +209,8 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
     if value.op == "phi":
         paths = [path for path in value.operands.values() if path.zero >= Ground.SATURATION]
         return bool(paths) and all(path.op != "phi" and needs_agreement(path, met) for path in paths)
+    if _is_span_of_draw(value):
+        return True
     source = _spread_behind(value)
     if source is None or source.first is None:
         return False
@@ -211,6 +223,15 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
         return True
     given = met or source.op not in _NORMS or vectors.op == "sub"
     return not vanishes_with_data(source.first, given)
+
+
+def _is_span_of_draw(value: Value) -> bool:
+    """Whether a value is the largest less the smallest of numbers drawn at random, which are not all the same."""
+    ends = [stripped(v) for v in value.operands.values()] if value.op == "sub" else []
+    if len(ends) != 2 or ends[0].op not in ("amax", "max") or ends[1].op not in ("amin", "min"):
+        return False
+    parts = behind(ends[0], lambda _: False)
+    return any(part.op in DRAWN or _NOISE.search(part.name) for part in parts)
 
 
 def _adds_up(value: Value, norm: Value) -> bool:

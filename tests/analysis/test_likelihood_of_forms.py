@@ -188,3 +188,34 @@ def f(depth, truth, metrics):
 """
     assert likely(code.format(target="metrics['depth']", end="")) == []
     assert likely(code.format(target="loss", end=", loss")) == ["SL502"]
+
+
+@pytest.mark.parametrize(
+    ("file", "level"),
+    [
+        ("layers.py", Level.LIKELY),
+        ("color_maps.py", Level.POSSIBLE),
+        ("evaluate.py", Level.POSSIBLE),
+        ("test_layers.py", Level.POSSIBLE),
+        ("test_functions/problems.py", Level.LIKELY),
+        ("tests/problems.py", Level.POSSIBLE),
+    ],
+)
+def test_what_people_look_at_and_tests_are_only_possible(tmp_path: Path, file: str, level: Level) -> None:
+    code = """
+        def scaled(image: torch.Tensor):
+            return (image - image.min()) / (image.max() - image.min())
+        """
+    assert levels(tmp_path, code, file)["SL102"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "level"), [("torch.randn(3, 4)", Level.POSSIBLE), ("x.relu()", Level.LIKELY)]
+)
+def test_the_span_of_a_draw_is_not_0(tmp_path: Path, drawn: str, level: Level) -> None:
+    code = f"""
+        def scaled(x: torch.Tensor):
+            y = {drawn} * 2
+            return (y - y.min()) / (y.max() - y.min())
+        """
+    assert levels(tmp_path, code)["SL102"] == {level}
