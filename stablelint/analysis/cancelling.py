@@ -97,10 +97,9 @@ def _is_lifted(value: Value) -> bool:
     if inner.op in _LIFTS:
         return True
     tiny = any(
-        v.kind is Kind.NUMBER and v.interval.lo >= 0 and 0 < v.interval.hi < _TINY
-        for v in inner.operands.values()
+        v.is_constant and v.interval.lo >= 0 and 0 < v.interval.hi < _TINY for v in inner.operands.values()
     )
-    return inner.op == "add" and (tiny or inner.guard == "eps")
+    return inner.op == "add" and (tiny or (inner.guard == "eps" and inner.interval.lo < _TINY))
 
 
 def _terms(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:

@@ -87,6 +87,10 @@ def _array_of(component: Value) -> Value | None:
     """The array whose component a value is, where it still has the type in which it came."""
     if component.op != "index" or component.first is None:
         return None
-    array = component.first
-    own = array.dtype == "uint8" or (array.dtype is None and array.op in _LEAVES)
+    array, place = component.first, component.node
+    # One index alone may take a number out of a list, and a Python number is never too narrow.
+    is_plane = isinstance(place, ast.Subscript) and isinstance(place.slice, ast.Tuple)
+    own = array.dtype == "uint8" or (
+        array.dtype is None and array.op in _LEAVES and (is_plane or array.kind is Kind.TENSOR)
+    )
     return array if own else None

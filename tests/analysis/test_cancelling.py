@@ -155,3 +155,13 @@ def test_a_probability_that_a_constant_keeps_off_0(eps: str) -> None:
 
 def test_a_probability_that_is_smoothed_on_purpose() -> None:
     assert likely(function("torch.log(torch.softmax(x, dim=1) + 0.1)")) == []
+
+
+def test_a_factor_that_1_is_added_to_is_not_kept_off_0() -> None:
+    code = """
+        def derivative(self, x: torch.Tensor, churn: float = 0.0):
+            sigma = self.sigmas[self.index]
+            hat = sigma * (min(churn / 4, 0.4) + 1)
+            return x / hat
+        """
+    assert likely(code) == []

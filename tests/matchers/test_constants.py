@@ -31,3 +31,8 @@ def test_bytes_that_are_joined_in_their_own_type(line: str) -> None:
 )
 def test_bytes_that_were_widened_and_numbers_that_are_no_bytes(line: str) -> None:
     assert findings("SL411", f"{HEAD}{line}\n") == []
+
+
+def test_numbers_of_a_list_are_never_too_narrow() -> None:
+    line = "return int(color[0] + 256 * color[1])"
+    assert findings("SL411", f"def f(color):\n    {line}\n") == []
