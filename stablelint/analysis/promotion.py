@@ -133,8 +133,12 @@ def _is_entropy(site: Site) -> bool:
 
 
 def _is_log_of_ratio(site: Site) -> bool:
-    """The logarithm of 1 and a quotient, which may be of any size: what is small of it is rounded away."""
-    if site.value.op != "log" or has_contract(site):
+    """The logarithm of 1 plus a quotient, which may be of any size: what is small of it is rounded away.
+
+    Less a quotient it is as a rule a share of the whole, and near 1 the difference is exact.
+    """
+    taken = site.value.first
+    if site.value.op != "log" or has_contract(site) or taken is None or stripped(taken).op != "add":
         return False
     quotients = (stripped(v) for v in site.match.bindings.values() if v.kind is not Kind.NUMBER)
     return any(v.op == "div" and not any(part.is_constant for part in v.operands.values()) for v in quotients)

@@ -109,6 +109,7 @@ def test_a_logarithm_of_something_else(line: str) -> None:
 def test_a_quotient_added_to_1_loses_its_digits() -> None:
     assert (2, "SL208") in likely(function("torch.log(1 + x / y.exp())", parameters=POINTS))
     assert (2, "SL208") not in likely(function("torch.log(1 + x)", parameters=POINTS))
+    assert (2, "SL208") not in likely(function("torch.log(1 - x / y.exp())", parameters=POINTS))
 
 
 @pytest.mark.parametrize(
