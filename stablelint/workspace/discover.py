@@ -51,6 +51,9 @@ class Candidate:
     size: int
 
 
+_NOTEBOOK = "a notebook is not Python text: check the script that `jupyter nbconvert --to script` makes of it"
+
+
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """The files found, ordered by path, and the paths that could not be used."""
@@ -73,7 +76,9 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
             if len(found) == before and not any(item.startswith(path) for item in found):
                 problems.append(Problem("no Python files in this folder", given))
         elif os.path.exists(path):
-            if not (settings.force_exclude and walker.excluded(path)):
+            if path.endswith(".ipynb"):
+                problems.append(Problem(_NOTEBOOK, given))
+            elif not (settings.force_exclude and walker.excluded(path)):
                 problems.extend(_take(path, found))
         else:
             problems.append(Problem("no such file or folder", given))

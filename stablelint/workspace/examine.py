@@ -41,11 +41,23 @@ def sieve(data: bytes) -> bool:
     return b"torch" in data
 
 
-def trivial_entry(data: bytes) -> Json | None:
+def trivial_entry(data: bytes, path: str) -> Json | None:
     """The entry of a file that needs no analysis, or None if it does."""
     if sieve(data) or mentions(data):
         return None
-    return {"lines": data.count(b"\n")} if data else {}
+    if not data:
+        return {}
+    report = _unanalysed(data, path)
+    problems = [codec.encode_problem(problem) for problem in report.problems]
+    return {"lines": report.lines, **({"problems": problems} if problems else {})}
+
+
+def _unanalysed(data: bytes, path: str) -> FileReport:
+    """What is said of a file in which nothing can be found: whether it is Python at all."""
+    from stablelint.syntax.source import syntax_problem
+
+    problem = syntax_problem(data, path)
+    return FileReport(path, problems=(problem,) if problem else (), lines=data.count(b"\n"))
 
 
 class Examiner:
@@ -73,7 +85,7 @@ class Examiner:
 
     def examine(self, data: bytes, path: str) -> Json:
         """The entry of a file that holds `data`."""
-        report = self.report(data, path) if sieve(data) else FileReport(path, lines=data.count(b"\n"))
+        report = self.report(data, path) if sieve(data) else _unanalysed(data, path)
         outcome = suppress(data, path, report.diagnostics)
         wanted = self._fixed(data, self._at_level(outcome.kept))
         proved = report.discharged if self._scope.discharged else ()

@@ -51,7 +51,7 @@ class CheckResult:
     diagnostics: tuple[Diagnostic, ...] = ()
     discharged: tuple[Diagnostic, ...] = ()
     problems: tuple[Problem, ...] = ()
-    files: int = 0
+    files: int = 0  # that were read
     lines: int = 0
     silenced: int = 0
     baselined: int = 0
@@ -85,7 +85,7 @@ def check_text(data: bytes, filename: str, request: Request, catalog: Catalog) -
     from stablelint.workspace.examine import Examiner
 
     path = os.path.abspath(filename)
-    entry = trivial_entry(data)
+    entry = trivial_entry(data, path)
     if entry is None:
         entry = Examiner(request.scope, catalog).examine(data, path)
     return _collect({path: read(entry, path)}, request, (), {path: data})
@@ -128,10 +128,10 @@ def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
             data = stream.read()
     except OSError:
         return None  # the examiner meets the same error and reports it
-    entry = trivial_entry(data)
+    entry = trivial_entry(data, file.path)
     if entry is None:
         return None
-    if cache is not None:
+    if cache is not None and "problems" not in entry:
         cache.put(file, digest(data), entry)
     return read(entry, file.path)
 
@@ -168,7 +168,7 @@ def _collect(
         diagnostics=tuple(sorted(findings, key=lambda item: item.sort_key)),
         discharged=tuple(sorted(discharged, key=lambda item: item.sort_key)),
         problems=(*problems, *(problem for path in sorted(answers) for problem in answers[path].problems)),
-        files=len(answers),
+        files=sum(not answer.problems for answer in answers.values()),
         lines=sum(answer.lines for answer in answers.values()),
         silenced=sum(answer.silenced for answer in answers.values()),
         discharge_counts=counts,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablelint.diagnostic import Position, Span
-from stablelint.syntax.source import SourceError, decode, parse
+from stablelint.syntax.source import SourceError, decode, parse, syntax_problem
 
 
 def names(text: str) -> tuple[list[str], list[str]]:
@@ -73,6 +73,13 @@ def test_what_cannot_be_read_has_a_place_and_a_reason(data: bytes, row: int, wor
     assert problem.position is not None
     assert problem.position.row == row
     assert words in problem.message
+    assert syntax_problem(data, "a.py") == problem
+
+
+def test_what_is_python_has_no_problem(recwarn: pytest.WarningsRecorder) -> None:
+    assert syntax_problem(b"x = '\\d'\ny = x is 1\n", "a.py") is None
+    assert syntax_problem(b"x = " + b"-" * 50_000 + b"1\n", "a.py") is None  # only too deep
+    assert len(recwarn) == 0
 
 
 def test_an_expression_too_deep_for_the_parser_is_a_problem() -> None:

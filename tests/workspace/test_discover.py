@@ -121,3 +121,13 @@ def test_links_do_not_lead_round_in_circles(tmp_path: Path) -> None:
     (tmp_path / "a" / "again").symlink_to(tmp_path)
     (tmp_path / "a" / "dangling.py").symlink_to(tmp_path / "gone.py")
     assert found(tmp_path) == ["a/b.py"]
+
+
+def test_a_named_notebook_is_said_not_to_be_read(tmp_path: Path) -> None:
+    tree(tmp_path, "study.ipynb", "a.py")
+    discovery = discover([str(tmp_path / "study.ipynb"), str(tmp_path / "a.py")], Settings(root=tmp_path))
+    assert [Path(file.path).name for file in discovery.files] == ["a.py"]
+    (problem,) = discovery.problems
+    assert "notebook" in problem.message
+    assert problem.filename == str(tmp_path / "study.ipynb")
+    assert found(tmp_path) == ["a.py"]

@@ -289,3 +289,18 @@ def test_a_file_that_takes_too_long_is_given_up(
     assert [problem.message for problem in result.problems] == [
         "given up after 0.3 seconds of processor time"
     ]
+
+
+def test_a_file_in_which_nothing_can_be_found_must_be_python_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text("x = 1\n")
+    (tmp_path / "bad.py").write_text("x = 1\ny = = 2\n")
+    for _ in range(2):  # the second time with what was kept of the first
+        result = run(tmp_path)
+        (problem,) = result.problems
+        assert (Path(problem.filename or "").name, problem.message) == (
+            "bad.py",
+            "cannot parse: invalid syntax",
+        )
+        assert problem.position is not None
+        assert problem.position.row == 2
+        assert result.files == 1
