@@ -1,4 +1,7 @@
-"""Downloads and unpacks the releases named in ecosystem.toml, once."""
+"""Downloads and unpacks the releases named in ecosystem.toml, once.
+
+$STABLELINT_RELEASES names another list beside it: `unseen.toml` holds packages that no rule was tried on.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-LIST = Path(__file__).with_name("ecosystem.toml")
+LIST = Path(__file__).with_name(os.environ.get("STABLELINT_RELEASES", "ecosystem.toml"))
 CACHE = Path(os.environ.get("STABLELINT_ECOSYSTEM", "~/.cache/stablelint-eco")).expanduser()
 
 
