@@ -49,3 +49,8 @@ def test_an_unknown_rule_gets_the_nearest(run: Run) -> None:
     outcome = run("rule", "unguarded-lag")
     assert outcome.code == 2
     assert "did you mean SL101 (unguarded-log)?" in outcome.err
+
+
+def test_the_beginning_of_codes_is_told_from_a_slip(run: Run) -> None:
+    assert "SL10 begins 9 codes, from SL101 to SL109" in run("rule", "SL10").err
+    assert "did you mean SL" in run("rule", "SL9").err
