@@ -31,6 +31,8 @@ def power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:
     mirrored = _nonnegative_power(Interval(-below.hi, -below.lo, below.hi_open, below.lo_open), exponent, fmt)
     signed = Interval(-mirrored.hi, mirrored.hi, mirrored.hi_open, mirrored.hi_open)
     result = signed if above is None else signed.join(_nonnegative_power(above, exponent, fmt))
+    if base.contains(-math.inf) and not exponent.integral:
+        result = result.join(Interval(0.0, math.inf))
     return result.with_nan(nan or not exponent.integral)
 
 
@@ -55,7 +57,10 @@ def _power_to(base: Interval, exponent: float, fmt: FloatFormat) -> Interval:
         return real_power(x, exponent)
 
     if exponent % 1 != 0:
-        return Monotone(function, domain=(0.0, math.inf)).image(base, fmt)
+        image = Monotone(function, domain=(0.0, math.inf)).image(base, fmt)
+        # IEEE 754: the sign of an infinite base counts for odd whole powers alone.
+        at_infinity = Interval.point(math.inf if exponent > 0 else 0.0)
+        return image.join(at_infinity) if base.contains(-math.inf) else image
     if exponent < 0:
         return _negative_whole_power(base, exponent, fmt)
     if exponent % 2 == 0:
