@@ -16,7 +16,7 @@ _LOGARITHMS = frozenset("log log2 log10".split())
 _LIFTS = frozenset({"clamp", "maximum"})
 _COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
 _LEAVES = frozenset("unknown argument attribute item free const".split())
-_TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
+TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _DEPTH = 6  # sums looked into
 
 
@@ -97,9 +97,9 @@ def _is_lifted(value: Value) -> bool:
     if inner.op in _LIFTS:
         return True
     tiny = any(
-        v.is_constant and v.interval.lo >= 0 and 0 < v.interval.hi < _TINY for v in inner.operands.values()
+        v.is_constant and v.interval.lo >= 0 and 0 < v.interval.hi < TINY for v in inner.operands.values()
     )
-    return inner.op == "add" and (tiny or (inner.guard == "eps" and inner.interval.lo < _TINY))
+    return inner.op == "add" and (tiny or (inner.guard == "eps" and inner.interval.lo < TINY))
 
 
 def _terms(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:

@@ -38,7 +38,7 @@ _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$
 _NOISE = re.compile(r"(^|_)noise(_|$)")
 _WINDOW = re.compile(r"(^|_)window$")  # 0 nowhere but at its ends; what it is multiplied with may be
 _INTEGERS = re.compile(
-    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?|\w*shapes?)$"
+    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?)$"
 )
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
@@ -60,7 +60,7 @@ _TESTS = re.compile(r"^(unit)?tests?$|^testing$|_tests?$")  # a folder's name
 _TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's
 # Where pictures are drawn for people to look at, and where programs are measured.
 _SHOWN = re.compile(
-    r"visuali[sz]|(^|_)(colou?r_?maps?|plots?|plotting|anomaly_maps?|benchmarks?)($|_)|(^|_|\d)eval(uate|uation)?$"
+    r"visuali[sz]|(^|_)(colou?r_?maps?|plots?|plotting|benchmarks?)($|_)|(^|_)eval(uate|uation)?$"
 )
 _GIVEN = frozenset("argument unknown item part attribute".split())
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.cancelling import TINY
 from stablelint.analysis.interest import observes
 from stablelint.analysis.masking import (
     Hider,
@@ -33,7 +34,6 @@ _PRODUCTS = frozenset({"mul", "div"})
 _CONJUNCTIONS = frozenset("mul logical_and bitwise_and".split())
 _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
-_TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _LENGTH = 6  # operations looked through
 _COMPARISONS = frozenset("eq ne gt ge lt le".split())
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
@@ -130,7 +130,7 @@ def _is_inverse(value: Value) -> bool:
 def _is_lift(value: Value) -> bool:
     """Whether a constant is added to keep the value off 0: what is left is met by accident only."""
     constants = [v for v in value.operands.values() if v.is_constant]
-    return value.op in ("add", "sub") and any(abs(v.interval.lo) < _TINY for v in constants)
+    return value.op in ("add", "sub") and any(abs(v.interval.lo) < TINY for v in constants)
 
 
 def _can_double(site: Site, hider: Hider) -> bool:

@@ -15,9 +15,10 @@ from stablelint.codemod.diff import unified_diff
 from stablelint.codemod.edits import apply_edits
 from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
-from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status, Step
+from stablelint.diagnostic import Applicability, Diagnostic, Span, Status, Step
 from stablelint.runtime.guard.cause import Advice, Cause, Remedied
 from stablelint.runtime.guard.event import Event, Location
+from stablelint.workspace.examine import Examiner, Scope
 
 
 @dataclass
@@ -40,7 +41,8 @@ class RuleAdviser:
             source = Path(location.filename).read_bytes()
         except OSError:
             return None
-        report = check_source(source, location.filename, self.catalog, _options(location))
+        options = AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(location.filename))))
+        report = check_source(source, location.filename, self.catalog, options)
         found = closest(report.diagnostics, location.span)
         if found is None:
             return None
@@ -49,9 +51,12 @@ class RuleAdviser:
     def _remedied(self, source: bytes, location: Location) -> Remedied | None:
         """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
 
-        def diagnose(text: bytes) -> tuple[Diagnostic, ...]:
-            found = check_source(text, location.filename, self.catalog, _options(location)).diagnostics
-            return tuple(item for item in found if item.level is Level.LIKELY)
+        root = os.path.dirname(os.path.abspath(location.filename))
+        examiner = Examiner(Scope(root), self.catalog)
+
+        def diagnose(text: bytes) -> list[Diagnostic]:
+            found, _ = examiner.findings(text, location.filename)
+            return [item for item in found if self.catalog.rules[item.code].enabled]
 
         outcome = fix_source(source, diagnose, _is_made)
         if not outcome.changed:
@@ -74,10 +79,6 @@ def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | Non
 
 def _is_at(step: Step, span: Span) -> bool:
     return step.filename is None and step.span.contains(span)
-
-
-def _options(location: Location) -> AnalysisOptions:
-    return AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(location.filename))))
 
 
 def _is_made(diagnostic: Diagnostic) -> bool:

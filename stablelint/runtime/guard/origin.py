@@ -15,6 +15,7 @@ from stablelint.runtime.guard.event import Kind, Location, Mechanism, OperandSta
 from stablelint.runtime.guard.frames import parse_file
 from stablelint.runtime.guard.measure import Badness
 from stablelint.syntax import operations
+from stablelint.syntax.names import imported_names
 
 _LARGE = (
     1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
@@ -136,7 +137,7 @@ def _imported(filename: str) -> frozenset[str]:
     """Names that a file's imports bind."""
     tree = parse_file(filename)
     imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)] if tree else []
-    return frozenset((name.asname or name.name).split(".")[0] for one in imports for name in one.names)
+    return frozenset(name for one in imports for name, _ in imported_names(one, ""))
 
 
 def _is_literal(node: ast.expr) -> bool:
