@@ -22,6 +22,7 @@ from torch import nn
 from torch.nn import functional
 
 from stablelint.runtime.guard import Event, Guard, NonFiniteError, api
+from stablelint.runtime.guard.investigate import investigate
 
 _STEPS = 6
 FAULTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -42,11 +43,10 @@ def localise(model: nn.Module, x: torch.Tensor, y: torch.Tensor, fault: str) -> 
 
     def timed(*arguments: object) -> object:
         started = time.process_time()
-        finding = api_investigate(*arguments)  # type: ignore[arg-type]
+        finding = investigate(*arguments)  # type: ignore[arg-type]
         investigation.append(time.process_time() - started)
         return finding
 
-    api_investigate = api.investigate
     with mock.patch.object(api, "investigate", timed), Guard() as guard:
         try:
             for step in range(_STEPS):

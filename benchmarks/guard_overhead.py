@@ -4,9 +4,11 @@ Steps of all variants are interleaved in one process, so that a busy machine tro
 are medians of the rounds' ratios. What the guard adds is measured apart, as it would be left on: one guard,
 switched on and off over blocks (off, on, on, off): the median of the differences, and between which quartiles
 they lie. Beside it stands what the least of all looks adds, written into the loop by hand: the loss read, and one
-fused norm over the gradients.
+fused norm over the gradients. `--rounds` is for the ratios; the blocks go on for `--seconds` a model, so that the
+median of a model with slow steps is over as much time as that of a quick one.
 
-Usage: python benchmarks/guard_overhead.py [--rounds N] [--model NAME] [--device cuda] [--page docs/guard.md]
+Usage: python benchmarks/guard_overhead.py [--rounds N] [--seconds S] [--model NAME] [--device cuda]
+                                           [--page docs/guard.md]
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import page
@@ -41,6 +44,7 @@ class Training:
 
 
 SETTLED = 20  # blocks after which the guard has found the buffers and reads the layers seldom
+FEWEST = 10  # rounds of blocks: a median and quartiles want that many
 Task = tuple[nn.Module, torch.Tensor, torch.Tensor]  # model, inputs, classes
 
 
@@ -84,22 +88,17 @@ def classifier(model: nn.Module, x: torch.Tensor, y: torch.Tensor, device: str) 
     parameters = list(model.parameters())
     optimizer = torch.optim.AdamW(parameters, lr=1e-4)
 
-    def step() -> None:
+    def step(look: bool = False) -> None:
         optimizer.zero_grad()
         loss = functional.cross_entropy(model(x), y)
         loss.backward()
+        if look:
+            norms = torch._foreach_norm([one.grad for one in parameters if one.grad is not None])
+            if not math.isfinite(loss.item()) or not math.isfinite(torch.stack(norms).norm().item()):
+                raise FloatingPointError
         optimizer.step()
 
-    def looking() -> None:
-        optimizer.zero_grad()
-        loss = functional.cross_entropy(model(x), y)
-        loss.backward()
-        norms = torch._foreach_norm([one.grad for one in parameters if one.grad is not None])
-        if not math.isfinite(loss.item()) or not math.isfinite(torch.stack(norms).norm().item()):
-            raise FloatingPointError
-        optimizer.step()
-
-    return Training(step, looking)
+    return Training(step, partial(step, look=True))
 
 
 MODELS = {"mlp": mlp, "resnet": resnet, "transformer": transformer}
@@ -140,14 +139,18 @@ class Extra:
     high: float
 
 
-def extra(training: Training, repeat: int, rounds: int, device: str) -> tuple[float, Extra, Extra]:
-    """Seconds of a plain step, and what a guard that stays on and a look by hand add, from blocks of `repeat`."""
+def extra(training: Training, repeat: int, duration: float, device: str) -> tuple[float, Extra, Extra]:
+    """Seconds of a plain step, and what a guard that stays on and a look by hand add.
+
+    From blocks of `repeat` steps, over as many rounds as `duration` seconds hold.
+    """
     watched = lasting(Guard())
     with watched():
         seconds(training.step, SETTLED * repeat, device)
     kinds = ((training.step, plain), (training.step, watched), (training.looking, plain))
+    one_round = 2 * len(kinds) * (repeat + _turn(repeat)) * seconds(training.step, repeat, device)
     times: list[list[float]] = []
-    for _ in range(rounds):
+    for _ in range(max(FEWEST, round(duration / one_round))):
         there, back = ([_block(*kind, repeat, device) for kind in order] for order in (kinds, kinds[::-1]))
         times.append([(one + other) / 2 for one, other in zip(there, reversed(back), strict=True)])
     plainly, guarded, looked = zip(*times, strict=True)
@@ -158,8 +161,13 @@ def _block(
     step: Step, context: Callable[[], AbstractContextManager[None]], repeat: int, device: str
 ) -> float:
     with context():
-        seconds(step, 2, device)  # it was another kind of step just now
+        seconds(step, _turn(repeat), device)
         return seconds(step, repeat, device)
+
+
+def _turn(repeat: int) -> int:
+    """Steps before a block counts: it was another kind of step just now."""
+    return max(1, repeat // 10)
 
 
 def _added(times: Sequence[float], plainly: Sequence[float]) -> Extra:
@@ -181,12 +189,12 @@ def lasting(guard: Guard) -> Callable[[], AbstractContextManager[None]]:
     return watched
 
 
-def measure(name: str, rounds: int, device: str) -> dict[str, float]:
+def measure(name: str, rounds: int, duration: float, device: str) -> dict[str, float]:
     training = classifier(*MODELS[name](), device)
     quick = name == "mlp"
     seconds(training.step, 5, device)
     pairs = ratios(training.step, 40 if quick else 4, rounds, device)
-    step, guarded, looked = extra(training, 20 if quick else 2, 10 * rounds if quick else rounds, device)
+    step, guarded, looked = extra(training, 20 if quick else 2, duration, device)
     return {
         "plain_ms": step * 1e3,
         **{f"guard_{key}_us": value * 1e6 for key, value in asdict(guarded).items()},
@@ -220,7 +228,8 @@ def _with_spread(row: dict[str, float], kind: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=15, help="rounds for the ratios")
+    parser.add_argument("--seconds", type=float, default=240, help="for what guard and look add, a model")
     parser.add_argument("--model", choices=MODELS, action="append")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
@@ -229,7 +238,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
-    rows = {name: measure(name, options.rounds, options.device) for name in options.model or MODELS}
+    rows = {
+        name: measure(name, options.rounds, options.seconds, options.device)
+        for name in options.model or MODELS
+    }
     if options.json:
         print(json.dumps(rows, indent=2))
         return

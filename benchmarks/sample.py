@@ -5,7 +5,8 @@
     python benchmarks/sample.py --score         the share that is worth the maintainer's time, from judged.csv
 
 `judged.csv` holds one row a drawn finding: package, place, code, expression, message, verdict, reason;
-`judged_before.csv` keeps the verdicts on what is not drawn any more.
+`judged_before.csv` keeps the verdicts on what is not drawn any more. Another table (`--table`) is kept whole: it
+holds what was ever judged for it, drawn or not.
 A judge fills in the verdict (`worth` or `noise`) and one line of reason. A verdict is remembered by package,
 code and expression: a finding that is drawn again, at another line or in another release, keeps it. Each
 finding's place in the draw is a hash of its own, so that a changed linter draws nearly the same sample.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from findings import Finding, check, crashed
@@ -65,6 +67,18 @@ def keep_judged(rows: list[Row], known: list[Row]) -> list[Row]:
     return [row for row in known if row["verdict"] and key_of(row) not in drawn]
 
 
+def no_longer_reported(kept: list[Row], findings: list[Finding], checked: Collection[str]) -> list[Row]:
+    """Of the judged rows outside the sample, those that the linter does not report in the packages `checked`."""
+    reported = {item.key for item in findings}
+    return [row for row in kept if row["package"] in checked and key_of(row) not in reported]
+
+
+def by_place(row: Row) -> tuple[str, str, int, str]:
+    """The order of a table that is kept whole: package, file, line, code."""
+    path, _, line = row["place"].rpartition(":")
+    return (row["package"], path, int(line), row["code"])
+
+
 def judge_page(sample: list[Finding], rows: list[Row], trees: dict[str, Path]) -> str:
     """Markdown for the judges: every finding with its code around it and the chain that leads there."""
     parts = ["# Findings to judge\n"]
@@ -84,8 +98,23 @@ def context(path: Path, row: int) -> str:
     return "\n".join(f"{'>' if n == row else ' '}{n:5} {lines[n - 1]}" for n in range(first, last + 1))
 
 
-def main() -> int:
-    """Draws and writes, or scores."""
+def find(options: argparse.Namespace) -> tuple[list[Finding], dict[str, Path]]:
+    """All findings at the level that was asked for, and the tree of each package that was checked."""
+    findings: list[Finding] = []
+    trees: dict[str, Path] = {}
+    for name, version in releases(options.only).items():
+        trees[name] = fetch(name, version)
+        found, cost = check(
+            name, trees[name], "--level", options.level, "--cache-dir", str(CACHE / "cache" / name)
+        )
+        if crashed(cost):
+            print(f"{name}: the linter crashed (exit code {cost.code}); its other findings are drawn")
+        findings += found
+    return findings, trees
+
+
+def parse() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -97,32 +126,37 @@ def main() -> int:
     parser.add_argument("--table", type=Path, default=JUDGED)
     parser.add_argument("--page", type=Path, default=CACHE / "to-judge.md", help="where the judges read")
     parser.add_argument("--score", action="store_true", help="score the table and draw nothing")
-    options = parser.parse_args()
-    present, before = VERDICTS.read(options.table), VERDICTS.read(BEFORE)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Draws and writes, or scores."""
+    options = parse()
+    kept_whole = options.table.resolve() != JUDGED.resolve()
+    known = VERDICTS.read(options.table)
     if options.score:
-        print(VERDICTS.score(present))
+        print(VERDICTS.score(known))
         return 0
-    known = present + before
-    findings: list[Finding] = []
-    trees: dict[str, Path] = {}
-    for name, version in releases(options.only).items():
-        trees[name] = fetch(name, version)
-        found, cost = check(
-            name, trees[name], "--level", options.level, "--cache-dir", str(CACHE / "cache" / name)
-        )
-        if crashed(cost):
-            print(f"{name}: the linter crashed (exit code {cost.code}); its other findings are drawn")
-        findings += found
+    if not kept_whole:
+        known += VERDICTS.read(BEFORE)
+    findings, trees = find(options)
     sample = draw(findings, options.count, options.seed, options.cap)
     rows = merge(sample, known)
-    VERDICTS.write(options.table, rows)
-    VERDICTS.write(BEFORE, keep_judged(rows, known))
+    kept = keep_judged(rows, known)
+    if kept_whole:
+        VERDICTS.write(options.table, sorted(rows + kept, key=by_place))
+    else:
+        VERDICTS.write(options.table, rows)
+        VERDICTS.write(BEFORE, kept)
     options.page.write_text(judge_page(sample, rows, trees), encoding="utf-8")
     still_open = sum(not row["verdict"] for row in rows)
     packages = len({item.package for item in sample})
     print(f"drew {len(sample)} of {len(findings)} findings over {packages} packages; {still_open} not judged")
     print(f"read {options.page}, fill in {options.table}")
     print(VERDICTS.score(rows))
+    if gone := no_longer_reported(kept, findings, trees):
+        print(f"gone   {VERDICTS.share(gone)}")
+        print(f"both   {VERDICTS.share(rows + gone)}")
     return 0
 
 

@@ -37,14 +37,21 @@ class Verdicts:
             writer.writerows({name: " ".join(value.split()) for name, value in row.items()} for row in rows)
 
     def score(self, rows: list[Row]) -> str:
-        """Share of the good verdict over all and per rule."""
+        """Share of the good verdict per rule and over all."""
         judged = [row for row in rows if row["verdict"]]
         if not judged:
             return "nothing is judged yet"
-        good_rows = [row for row in judged if row["verdict"] == self.allowed[0]]
-        total, good = (Counter(row["code"] for row in some) for some in (judged, good_rows))
+        total = Counter(row["code"] for row in judged)
+        good = Counter(row["code"] for row in judged if self._good(row))
         lines = [f"{code}  {good[code]:3} of {total[code]:3}" for code in sorted(total)]
+        return "\n".join([*lines, f"all    {self.share(judged)}"])
+
+    def share(self, rows: list[Row]) -> str:
+        """How many of the judged rows have the good verdict, in words; there must be one that is judged."""
+        judged = [row for row in rows if row["verdict"]]
+        good = sum(map(self._good, judged))
         packages = len({row["package"] for row in judged})
-        share = len(good_rows) / len(judged)
-        lines.append(f"all    {len(good_rows):3} of {len(judged):3}  {share:.0%} over {packages} packages")
-        return "\n".join(lines)
+        return f"{good:3} of {len(judged):3}  {good / len(judged):.0%} over {packages} packages"
+
+    def _good(self, row: Row) -> bool:
+        return row["verdict"] == self.allowed[0]

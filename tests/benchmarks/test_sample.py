@@ -62,6 +62,62 @@ def test_the_score_counts_judged_rows_alone() -> None:
     assert sample.VERDICTS.score(rows).splitlines()[-1] == "all      2 of   3  67% over 1 packages"
 
 
+def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: list[Finding], *arguments: str) -> None:
+    """Runs the script over one package in which `found` is all that is reported."""
+    (tmp_path / "timm").mkdir(exist_ok=True)
+    (tmp_path / "timm" / "loss.py").write_text("x\n" * 99)
+    monkeypatch.setattr(sample, "find", lambda options: (found, {"timm": tmp_path}))
+    monkeypatch.setattr(sys, "argv", ["sample.py", "--page", str(tmp_path / "page.md"), *arguments])
+    sample.main()
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A table in which two findings are judged, beside the tables of the project."""
+    monkeypatch.setattr(sample, "JUDGED", tmp_path / "judged.csv")
+    monkeypatch.setattr(sample, "BEFORE", tmp_path / "judged_before.csv")
+    rows = sample.merge([finding(1), finding(2), finding(3, "kornia")], [])
+    for row, verdict in zip(rows, ["worth", "noise", "worth"], strict=True):
+        row.update(verdict=verdict, reason="so")
+    sample.VERDICTS.write(tmp_path / "other.csv", rows)
+    return tmp_path / "other.csv"
+
+
+def test_another_table_keeps_what_is_not_reported_and_leaves_the_first_ones_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample.VERDICTS.write(sample.BEFORE, sample.merge([finding(9)], []))
+    before = sample.BEFORE.read_text()
+    judged(monkeypatch, tmp_path, [finding(1), finding(5)], "--table", str(table))
+    assert sample.BEFORE.read_text() == before
+    assert not sample.JUDGED.exists()
+    rows = sample.VERDICTS.read(table)
+    assert [(row["package"], row["expression"], row["verdict"]) for row in rows] == [
+        ("kornia", "torch.log(x3)", "worth"),
+        ("timm", "torch.log(x1)", "worth"),
+        ("timm", "torch.log(x2)", "noise"),
+        ("timm", "torch.log(x5)", ""),
+    ]
+    told = capsys.readouterr().out.splitlines()
+    assert told[-3:] == [
+        "all      1 of   1  100% over 1 packages",
+        "gone     0 of   1  0% over 1 packages",
+        "both     1 of   2  50% over 1 packages",
+    ], "kornia was not looked at, so its finding is not gone"
+
+
+def test_the_first_table_holds_the_sample_and_the_next_one_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: Path
+) -> None:
+    table.rename(sample.JUDGED)
+    judged(monkeypatch, tmp_path, [finding(1)], "--table", str(sample.JUDGED))
+    assert [row["expression"] for row in sample.VERDICTS.read(sample.JUDGED)] == ["torch.log(x1)"]
+    assert [row["expression"] for row in sample.VERDICTS.read(sample.BEFORE)] == [
+        "torch.log(x2)",
+        "torch.log(x3)",
+    ]
+
+
 def test_an_unknown_verdict_is_refused_with_its_place(tmp_path: Path) -> None:
     table = tmp_path / "judged.csv"
     rows = sample.merge([finding(1)], [])
