@@ -7,6 +7,7 @@ from textwrap import dedent
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
+from stablelint.codemod.propose import propose_all
 from stablelint.diagnostic import Diagnostic, FileReport, Level
 
 CATALOG = load_catalog(entry_points=False)
@@ -52,6 +53,12 @@ def discharged_by(code: str, imports: str = IMPORTS) -> dict[str, set[str]]:
     return proofs
 
 
+def fixes(code: str) -> dict[str, tuple[str, ...] | str | None]:
+    """By rule: what the fix puts in, or why there is none."""
+    found = propose_all((IMPORTS + body(code)).encode(), report(code).diagnostics)
+    return {item.code: _written(item) for item in found}
+
+
 def levels(folder: Path, code: str, file: str = "layers.py") -> dict[str, set[Level]]:
     """Levels by rule of a program that stands in a package, so that others may call its functions."""
     path = folder / "package" / file
@@ -69,6 +76,12 @@ def function(line: str, *, before: str = "", parameters: str = "x: torch.Tensor"
     """A function of one tensor that returns `line`; `before` are the statements ahead of it."""
     lines = [*dedent(before).strip("\n").splitlines(), f"return {line}"]
     return f"def f({parameters}):\n" + "".join(f"    {text}\n" for text in lines if text)
+
+
+def _written(item: Diagnostic) -> tuple[str, ...] | str | None:
+    if item.fix is None:
+        return item.fix_withheld
+    return tuple(" ".join(edit.content.split()) for edit in item.fix.edits if edit.content.strip())
 
 
 def _places(shown: list[Diagnostic], imports: str) -> list[tuple[int, str]]:

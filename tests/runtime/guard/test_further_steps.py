@@ -13,9 +13,7 @@ torch = pytest.importorskip("torch")
 if not hasattr(os, "fork"):
     pytest.skip("no fork", allow_module_level=True)
 
-import runpy  # noqa: E402
-
-import stablelint  # noqa: E402
+from tests.runtime.guard.support import report_of  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -49,9 +47,7 @@ IN_A_FUNCTION = (
 def further(program: str, folder: Path, steps: int, **options: Any) -> dict[str, Any]:
     path = folder / "train.py"
     path.write_text(HEAD + program)
-    with pytest.raises(stablelint.NonFiniteError), stablelint.guard(verify_steps=steps, **options) as guard:
-        runpy.run_path(str(path), run_name="__main__")
-    verification = guard.reports[0].as_json()["verification"]
+    verification = report_of(path, verify_steps=steps, **options).as_json()["verification"]
     assert isinstance(verification, dict)
     assert verification["finite"]
     found = verification["further_steps"]
@@ -102,8 +98,7 @@ def test_a_fault_that_the_fix_does_not_touch_is_met_again(tmp_path: Path) -> Non
 def test_the_process_itself_is_as_before(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "train.py"
     path.write_text(HEAD + OVER_A_RANGE + "    print('step', step, flush=True)\n")
-    with pytest.raises(stablelint.NonFiniteError), stablelint.guard(verify_steps=5):
-        runpy.run_path(str(path), run_name="__main__")
+    report_of(path, verify_steps=5)
     assert capfd.readouterr().out == "step 0\nstep 1\n"
 
 
