@@ -22,13 +22,24 @@ def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
     function = call.func
     if isinstance(function, ast.Call):
         return function  # nn.CTCLoss()(...)
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if operations.canonical(name) is not None or operations.method(name) is not None:
-        return call
     if not isinstance(function, ast.Name | ast.Attribute):
         return None
     made = [value for scope in _scopes(function, call, site, module) for value in _assigned(function, scope)]
+    if not made:
+        return call if _is_operation(function) else None
     return made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else None
+
+
+def _is_operation(function: ast.Name | ast.Attribute) -> bool:
+    """Whether the name is an operation's own, and not that of something which an object keeps."""
+    if (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "self"
+    ):
+        return False
+    name = function.attr if isinstance(function, ast.Attribute) else function.id
+    return operations.canonical(name) is not None or operations.method(name) is not None
 
 
 def _scopes(

@@ -73,7 +73,9 @@ def _failing_step(site: Site, here: str) -> Step | None:
     if site.anchor is None or module is None or not isinstance(node, ast.expr):
         return None
     filename = None if module.source.filename == here else module.source.filename
-    return Step(f"{_label(site.value) or site.value.op} fails on it", module.source.span(node), filename)
+    matched = any(value.node is site.anchor for value in site.match.covered)
+    text = f"{_label(site.value) or site.value.op} fails on it" if matched else "what it makes fails here"
+    return Step(text, module.source.span(node), filename)
 
 
 def _same_place(step: Step, site: Site) -> bool:

@@ -68,10 +68,14 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
 
 
 def place_to_change(site: Site, module: ModuleInfo) -> None:
-    """Shows the finding where its fix is made, where that is an earlier statement of the same function."""
+    """Shows the finding where its fix is made: an earlier statement of the same function, or where options are set."""
     if site.anchor is not None or site.rule.forward is not None or site.rule.backward is not None:
         return
     for fix in site.rule.fixes:
+        if fix.kind == "set-keywords" and fix.target is None:
+            made = construction(site, module)
+            site.anchor = made if made is not site.value.node else None
+            return
         if fix.target is None or fix.target not in site.match.bindings or fix.kind != "replace":
             continue
         if fix.constructor is not None:

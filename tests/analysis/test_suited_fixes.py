@@ -136,16 +136,18 @@ class TestOptions:
             class Model(nn.Module):
                 def __init__(self):
                     super().__init__()
-                    self.loss = nn.CTCLoss(blank=1)
+                    self.ctc_loss = nn.CTCLoss(blank=1)
                 def forward(self, a, b, c, d):
-                    return self.loss(a, b, c, d)
+                    return self.ctc_loss(a, b, c, d)
             """
         (found,) = [item for item in report(code).diagnostics if item.code == "SL308"]
         (fixed,) = propose_all((IMPORTS + body(code)).encode(), [found])
         assert fixed.fix is not None
         (edit,) = fixed.fix.edits
         assert edit.content == ", zero_infinity=True"
-        assert edit.span.start.row < found.span.start.row
+        assert found.expression == "nn.CTCLoss(blank=1)"
+        assert edit.span.start.row == found.span.start.row
+        assert found.derivation[-1].span.start.row == found.span.start.row + 2
 
     def test_of_an_object_made_twice_are_left_alone(self) -> None:
         written = fixes("""
