@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,14 +16,11 @@ from types import FrameType
 from typing import Any
 
 from stablelint.runtime.guard_start import VARIABLE, Plan
+from stablelint.runtime.words import CommandNotFoundError, command_line
 
 _STARTUP = Path(__file__).parent / "guard" / "startup"
 _NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
-
-
-class CommandNotFoundError(Exception):
-    """The command does not exist or cannot be started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +93,6 @@ def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
         own = report["process"] if event["rank"] is None else event["rank"]
         found.setdefault((event["step"], own, event["filename"], str(event["location"])), report)
     return tuple(found.values())
-
-
-def command_line(command: Sequence[str]) -> list[str]:
-    """The words to execute; a script, `-m` and `-c` go to this interpreter. Raises CommandNotFoundError."""
-    first = command[0]
-    if first in ("-m", "-c") or (first.endswith(".py") and Path(first).is_file()):
-        return [sys.executable, *command]
-    if shutil.which(first) is not None:
-        return list(command)
-    if first in ("python", "python3"):
-        return [sys.executable, *command[1:]]
-    beside = Path(sys.executable).parent / first
-    if beside.is_file():
-        return [str(beside), *command[1:]]
-    raise CommandNotFoundError(f"no such command: {first}")
 
 
 def environment(plan_file: Path) -> dict[str, str]:

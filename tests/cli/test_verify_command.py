@@ -47,10 +47,17 @@ def test_without_a_command_boundary_operands_speak(folder: Path) -> None:
     assert "no command was run: boundary operands only" in site["notes"]
 
 
-def test_an_unknown_command_is_one_clear_message(folder: Path) -> None:
-    done = _verify(folder, "train.py", "--again", "--", "no-such-program")
-    assert done.code == 2
-    assert "no such command: no-such-program" in done.err
+def test_an_unknown_command_is_one_clear_message_before_anything_is_done(folder: Path) -> None:
+    for word, said in (("no-such-program", "no such command"), ("nosuch.py", "no such file")):
+        done = _verify(folder, "train.py", "--again", "--", word)
+        assert (done.code, done.out, done.err) == (2, "", f"error: {said}: {word}\n")
+
+
+def test_a_script_that_may_not_be_run_is_told_from_one_that_is_not_there(folder: Path) -> None:
+    (folder / "train.sh").write_text("python train.py\n", encoding="utf-8")
+    done = _verify(folder, "train.py", "--again", "--", "./train.sh")
+    assert (done.code, done.out) == (2, "")
+    assert "cannot run ./train.sh: it is not executable" in done.err
 
 
 def test_a_crash_of_the_command_is_said(folder: Path) -> None:

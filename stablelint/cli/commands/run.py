@@ -49,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns its exit code; 1 where that is 0 but an event was seen, 2 if not started."""
-    from stablelint.runtime.launch import CommandNotFoundError, run_guarded
+    from stablelint.runtime.launch import run_guarded
+    from stablelint.runtime.words import CommandNotFoundError
 
     if not options.command:
         return _failed("no command to run", "stablelint run -- python train.py")

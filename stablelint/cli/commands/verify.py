@@ -81,13 +81,8 @@ def _positive(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Verifies and reports. Returns 0 when no fix was refused, 1 otherwise, 2 when the work was cut short."""
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
-        hint = "pip install 'stablelint[verify]'"
-        print_problems([Problem("verify runs code: it needs torch and safetensors", hint=hint)])
-        return FAILED
-    if options.html and importlib.util.find_spec("matplotlib") is None:
-        hint = "pip install 'stablelint[html]'"
-        print_problems([Problem("--html draws with matplotlib, which is not installed", hint=hint)])
+    if (obstacle := _obstacle(options)) is not None:
+        print_problems([obstacle])
         return FAILED
     try:
         session = open_session(options, list(options.paths) or ["."])
@@ -100,6 +95,24 @@ def run(options: argparse.Namespace) -> int:
     code = _verified(options, session, found, problems)
     print_problems(problems)
     return FAILED if problems else code
+
+
+def _obstacle(options: argparse.Namespace) -> Problem | None:
+    """What is known to be missing before any file is read."""
+    from stablelint.runtime.words import CommandNotFoundError, command_line
+
+    if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
+        hint = "pip install 'stablelint[verify]'"
+        return Problem("verify runs code: it needs torch and safetensors", hint=hint)
+    if options.html and importlib.util.find_spec("matplotlib") is None:
+        hint = "pip install 'stablelint[html]'"
+        return Problem("--html draws with matplotlib, which is not installed", hint=hint)
+    try:
+        if options.command:
+            command_line(options.command)
+    except CommandNotFoundError as error:
+        return Problem(str(error))
+    return None
 
 
 def _checked(options: argparse.Namespace, session: Session) -> CheckResult:
@@ -174,9 +187,9 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
 
 
 def _verified(options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem]) -> int:
-    from stablelint.runtime.verify.command import CommandNotFoundError
     from stablelint.runtime.verify.verify import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
+    from stablelint.runtime.words import CommandNotFoundError
 
     known = [] if options.again else _known(session, found)
     settled = {report.site.id for report in known}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.runtime.verify.probe.plan import VARIABLE, Plan
+from stablelint.runtime.words import CommandNotFoundError, command_line
 
 _GRACE_SECONDS = 10.0
 _STARTUP = Path(__file__).parent / "probe" / "startup"
@@ -32,30 +33,6 @@ class Ending:
     def failed(self) -> bool:
         """Whether it did not come to its own good end."""
         return self.status != 0 or self.timed_out or self.interrupted
-
-
-class CommandNotFoundError(Exception):
-    """The command does not exist; the message names it."""
-
-
-def command_line(command: Sequence[str]) -> list[str]:
-    """The words to execute: `-m pkg`, `-c code` and a bare script are run by this interpreter.
-
-    `python` stands for the current interpreter where no other is on the path. Raises `CommandNotFoundError`.
-    """
-    first = command[0]
-    if first in ("-m", "-c"):
-        return [sys.executable, *command]
-    if first.endswith(".py") and Path(first).is_file():
-        return [sys.executable, *command]
-    if shutil.which(first) is not None:
-        return list(command)
-    if first in ("python", "python3"):
-        return [sys.executable, *command[1:]]
-    beside = Path(sys.executable).parent / first
-    if beside.is_file():
-        return [str(beside), *command[1:]]
-    raise CommandNotFoundError(f"no such command: {first}")
 
 
 def elsewhere(command: Sequence[str]) -> str | None:
