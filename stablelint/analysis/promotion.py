@@ -140,6 +140,8 @@ def _is_log_of_ratio(site: Site) -> bool:
     taken = site.value.first
     if site.value.op != "log" or has_contract(site) or taken is None or stripped(taken).op != "add":
         return False
+    if not any(part.constant() == 1 for part in stripped(taken).operands.values()):
+        return False  # another constant guards the logarithm, or tries to
     quotients = (stripped(v) for v in site.match.bindings.values() if v.kind is not Kind.NUMBER)
     return any(v.op == "div" and not any(part.is_constant for part in v.operands.values()) for v in quotients)
 

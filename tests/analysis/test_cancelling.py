@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .support import function, likely, possible
+from stablelint.diagnostic import Level
+
+from .support import function, likely, possible, report
 
 POINTS = "x: torch.Tensor, y: torch.Tensor"
 
@@ -110,6 +112,19 @@ def test_a_quotient_added_to_1_loses_its_digits() -> None:
     assert (2, "SL208") in likely(function("torch.log(1 + x / y.exp())", parameters=POINTS))
     assert (2, "SL208") not in likely(function("torch.log(1 + x)", parameters=POINTS))
     assert (2, "SL208") not in likely(function("torch.log(1 - x / y.exp())", parameters=POINTS))
+
+
+def test_a_small_number_that_guards_the_logarithm_of_a_quotient_is_no_1() -> None:
+    found = report("""
+        def share(x: torch.Tensor, y: torch.Tensor):
+            return torch.log(x / y + 1e-8)
+
+        def train(model, x):
+            with torch.autocast("cuda"):
+                return model(x)
+        """)
+    (guard,) = [item for item in found.diagnostics if item.code == "SL402"]
+    assert (guard.level, "adding 1" in guard.message) == (Level.POSSIBLE, False)
 
 
 @pytest.mark.parametrize(
