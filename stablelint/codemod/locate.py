@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stablelint.codemod.source import SourceError, SourceText
 from stablelint.diagnostic import Span
+from stablelint.syntax.newer import tree_of
 
 _Place = tuple[int, int, int, int]  # rows from 1, columns in UTF-8 bytes from 0, as ast has them
 
@@ -36,9 +36,7 @@ class Region:
 def parse(text: str) -> ast.Module:
     """Parse text; SourceError with one line when it is not Python."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        return tree_of(text)
     except SyntaxError as error:
         raise SourceError(f"the file cannot be parsed: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:

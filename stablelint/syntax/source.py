@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import tokenize
 import warnings
 from dataclasses import dataclass, field
 
 from stablelint.diagnostic import Position, Problem, Span
+from stablelint.syntax.newer import tree_of
 
 
 class SourceError(Exception):
@@ -80,12 +82,19 @@ def syntax_problem(data: bytes, filename: str) -> Problem | None:
     except SourceError as error:
         return error.problem
     except SyntaxError as error:
-        return _unparsable(error, filename)
+        return _unless_newer(text, error, filename)
     except ValueError as error:
         return Problem(f"cannot parse: {error}", filename, Position(1, 1))
     except (RecursionError, MemoryError):
         pass  # too deep for the compiler, and of no concern where nothing is to be found
     return None
+
+
+def _unless_newer(text: str, error: SyntaxError, filename: str) -> Problem | None:
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        tree_of(text, filename)
+        return None
+    return _unparsable(error, filename)
 
 
 def _unparsable(error: SyntaxError, filename: str) -> Problem:
@@ -101,9 +110,7 @@ def parse(data: bytes, filename: str) -> Source:
     """
     text = decode(data, filename)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text, filename)
+        tree = tree_of(text, filename)
     except SyntaxError as error:
         raise SourceError(_unparsable(error, filename)) from None
     except (ValueError, RecursionError, MemoryError) as error:
