@@ -17,6 +17,7 @@ from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
+    from stablelint.catalog.rule import FixTemplate
 
 
 def codes(text: str) -> tuple[str, ...]:
@@ -93,6 +94,9 @@ class MetaRule:
     summary: str
     severity: Severity = Severity.WARNING
     enabled: bool = True
+    level: str | None = None
+    patterns: tuple[str, ...] = ()
+    fixes: tuple[FixTemplate, ...] = ()
     forward: str | None = None
     backward: str | None = None
 

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from stablelint.diagnostic import Severity
+    from stablelint.diagnostic import Applicability, Severity
 
 _TOML = re.compile(r"^```toml\n.*?^```\n", re.DOTALL | re.MULTILINE)
+
+
+class Rewrite(Protocol):
+    """A fix as the page of its rule names it."""
+
+    @property
+    def applicability(self) -> Applicability:
+        """Who may apply it."""
+
+    @property
+    def message(self) -> str:
+        """What it does."""
 
 
 class Paged(Protocol):
@@ -32,6 +45,18 @@ class Paged(Protocol):
         """Whether it is on unless told otherwise."""
 
     @property
+    def level(self) -> str | None:
+        """The level of every finding, where the page fixes it."""
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """What is looked for, in the letters of the contract."""
+
+    @property
+    def fixes(self) -> Sequence[Rewrite]:
+        """The rewrites that the page offers, the best first."""
+
+    @property
     def forward(self) -> str | None:
         """What the value needs."""
 
@@ -45,13 +70,13 @@ class Paged(Protocol):
 
 
 def render(rule: Paged, columns: int, colour: bool) -> str:
-    """The page laid out by rich. The block that only the program reads gives way to one line."""
+    """The page laid out by rich. The block that only the program reads gives way to a short list."""
     from rich.console import Console
     from rich.markdown import Markdown
 
     text = _TOML.sub(_facts(rule).replace("\\", r"\\"), rule.text, count=1)
     text = re.sub(r"\A# .*\n", "", text)
-    text = re.sub(r"^```python fixed$", "```python", text, flags=re.MULTILINE)
+    text = re.sub(r"^```python fixed$", "Fixed:\n\n```python", text, flags=re.MULTILINE)
     stream = io.StringIO()
     console = Console(
         file=stream,
@@ -70,8 +95,13 @@ def _facts(rule: Paged) -> str:
     facts = [f"- severity: {rule.severity}"]
     if not rule.enabled:
         facts.append("- off by default: `--extend-select " + rule.code + "`")
+    if rule.forward or rule.backward:
+        facts.append("- in " + ", ".join(f"`{pattern}`" for pattern in rule.patterns))
     if rule.forward:
         facts.append(f"- the value needs: `{rule.forward}`")
     if rule.backward:
         facts.append(f"- the gradient needs: `{rule.backward}`")
+    if rule.level == "possible":
+        facts.append("- reported at `--level possible` only")
+    facts += dict.fromkeys(f"- fix ({fix.applicability}): {fix.message}" for fix in rule.fixes)
     return "\n".join(facts) + "\n"
