@@ -19,6 +19,7 @@ from stablelint import __version__
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 _DESCRIPTION = "A linter for the numbers in PyTorch code: finds, fixes and proves what turns training NaN."
+_EXIT_CODES = "Exit codes: 0 clean, 1 findings, 2 the tool could not do its work."
 _SHELLS = ("bash", "zsh", "tcsh")
 
 
@@ -81,14 +82,22 @@ def _split(argv: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _command_parser(module: ModuleType) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(f"stablelint {module.NAME}", description=module.HELP, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        f"stablelint {module.NAME}", description=_sentence(module.HELP), allow_abbrev=False
+    )
     module.configure(parser)
     return parser
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _whole_parser() -> argparse.ArgumentParser:
     """The parser of everything, for help, completion and the message about an unknown command."""
-    parser = argparse.ArgumentParser("stablelint", description=_DESCRIPTION, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "stablelint", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False
+    )
     parser.add_argument("--version", action="version", version=f"stablelint {__version__}")
     parser.add_argument(
         "--print-completion",
@@ -99,7 +108,7 @@ def _whole_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in command_names():
         module = command(name)
-        module.configure(commands.add_parser(name, help=module.HELP, description=module.HELP))
+        module.configure(commands.add_parser(name, help=module.HELP, description=_sentence(module.HELP)))
     return parser
 
 

@@ -29,27 +29,37 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     """The files and folders to look at, and which of them to leave out."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
     group = parser.add_argument_group("files")
-    group.add_argument("--exclude", type=codes, metavar="GLOBS", help="leave these out, not the defaults")
-    group.add_argument("--extend-exclude", type=codes, default=(), metavar="GLOBS", help="and these")
-    group.add_argument("--force-exclude", action="store_true", default=None, help="exclude named files, too")
     group.add_argument(
-        "--no-respect-gitignore", action="store_true", help="look at files that .gitignore names as well"
+        "--exclude", type=codes, metavar="GLOBS", help="leave out these instead of the defaults"
+    )
+    group.add_argument(
+        "--extend-exclude", type=codes, default=(), metavar="GLOBS", help="leave out these as well"
+    )
+    group.add_argument(
+        "--force-exclude", action="store_true", default=None, help="leave out files named here, too"
+    )
+    group.add_argument(
+        "--no-respect-gitignore", action="store_true", help="look also at files that .gitignore names"
     )
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Which rules are on. A selector is a code, the start of one, a name, or ALL."""
-    group = parser.add_argument_group("rules", "a rule is given by code (SL101), prefix (SL1), name, or ALL")
-    group.add_argument("--select", type=codes, metavar="RULES", help="only these rules")
-    group.add_argument("--ignore", type=codes, default=(), metavar="RULES", help="not these rules")
+    group = parser.add_argument_group(
+        "rules", "RULES are codes (SL101), beginnings of codes (SL1), names or ALL, with commas between them"
+    )
+    group.add_argument("--select", type=codes, metavar="RULES", help="these rules and no others")
+    group.add_argument("--ignore", type=codes, default=(), metavar="RULES", help="leave out these rules")
     group.add_argument("--extend-select", type=codes, default=(), metavar="RULES", help="these rules as well")
-    group.add_argument("--extend-ignore", type=codes, default=(), metavar="RULES", help="nor these rules")
+    group.add_argument(
+        "--extend-ignore", type=codes, default=(), metavar="RULES", help="leave out these rules as well"
+    )
     group.add_argument(
         "--per-file-ignores",
         type=_per_file,
         default=(),
         metavar="GLOB:RULE,…",
-        help="not these rules in these files",
+        help="leave out these rules in these files",
     )
     group.add_argument(
         "--level",
@@ -64,7 +74,9 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", type=Path, metavar="FILE", help="read the settings from here")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("--cache-dir", type=Path, metavar="FOLDER", help="keep the cache here")
-    group.add_argument("--jobs", "-j", type=_count, metavar="N", help="processes (default: one a processor)")
+    group.add_argument(
+        "--jobs", "-j", type=_count, metavar="N", help="number of processes (default: one for each processor)"
+    )
 
 
 def _count(text: str) -> int:

@@ -34,17 +34,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=OUTPUT_FORMATS, help="default: full")
-    output.add_argument("--output-file", "-o", metavar="FILE", help="write the report here")
+    output.add_argument("--output-file", "-o", metavar="FILE", help="write the report to this file")
     output.add_argument("--statistics", action="store_true", help="count findings by rule")
     output.add_argument("--show-discharged", action="store_true", help="list what was proved safe, and how")
     output.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
     output.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     adopting = parser.add_argument_group("adopting")
-    adopting.add_argument("--add-noqa", action="store_true", help="silence the findings by comments")
+    adopting.add_argument("--add-noqa", action="store_true", help="silence the findings by `# noqa` comments")
     add_baseline(adopting, "report")
     adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings in this file")
     add_running(parser)
-    parser.add_argument("--stdin-filename", metavar="FILE", help="with `-`: the name of what is read")
+    parser.add_argument(
+        "--stdin-filename", metavar="FILE", help="name of the file that is read from standard input (`-`)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -37,20 +37,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_selection(parser)
     group = parser.add_argument_group("fixing")
-    group.add_argument("--apply", action="store_true", help="write the files")
-    group.add_argument("--diff", action="store_true", help="print a plain unified diff")
+    group.add_argument("--apply", action="store_true", help="write the fixes to the files")
+    group.add_argument("--diff", action="store_true", help="show a plain unified diff, for other tools")
     group.add_argument(
-        "--unsafe-fixes", action="store_true", default=None, help="also those that change values"
+        "--unsafe-fixes", action="store_true", default=None, help="also fixes that change values or gradients"
     )
     group.add_argument(
-        "--verified", action="store_true", help="only those that `stablelint verify` has passed"
+        "--verified", action="store_true", help="fixes that `stablelint verify` has passed, and no others"
     )
     add_baseline(group, "fix")
     group.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     add_running(parser)
     parser.add_argument(
-        "--stdin-filename", metavar="FILE", help="with `-`: the name of what is read and printed"
+        "--stdin-filename", metavar="FILE", help="name of the file that is read from standard input (`-`)"
     )
 
 

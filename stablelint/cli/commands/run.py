@@ -27,6 +27,7 @@ _ADVISER = "stablelint.workspace.advice:RuleAdviser"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options; what stands behind `--` is the command to run."""
     parser.usage = "stablelint run [OPTIONS] -- COMMAND ..."
+    parser.epilog = "for example: stablelint run -- python train.py"
     parser.add_argument(
         "--keep-going", action="store_true", help="report and let the command go on, instead of stopping it"
     )
@@ -39,7 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
-    output.add_argument("--output-file", metavar="FILE", help="write the report here, not to standard error")
+    output.add_argument(
+        "--output-file", metavar="FILE", help="write the report to this file instead of standard error"
+    )
     output.add_argument("--html", metavar="FILE", help="write a page with plots")
     output.add_argument(
         "--log", metavar="FILE", help="append the events to this file, one JSON object a line"

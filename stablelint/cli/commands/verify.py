@@ -37,6 +37,7 @@ TAKES_COMMAND = True
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options; what stands behind `--` is the command to run."""
     parser.usage = "stablelint verify [OPTIONS] [PATH ...] [-- COMMAND ...]"
+    parser.epilog = "for example: stablelint verify src/ -- python train.py"
     add_paths(parser)
     add_selection(parser)
     group = parser.add_argument_group("verifying")
@@ -58,11 +59,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="search among parameters too, each moved by at most this share of its norm",
     )
     group.add_argument("--no-rerun", action="store_true", help="do not run the command again with the fixes")
-    group.add_argument("--again", action="store_true", help="verify sites whose verdict is known as well")
+    group.add_argument("--again", action="store_true", help="verify anew what an earlier run has settled")
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
     output.add_argument("--html", metavar="FILE", help="write a page with plots")
-    output.add_argument("--emit-tests", metavar="FOLDER", help="write a regression test per proved site")
+    output.add_argument(
+        "--emit-tests", metavar="FOLDER", help="write a regression test for each fix that is proved"
+    )
     output.add_argument(
         "--quiet", "-q", action="store_true", help="no progress, and hide the command's output"
     )
