@@ -184,7 +184,7 @@ def _report_unused(suppressions: Iterable[Suppression], filename: str) -> Iterat
 
 
 def _unused(item: Suppression, filename: str, code: str, place: Span) -> Diagnostic:
-    what = f"`{code}` is" if code else "no rule is"
+    what = f"no `{code}`" if code else "nothing"
     alone = item.codes is None or len(item.codes) == 1
     fix = Fix(Applicability.SAFE, "remove the comment", (Edit(item.removal, ""),)) if alone else None
     return Diagnostic(
@@ -192,7 +192,7 @@ def _unused(item: Suppression, filename: str, code: str, place: Span) -> Diagnos
         name=UNUSED_NAME,
         filename=filename,
         span=item.span if alone else place,
-        message=f"{what} reported here: the suppression silences nothing",
+        message=f"{what} is reported here: the suppression silences nothing",
         severity=Severity.WARNING,
         status=Status.VIOLATED,
         level=Level.LIKELY,
