@@ -8,6 +8,7 @@ from functools import partial
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.state import Frame, State
+from stablelint.analysis.storage import stored_spread
 from stablelint.analysis.value import Kind, Value
 
 _DEPTH = 8
@@ -248,6 +249,9 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         default = ancestor.fields.get(attr)
         if default is not None:
             return _default(default, ancestor, frame)
+    spread = _stored(instance, attr, frame)
+    if spread is not None:
+        return spread
     key = frame.graph.key("attribute", instance.key, attr)
     return hinted(
         Value("attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr),
@@ -259,11 +263,38 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
     """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
     from stablelint.analysis.lookup import hinted
 
+    spread = _stored(instance, attr, frame)
+    if spread is not None:
+        return spread
     key = frame.graph.key("attribute", instance.key, attr)
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
     return hinted(
         Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr), frame
     )
+
+
+def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
+    """The spread of data that one method keeps for the others to divide by, as that method leaves it."""
+    from stablelint.analysis.inline import run_function
+
+    info, session = instance.data[0], frame.session
+    look = (instance.key, attr)
+    if look in session.kept:
+        return session.kept[look]
+    method = stored_spread(info, attr)
+    if method is None or instance.key in session.building:
+        return None
+    session.kept[look] = None  # for what the method itself asks of the attribute
+    spent, session.budget = session.budget, _CONSTRUCTION_BUDGET
+    try:
+        inner = run_function(method, None, instance, quiet_frame(info.module, frame))
+    finally:
+        session.budget = spent
+        del session.kept[look]
+    if inner is None:
+        return None
+    session.kept[look] = set_on(instance, inner).get(attr)
+    return session.kept[look]
 
 
 def _default(node: ast.expr, info: ClassInfo, frame: Frame) -> Value:

@@ -227,6 +227,7 @@ class Session:
     made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
     built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
+    kept: dict[tuple[int, str], Value | None] = field(default_factory=dict)  # see `classes._stored`
     lineage: dict[int, tuple[ClassInfo, ...]] = field(
         default_factory=dict
     )  # a class and its bases, by class id
@@ -254,6 +255,7 @@ class Session:
             self.memo,
             self.mute,
             self.built,
+            self.kept,
             self.globals,
             self.lineage,
             self.instances,

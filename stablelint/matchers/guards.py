@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
-from stablelint.analysis.value import Value
+from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
+from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
@@ -35,17 +36,22 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
                 )
                 found = make_site(review, rule, outer, message=message)
                 found.match.covered.append(site.value)
-                yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
+                yield _stated(found, site)
         if site.value.op == "div" and _pushed_by_sign(site.value.operands["other"]):
             message = "sign(0) is 0: x + sign(x) * eps is 0 where x is"
             pushed |= {v.key for v in site.value.operands["other"].operands.values()}
-            found = make_site(review, rule, (site.value, site.frame), message=message)
-            yield replace(found, judgement=replace(site.judgement, operand="", failing=""))
+            yield _stated(make_site(review, rule, (site.value, site.frame), message=message), site)
     for pair in observed(review, "mul"):
         if _vanishing_jitter(pair[0]) and pair[0].key not in pushed:
             yield make_site(
                 review, rule, pair, message="sign(0) is 0: this pushes everything away from 0 but 0"
             )
+
+
+def _stated(found: Site, site: Site) -> Site:
+    """The finding with what was judged of the operation; that a guard was written shows that its author met the 0."""
+    level = Level.POSSIBLE if site.value.kind is Kind.NUMBER else Level.LIKELY
+    return replace(found, judgement=replace(site.judgement, operand="", failing="", level=level))
 
 
 def _vanishing_jitter(value: Value) -> bool:

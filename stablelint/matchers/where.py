@@ -20,6 +20,7 @@ from stablelint.analysis.masking import (
 )
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.provenance import is_trained
+from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses, text_before
 from stablelint.analysis.suited import is_tensor
 from stablelint.analysis.value import Ground, Value
@@ -71,11 +72,8 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         # Where paths meet, the text of one would be no text of the other.
         texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
-    expected = (
-        test is not None
-        and _compares(test, bindings[name], grows=name == "e")
-        and any(is_trained(value, site.frame) for value in felt_operands(site.value, bindings[name]))
-    )
+    met = _is_of_nan(hider, site) if test is None else _compares(test, bindings[name], grows=name == "e")
+    expected = met and any(is_trained(v, site.frame) for v in felt_operands(site.value, bindings[name]))
     level = Level.LIKELY if known or expected else Level.POSSIBLE
     judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)
     ranges = {name: site.ranges[operand]}
@@ -89,6 +87,11 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         texts=texts,
         message=_message(hider, site),
     )
+
+
+def _is_of_nan(hider: Hider, site: Site) -> bool:
+    """Whether NaN is replaced right where a quotient, logarithm or root yields it: its author has met the 0."""
+    return hider.value.op == "nan_to_num" and site.value.op not in _OPERAND and has_contract(site)
 
 
 def _compares(test: Value, operand: Value, grows: bool) -> bool:

@@ -219,3 +219,31 @@ def test_the_span_of_a_draw_is_not_0(tmp_path: Path, drawn: str, level: Level) -
             return (y - y.min()) / (y.max() - y.min())
         """
     assert levels(tmp_path, code)["SL102"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a / x + 1e-8", ["SL409"]),
+        ("torch.rsqrt(x.square().mean(-1)) + 1e-6", ["SL409"]),
+        ("a / (x + torch.sign(x) * 1e-6)", ["SL409"]),
+        ("a / (x.abs() + 1e-6)", []),
+        ("torch.nan_to_num(a / x)", ["SL503"]),
+        ("torch.nan_to_num(torch.exp(x) * a)", []),
+    ],
+)
+def test_a_guard_in_the_wrong_place_shows_that_the_zero_was_met(line: str, expected: list[str]) -> None:
+    assert likely(f"def f(a: torch.Tensor, x: torch.Tensor):\n    return {line}") == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("torch.exp(x) - x - 1", ["SL209"]),
+        ("torch.exp(x) - a - 1", []),
+        ("torch.log((a.relu() * torch.exp(x)).sum(-1))", ["SL204"]),
+        ("torch.log((a.relu() * torch.exp(x - x.amax(-1, keepdim=True))).sum(-1) + 1e-6)", []),
+    ],
+)
+def test_a_form_by_hand_is_known_with_what_stands_between_its_parts(line: str, expected: list[str]) -> None:
+    assert likely(f"def f(a: torch.Tensor, x: torch.Tensor):\n    return {line}") == expected
