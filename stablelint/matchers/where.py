@@ -19,6 +19,7 @@ from stablelint.analysis.masking import (
     takes_where_true,
 )
 from stablelint.analysis.pattern import Match
+from stablelint.analysis.promotion import COMPUTED
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses, text_before
@@ -35,6 +36,7 @@ _PRODUCTS = frozenset({"mul", "div"})
 _CONJUNCTIONS = frozenset("mul logical_and bitwise_and".split())
 _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
+_OWN = COMPUTED | {"argument", "index"}  # what is computed here of what is handed over
 _LENGTH = 6  # operations looked through
 _COMPARISONS = frozenset("eq ne gt ge lt le".split())
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
@@ -72,7 +74,7 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         # Where paths meet, the text of one would be no text of the other.
         texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
-    met = _is_of_nan(hider, site) if test is None else _compares(test, bindings[name], grows=name == "e")
+    met = _is_of_nan(hider, site, bindings[name]) if test is None else _compares(test, bindings[name], grows=name == "e")
     expected = met and any(is_trained(v, site.frame) for v in felt_operands(site.value, bindings[name]))
     level = Level.LIKELY if known or expected else Level.POSSIBLE
     judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)
@@ -89,9 +91,14 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
     )
 
 
-def _is_of_nan(hider: Hider, site: Site) -> bool:
-    """Whether NaN is replaced right where a quotient, logarithm or root yields it: its author has met the 0."""
-    return hider.value.op == "nan_to_num" and site.value.op not in _OPERAND and has_contract(site)
+def _is_of_nan(hider: Hider, site: Site, operand: Value) -> bool:
+    """Whether NaN is replaced right where a quotient, logarithm or root yields it: its author has met the 0.
+
+    Of what some function has returned, only groups without an element may be 0, which no gradient reaches.
+    """
+    if hider.value.op != "nan_to_num" or site.value.op in _OPERAND or not has_contract(site):
+        return False
+    return stripped(operand).op in _OWN
 
 
 def _compares(test: Value, operand: Value, grows: bool) -> bool:
