@@ -22,7 +22,7 @@ _DEPTH = 6  # sums looked into
 
 def is_squared_distance(value: Value) -> bool:
     """`a + b - 2 * x @ y`: a squared distance multiplied out, which rounding carries below 0 for near points."""
-    terms = list(_terms(value))
+    terms = list(summands(value))
     products = [factor for factor, term in terms if term.op in _PRODUCTS]
     squares = [factor for factor, term in terms if term.op not in _PRODUCTS]
     return products == [-2.0] and squares == [1.0, 1.0]
@@ -30,11 +30,11 @@ def is_squared_distance(value: Value) -> bool:
 
 def is_squared_sine(value: Value) -> bool:
     """`1 - c ** 2` of a cosine: 0 where the angle is, and below 0 where rounding has carried the cosine past 1."""
-    terms = list(_terms(value))
+    terms = list(summands(value))
     if len(terms) != 2 or [factor for factor, term in terms if term.constant() == 1] != [1.0]:
         return False
     square = next((term for factor, term in terms if term.constant() != 1 and factor == -1.0), None)
-    base = _root(square) if square is not None else None
+    base = root_of(square) if square is not None else None
     if square is None or base is None or base.kind is Kind.NUMBER:
         return False
     return stripped(base).op in _COMPUTED or _is_called_cosine(square) or _is_called_cosine(base)
@@ -43,7 +43,7 @@ def is_squared_sine(value: Value) -> bool:
 def is_second_difference(value: Value) -> bool:
     """`a + b - 2 * c`: the bend of three neighbours, which is 0 where they lie on a line."""
     factors: dict[int, float] = {}
-    for factor, term in _terms(value):
+    for factor, term in summands(value):
         if term.is_constant or term.kind is Kind.NUMBER:
             return False
         factors[term.key] = factors.get(term.key, 0.0) + factor
@@ -102,17 +102,17 @@ def _is_lifted(value: Value) -> bool:
     return inner.op == "add" and (tiny or (inner.guard == "eps" and inner.interval.lo < TINY))
 
 
-def _terms(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:
+def summands(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:
     """The terms of a sum with their constant factors."""
     value = stripped(value)
     first, other = value.first, value.operands.get("other")
     if depth and value.op == "neg" and first is not None:
-        yield from _terms(first, -factor, depth - 1)
+        yield from summands(first, -factor, depth - 1)
     elif depth and value.op in ("add", "sub") and first is not None and other is not None:
-        yield from _terms(first, factor, depth - 1)
-        yield from _terms(other, factor if value.op == "add" else -factor, depth - 1)
+        yield from summands(first, factor, depth - 1)
+        yield from summands(other, factor if value.op == "add" else -factor, depth - 1)
     elif depth and value.op == "mul" and (scaled := _scaled(value)) is not None:
-        yield from _terms(scaled[1], factor * scaled[0], depth - 1)
+        yield from summands(scaled[1], factor * scaled[0], depth - 1)
     elif value.op in _PRODUCTS:
         inner = filter(None, (_scaled(stripped(v)) for v in value.operands.values()))  # (2 * x) @ y
         yield math.prod((number for number, _ in inner), start=factor), value
@@ -132,7 +132,7 @@ def _scaled(value: Value) -> tuple[float, Value] | None:
     return None
 
 
-def _root(square: Value) -> Value | None:
+def root_of(square: Value) -> Value | None:
     """What has been squared."""
     first, other = square.first, square.operands.get("other")
     if square.op == "square":

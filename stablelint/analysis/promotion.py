@@ -14,6 +14,7 @@ from stablelint.analysis.cancelling import (
     is_squared_distance,
     is_squared_sine,
 )
+from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, is_variance_by_difference
 from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.provenance import is_measured
 from stablelint.analysis.shadows import has_contract
@@ -122,6 +123,25 @@ def _is_root_of_distance(site: Site) -> bool:
     return _is_root(site) and is_squared_distance(site.match.bindings[site.judgement.operand])
 
 
+def _is_root_of_moments(site: Site) -> bool:
+    """The root of a mean of squares less the square of the mean: rounding makes it negative for constant data."""
+    return _is_root(site) and is_variance_by_difference(site.match.bindings[site.judgement.operand])
+
+
+def _is_guarded_by_nothing(site: Site) -> bool:
+    """A constant that is 0 in the format guards nothing, and shows that its author has met the zero."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    return operand is not None and has_contract(site) and is_guarded_by_nothing(operand)
+
+
+def _is_magnified(site: Site) -> bool:
+    """A root, a logarithm or a quotient of a difference keeps its relative error; a sum does not."""
+    if site.rule.expect != "inaccurate" or site.value.op != "sub" or has_contract(site):
+        return False
+    function = site.frame.function
+    return is_magnified(site.node, function.node if function is not None else site.frame.module.source.tree)
+
+
 def _is_sine_of_cosine(site: Site) -> bool:
     """The root of `1 - cos ** 2`: its gradient is infinite at the angle 0, and rounding carries a cosine past 1."""
     return _is_root(site) and is_squared_sine(site.match.bindings[site.judgement.operand])
@@ -199,6 +219,9 @@ _FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
         True,
     ),
     (_is_root_of_distance, "rounding carries a squared distance that was multiplied out below zero", True),
+    (_is_root_of_moments, "rounding carries a variance that is a difference of two moments below zero", True),
+    (_is_guarded_by_nothing, "the constant that should keep the operand off 0 is itself 0 in float32", True),
+    (_is_magnified, "what is made of this difference keeps the relative error that it has by rounding", True),
     (
         _is_sine_of_cosine,
         "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
