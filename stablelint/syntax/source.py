@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import sys
 import tokenize
 import warnings
 from dataclasses import dataclass, field
 
 from stablelint.diagnostic import Position, Problem, Span
 from stablelint.syntax.newer import tree_of
+
+# What an older Python says of the syntax of a later one, among other things.
+_PERHAPS_NEWER = ("invalid syntax", "f-string: ", "multiple exception types")
 
 
 class SourceError(Exception):
@@ -99,7 +103,10 @@ def _unless_newer(text: str, error: SyntaxError, filename: str) -> Problem | Non
 
 def _unparsable(error: SyntaxError, filename: str) -> Problem:
     place = Position(error.lineno or 1, max(1, error.offset or 1))
-    return Problem(f"cannot parse: {error.msg}", filename, place)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    hint = f"read as Python {version}, under which stablelint runs: newer syntax needs a newer Python"
+    newer = error.msg.startswith(_PERHAPS_NEWER)
+    return Problem(f"cannot parse: {error.msg}", filename, place, hint if newer else None)
 
 
 def parse(data: bytes, filename: str) -> Source:

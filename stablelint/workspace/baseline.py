@@ -51,7 +51,8 @@ def write(path: str, diagnostics: Sequence[Diagnostic], root: str) -> None:
     text = json.dumps({"version": _VERSION, "findings": entries}, indent=1, ensure_ascii=False) + "\n"
     temporary = f"{path}.{os.getpid()}"
     try:
-        with open(temporary, "w", encoding="utf-8") as file:
+        # A file name that is not UTF-8 is escaped, as JSON escapes.
+        with open(temporary, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         os.replace(temporary, path)
     except OSError as error:

@@ -37,7 +37,9 @@ def context_digest(*parts: str) -> str:
     from stablelint import __version__
 
     version = ".".join(map(str, sys.version_info[:3]))
-    return digest("\0".join((__version__, version, _installation(), *parts)).encode())
+    return digest(
+        "\0".join((__version__, version, _installation(), *parts)).encode("utf-8", "surrogateescape")
+    )
 
 
 def _installation() -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 import pytest
 
@@ -60,3 +61,13 @@ def test_what_is_no_python_stays_a_problem() -> None:
     problem = syntax_problem(text, "a.py")
     assert problem is not None
     assert problem.message.startswith("cannot parse")
+
+
+def test_what_a_later_python_may_read_is_said_with_the_one_that_read_it() -> None:
+    problem = syntax_problem(b"x = a b\n", "a.py")
+    assert problem is not None
+    assert problem.hint is not None
+    assert f"read as Python {sys.version_info.major}.{sys.version_info.minor}" in problem.hint
+    unclosed = syntax_problem(b"x = (\n", "a.py")
+    assert unclosed is not None
+    assert unclosed.hint is None, "no Python reads that"

@@ -97,11 +97,13 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
 
         return add_noqa(result)
     if options.write_baseline:
+        from stablelint.report.summary import plural
         from stablelint.workspace import baseline
 
         root = os.fspath(session.settings.root)
         baseline.write(options.write_baseline, result.diagnostics, root)
-        print(f"Recorded {len(result.diagnostics):,} findings in {options.write_baseline}.", file=sys.stderr)
+        count = plural(len(result.diagnostics), "finding")
+        print(f"Recorded {count} in {options.write_baseline}.", file=sys.stderr)
         print_problems(result.problems)
         return FAILED if result.problems else CLEAN
     result = without_known(result, known_findings(options, session), session)
@@ -115,7 +117,7 @@ def _report(options: argparse.Namespace, session: Session, result: CheckResult) 
     if options.output_file:
         target = Path(options.output_file)
         try:
-            with target.open("w", encoding="utf-8") as file:
+            with target.open("w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(_text(options, session, result, terminal=False))
         except OSError as error:
             message = f"cannot write the report: {error.strerror}"

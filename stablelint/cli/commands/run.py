@@ -119,7 +119,7 @@ def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
 
 def _write(path: str, text: str, mode: str, problems: list[Problem]) -> None:
     try:
-        with open(path, mode, encoding="utf-8") as file:
+        with open(path, mode, encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError as error:
         problems.append(Problem(f"cannot write {path}: {error.strerror}"))

@@ -278,7 +278,7 @@ def _written(
         from stablelint.report.verify_html import render
 
         try:
-            Path(options.html).write_text(render(report), encoding="utf-8")
+            Path(options.html).write_text(render(report), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             problems.append(Problem(f"cannot write the page: {error.strerror}", options.html))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -114,12 +115,16 @@ def _region(span: Span) -> dict[str, int]:
 def _artifact(filename: str, context: Context) -> dict[str, str]:
     relative = context.path(filename)
     if relative == filename:
-        return {"uri": "file://" + quote(filename)}
-    return {"uri": quote(relative), "uriBaseId": "ROOT"}
+        return {"uri": "file://" + _quoted(filename)}
+    return {"uri": _quoted(relative), "uriBaseId": "ROOT"}
 
 
 def _folder_uri(folder: str) -> str:
-    return "file://" + quote(folder.rstrip("/") + "/")
+    return "file://" + _quoted(folder.rstrip("/") + "/")
+
+
+def _quoted(path: str) -> str:
+    return quote(os.fsencode(path))  # a path need not be UTF-8
 
 
 def _fix(filename: str, fix: Fix, context: Context) -> dict[str, Any]:
