@@ -19,7 +19,6 @@ from stablelint.analysis.masking import (
     takes_where_true,
 )
 from stablelint.analysis.pattern import Match
-from stablelint.analysis.promotion import COMPUTED
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses, text_before
@@ -36,7 +35,6 @@ _PRODUCTS = frozenset({"mul", "div"})
 _CONJUNCTIONS = frozenset("mul logical_and bitwise_and".split())
 _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
-_OWN = COMPUTED | {"argument", "index"}  # what is computed here of what is handed over
 _LENGTH = 6  # operations looked through
 _COMPARISONS = frozenset("eq ne gt ge lt le".split())
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
@@ -94,11 +92,11 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
 def _is_of_nan(hider: Hider, site: Site, operand: Value) -> bool:
     """Whether NaN is replaced right where a quotient, logarithm or root yields it: its author has met the 0.
 
-    Of what some function has returned, only groups without an element may be 0, which no gradient reaches.
+    Where paths meet, one may be that of groups, of which only those without an element are 0: no gradient reaches them.
     """
     if hider.value.op != "nan_to_num" or site.value.op in _OPERAND or not has_contract(site):
         return False
-    return stripped(operand).op in _OWN
+    return stripped(operand).op != "phi"
 
 
 def _compares(test: Value, operand: Value, grows: bool) -> bool:
