@@ -14,11 +14,15 @@ from stablelint.analysis.cancelling import (
     is_squared_distance,
     is_squared_sine,
 )
+from stablelint.analysis.divisors import is_inside_of_window, is_running_spread, is_step
+from stablelint.analysis.fates import WITHOUT_GRADIENT, fates_of
+from stablelint.analysis.lengths import is_squared_length
 from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, is_variance_by_difference
 from stablelint.analysis.masks import DRAWN
-from stablelint.analysis.provenance import is_measured
+from stablelint.analysis.modules import FunctionInfo
+from stablelint.analysis.provenance import is_measured, is_shown, is_trained
 from stablelint.analysis.shadows import has_contract
-from stablelint.analysis.sites import Site
+from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level
@@ -34,22 +38,36 @@ def promoted(site: Site, hidden: bool, pooled: bool) -> Site:
     """The site as likely, where its form tells how the operand goes bad, though nothing is known of its range.
 
     `hidden` tells that the result is replaced later: its author has dealt with it, save that NaN is not kept from the
-    gradient; `pooled` that it is a spread joined with its mean. In a metric NaN says that there is nothing to measure,
-    but Python's own division raises.
+    gradient, and save for what a selection by something else does not meet; `pooled` that it is a spread joined with
+    its mean. In a metric NaN says that there is nothing to measure, but Python's own division raises.
     """
     measured = is_measured(site.frame.function, site.frame.module)
     for shows, message, everywhere in _FORMS:
-        if (hidden and shows is not _is_root_of_wave) or (measured and not everywhere):
+        if (hidden and shows not in _DESPITE_WHERE) or (measured and not everywhere):
             continue
         if shows(site):
-            return _raised(site, message)
+            return _raised(site, message, _definition(site) if shows is _is_step else None)
     if pooled and not (hidden or measured):
         return _raised(site, _POOLED)
     return site
 
 
-def _raised(site: Site, message: str) -> Site:
-    return replace(site, judgement=replace(site.judgement, level=Level.LIKELY), message=message)
+def _raised(site: Site, message: str, anchor: ast.AST | None = None) -> Site:
+    judgement = replace(site.judgement, level=Level.LIKELY)
+    return replace(site, judgement=judgement, message=message, anchor=anchor or site.anchor)
+
+
+def _definition(site: Site) -> ast.AST | None:
+    """Where a divisor is computed that has a name: several quotients by it are one finding, at the place to change."""
+    divisor = site.match.bindings[site.judgement.operand]
+    node = divisor.node
+    if node is None or divisor.module is not site.frame.module or encloses(site.node, node):
+        return None
+    return node if _stands_in(site.frame.function, node) else None
+
+
+def _stands_in(function: FunctionInfo | None, node: ast.AST) -> bool:
+    return function is not None and encloses(function.node, node)
 
 
 def _is_computed_cosine(site: Site) -> bool:
@@ -147,6 +165,32 @@ def _is_sine_of_cosine(site: Site) -> bool:
     return _is_root(site) and is_squared_sine(site.match.bindings[site.judgement.operand])
 
 
+def _is_root_of_length(site: Site) -> bool:
+    """The root of the squares of a vector's components has no gradient where the vector is 0, or two points agree."""
+    if not (_is_root(site) and site.judgement.backward_only) or is_shown(site.frame.module):
+        return False
+    squares = site.match.bindings[site.judgement.operand]
+    if not is_squared_length(squares) or not is_trained(squares, site.frame):
+        return False
+    fates = fates_of(site.node, site.frame.function, gradient=True)
+    return not (fates and fates <= WITHOUT_GRADIENT)
+
+
+def _is_step(site: Site) -> bool:
+    """A divisor that is the step between neighbours of what a caller hands over: they may be equal."""
+    return site.value.op == "div" and has_contract(site) and is_step(site.value.operands["other"])
+
+
+def _is_inside_of_window(site: Site) -> bool:
+    """A divisor that is the size of a window less 1: a window may be a single element."""
+    return site.value.op == "div" and has_contract(site) and is_inside_of_window(site.value.operands["other"])
+
+
+def _is_running_spread(site: Site) -> bool:
+    """A divisor that is a running variance: a dead channel has none."""
+    return site.value.op == "div" and has_contract(site) and is_running_spread(site.value.operands["other"])
+
+
 def _is_entropy(site: Site) -> bool:
     """A value times its own logarithm: it is a share of a whole, and where there is none of it 0 meets -inf."""
     return is_own_logarithm(site.value)
@@ -227,7 +271,13 @@ _FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
         "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
         False,
     ),
+    (_is_root_of_length, "the root of a sum of squares has no gradient where all of them are 0", False),
+    (_is_step, "neighbours may be equal, and the step between them is 0 then", True),
+    (_is_inside_of_window, "a window of a single element leaves 0 here", False),
+    (_is_running_spread, "the running variance of a channel that is dead is 0", False),
     (_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0", False),
     (_is_log_of_ratio, "a quotient may be small, and adding 1 first loses its digits", True),
     (_is_correlation, "the variance of constant data is 0, and Python raises ZeroDivisionError", True),
 )
+# What is selected by something else later: by the angle, where NaN stays in the gradient, or by the place between steps.
+_DESPITE_WHERE = frozenset({_is_root_of_wave, _is_sine_of_cosine, _is_step})

@@ -72,7 +72,11 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         # Where paths meet, the text of one would be no text of the other.
         texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
-    met = _is_of_nan(hider, site, bindings[name]) if test is None else _compares(test, bindings[name], grows=name == "e")
+    met = (
+        _is_of_nan(hider, site, bindings[name])
+        if test is None
+        else _compares(test, bindings[name], grows=name == "e")
+    )
     expected = met and any(is_trained(v, site.frame) for v in felt_operands(site.value, bindings[name]))
     level = Level.LIKELY if known or expected else Level.POSSIBLE
     judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)

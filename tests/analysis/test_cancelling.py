@@ -49,6 +49,19 @@ def test_the_sine_of_a_cosine(line: str) -> None:
     assert likely(code) == [(2, "SL103")]
 
 
+def test_a_selection_by_the_angle_keeps_no_nan_from_the_gradient() -> None:
+    code = """
+        class Margin(nn.Module):
+            def forward(self, outputs, target):
+                cosine = outputs.float()
+                sine = torch.sqrt(1.0 - torch.pow(cosine, 2))
+                phi = cosine * self.cos_m - sine * self.sin_m
+                phi = torch.where(cosine > self.threshold, phi, cosine - self.margin)
+                return target * phi + (1.0 - target) * cosine
+    """
+    assert likely(code) == [(4, "SL103")]
+
+
 @pytest.mark.parametrize(
     "line", ["torch.sqrt(1 - rate**2)", "torch.sqrt(2 - cosine**2)", "torch.sqrt(1 - cosine)"]
 )

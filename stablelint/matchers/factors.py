@@ -1,0 +1,136 @@
+"""Matrices that can be singular, where they are factorised or inverted."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.interest import observes
+from stablelint.analysis.sites import encloses
+from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import behind, stripped
+from stablelint.matchers.common import make_site, receiver_text, scope_of
+from stablelint.matchers.tree import nodes_in
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.analysis.state import Frame
+    from stablelint.catalog.rule import Rule
+
+_INFORMATION = re.compile(
+    r"(^|_)(precision|hess(ian)?|fisher(_information)?|information)$|^(mat|matrix)_?hess", re.I
+)
+_PRODUCTS = frozenset("matmul bmm".split())
+_GIVEN = frozenset("argument attribute item free unknown".split())
+_LIFTS = frozenset("eye diag diag_embed overwritten".split())
+_FACTORS = frozenset({"cholesky", "inverse"})
+_UNOBSERVED = "`{}` says nothing of a direction in which nothing was observed: it is singular then"
+_DEPTH = 6  # operations looked through
+
+
+@observes("cholesky|inverse|inv")
+def singular_matrix(review: Review, rule: Rule) -> Iterator[Site]:
+    """`torch.linalg.cholesky(A)` where A is singular, or indefinite by rounding, for ordinary data."""
+    seen: set[ast.AST] = set()
+    for pair in review.collector.observed:
+        value, frame = pair
+        operation = _operation(value)
+        if operation is None or value.node is None or value.first is None or value.node in seen:
+            continue
+        seen.add(value.node)
+        matrix = _symmetrised(value.first)
+        reason = _weakness(matrix, operation)
+        if reason is not None and not _is_tried(value.node, frame):
+            yield make_site(review, rule, pair, {"A": matrix}, message=reason)
+    yield from _through_wrappers(review, rule, seen)
+
+
+def _through_wrappers(review: Review, rule: Rule, seen: set[ast.AST]) -> Iterator[Site]:
+    """`cholesky(g.precision)` by a function of the project that is called as what it wraps."""
+    frame = next((frame for _, frame in review.collector.observed if frame.function is not None), None)
+    if frame is None or frame.function is None or review.of_body:
+        return
+    scope = scope_of(frame)
+    for call in nodes_in(scope, ast.Call):
+        assert isinstance(call, ast.Call)
+        if call in seen or getattr(call.func, "id", None) not in _FACTORS or len(call.args) != 1:
+            continue
+        name = _attribute_behind(call.args[0], scope)
+        if name is not None and _INFORMATION.search(name) and not _is_tried(call, frame):
+            value = Value("call", -1, node=call, module=review.module)
+            yield make_site(review, rule, (value, frame), message=_UNOBSERVED.format(name))
+
+
+def _attribute_behind(argument: ast.expr, scope: ast.AST) -> str | None:
+    """The attribute that is passed, directly or by a local name that is assigned nothing else."""
+    if isinstance(argument, ast.Name):
+        assigned = [n for n in nodes_in(scope, ast.Assign, ast.AugAssign) if _binds(n, argument.id)]
+        if len(assigned) != 1 or not isinstance(assigned[0], ast.Assign):
+            return None
+        argument = assigned[0].value
+    return argument.attr if isinstance(argument, ast.Attribute) else None
+
+
+def _binds(statement: ast.AST, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(n, ast.Name) and n.id == name for t in targets if t for n in ast.walk(t))
+
+
+def _operation(value: Value) -> str | None:
+    """Which factorisation a call is, also one by a function of that name in another file of the project."""
+    owner, _, name = value.op.rpartition(".")
+    if name not in _FACTORS or owner in ("method", "call"):
+        return None
+    lazy = receiver_text(value) not in ("torch", "torch.linalg") and not _is_dense(value.first)
+    return None if lazy else name  # a linear operator adds what it needs itself
+
+
+def _is_dense(matrix: Value | None) -> bool:
+    """Whether a matrix is known to be a tensor, and nothing that it is made of may be an operator instead."""
+    if matrix is None or matrix.kind is not Kind.TENSOR:
+        return False
+    return not any(v.op.startswith(("call.", "method.")) for v in behind(matrix, lambda _: False))
+
+
+def _is_tried(node: ast.AST, frame: Frame) -> bool:
+    """Whether the function is ready for a factorisation that fails."""
+    tries = (n for n in ast.walk(scope_of(frame)) if isinstance(n, ast.Try))
+    return any(encloses(inner, node) for found in tries for inner in found.body)
+
+
+def _symmetrised(matrix: Value) -> Value:
+    """What was made symmetric, as `(A + A.mT) / 2`."""
+    for _ in range(_DEPTH):
+        matrix = stripped(matrix)
+        parts = [stripped(v) for v in matrix.operands.values()]
+        if matrix.op in ("mul", "div") and len(parts) == 2 and any(v.is_constant for v in parts):
+            matrix = next((v for v in parts if not v.is_constant), matrix)
+        elif matrix.op == "add" and len(parts) == 2 and parts[0].key == parts[1].key:
+            matrix = parts[0]
+        else:
+            break
+    return matrix
+
+
+def _weakness(matrix: Value, operation: str) -> str | None:
+    """Why a matrix is not positive definite for ordinary data, or None where nothing tells."""
+    block = matrix
+    while block.op == "index" and block.first is not None:
+        block = stripped(block.first)
+    if block.op in _GIVEN and _INFORMATION.search(block.name):
+        return _UNOBSERVED.format(block.name)
+    if operation != "cholesky" or len(matrix.operands) < 2:
+        return None
+    one, other = map(stripped, list(matrix.operands.values())[:2])
+    if matrix.op == "sub" and other.op in _PRODUCTS and one.kind is not Kind.NUMBER and not _is_lifted(one):
+        return "rounding carries a difference of matrices out of the positive definite ones"
+    if matrix.op in _PRODUCTS and one.key == other.key and one.op not in _FACTORS:
+        return "a matrix times its own transpose is singular where the inner dimension is the smaller one"
+    return None
+
+
+def _is_lifted(matrix: Value) -> bool:
+    return any(v.op in _LIFTS or v.op.rpartition(".")[2] in _LIFTS for v in behind(matrix, lambda _: False))
