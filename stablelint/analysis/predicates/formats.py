@@ -29,7 +29,7 @@ def maybe_half(value: Value, context: Context) -> bool:
         return value.dtype in _HALF
     if value.kind is Kind.NUMBER:
         return False
-    if _upcast(value):
+    if is_upcast(value):
         return False
     if context.autocast in _HALF or context.half_used:
         return True
@@ -37,12 +37,13 @@ def maybe_half(value: Value, context: Context) -> bool:
     return context.half_shown
 
 
-def _upcast(value: Value, depth: int = 12) -> bool:
+def is_upcast(value: Value, depth: int = 12) -> bool:
+    """Whether something that a value is made of has been cast to a wider type."""
     if depth == 0:
         return False
     if value.dtype in ("float32", "float64") or value.op in ("float", "double"):
         return True
-    return any(_upcast(v, depth - 1) for v in value.operands.values())
+    return any(is_upcast(v, depth - 1) for v in value.operands.values())
 
 
 def _maybe_half(predicate: Predicate, context: Context) -> bool:

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.matchers.support import findings
+
+LAYER = """
+def upsample(x):
+    {cast}
+
+class {name}(nn.Module):
+    def forward(self, x):
+        return {line}
+"""
+UP_AND_BACK = "return F.interpolate(x.float(), scale_factor=2).type_as(x)"
+PLAIN = "F.normalize(x, dim=1) * self.scale"
+
+
+@pytest.mark.parametrize(
+    "cast", [UP_AND_BACK, "return F.interpolate(x.to(torch.float32), scale_factor=2).to(x.dtype)"]
+)
+@pytest.mark.parametrize("name", ["RMSNorm", "LayerNorm2d", "RMS_norm"])
+def test_a_normalisation_layer_in_a_file_that_meets_half_precision(cast: str, name: str) -> None:
+    assert findings("SL412", LAYER.format(cast=cast, name=name, line=PLAIN)) == [f"return {PLAIN}"]
+
+
+@pytest.mark.parametrize(
+    ("cast", "name", "line"),
+    [
+        ("return F.interpolate(x, scale_factor=2)", "RMSNorm", PLAIN),
+        ("return F.interpolate(x.float(), scale_factor=2)", "RMSNorm", PLAIN),
+        (UP_AND_BACK, "Projection", PLAIN),
+        (UP_AND_BACK, "RMSNorm", "F.normalize(x.float(), dim=1).type_as(x) * self.scale"),
+        (UP_AND_BACK, "RMSNorm", "F.normalize(x, dim=1, eps=1e-5) * self.scale"),
+        (UP_AND_BACK, "RMSNorm", "F.normalize(x.float() if x.dtype.itemsize < 4 else x, dim=1)"),
+    ],
+)
+def test_a_normalisation_that_is_given_what_it_bears(cast: str, name: str, line: str) -> None:
+    assert findings("SL412", LAYER.format(cast=cast, name=name, line=line)) == []
