@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
-from stablelint.analysis.masks import is_chance_test, unnegated
+from stablelint.analysis.masks import is_chance_test, is_mask_of_padding, unnegated
 from stablelint.analysis.meaning import (
     counts_along_edge,
     counts_everything,
     counts_its_extreme,
+    counts_its_support,
+    counts_itself,
     counts_off_diagonal,
     counts_others_too,
     counts_the_finite,
@@ -17,8 +20,23 @@ from stablelint.analysis.meaning import (
 )
 from stablelint.analysis.opaque import is_length, is_length_name, is_mask_name
 from stablelint.analysis.sites import Site
-from stablelint.analysis.value import Ground, Value
+from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.numerics.ranges.elementwise import ELEMENTWISE
+from stablelint.syntax.operations import VIEWS
+
+_TOTALS = frozenset("sum mean amax max norm vector_norm".split())
+_OF_TEXT = re.compile(
+    r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
+)
+_POSITIONS = frozenset("arange linspace meshgrid".split())
+_WRITTEN = (
+    _POSITIONS
+    | VIEWS
+    | frozenset(ELEMENTWISE)
+    | frozenset("const zeros ones full sequence tensor phi index part where clamp".split())
+    | frozenset("square neg abs sqrt exp erf sin cos tan sinc tanh".split())
+)
 
 
 def _is_count_of_lengths(site: Site, operand: Value) -> bool:
@@ -74,15 +92,49 @@ def _is_nobodys_share(site: Site, operand: Value) -> bool:
 def _is_census(site: Site, operand: Value) -> bool:
     """A histogram sums up to the number of what was counted, a row without its diagonal to that of the others.
 
-    What is not NaN is nothing only where all is NaN; and where nothing is chosen, what is not chosen counts.
+    What is not NaN is nothing only where all is NaN; where nothing is chosen, what is not chosen counts; the largest
+    element is in the support of a projection on the simplex; and each element equals itself.
     """
-    told = (counts_everything, counts_off_diagonal, counts_the_finite, counts_others_too)
+    told = (
+        counts_everything,
+        counts_off_diagonal,
+        counts_the_finite,
+        counts_others_too,
+        counts_its_support,
+        counts_itself,
+    )
     return any(meaning(operand) for meaning in told)
 
 
 def _is_extent(site: Site, operand: Value) -> bool:
     """What counts along an edge of a mask measures an extent, and a thing has one."""
     return counts_along_edge(operand)
+
+
+def _is_row_of_tokens(site: Site, operand: Value) -> bool:
+    """A mask that a caller passes leaves something in each row: a thing has parts, though a text may be empty."""
+    total = stripped(operand)
+    if total.op != "sum" or total.first is None:
+        return False
+    mask = stripped(total.first)
+    while mask.op == "mul" and mask.operands["other"].is_constant:
+        mask = stripped(mask.operands["input"])
+    if mask.op == "logical_not" and mask.first is not None:
+        mask = stripped(mask.first)
+    if mask.op != "argument" or not is_mask_name(mask.name):
+        return False
+    return is_mask_of_padding(mask) or _OF_TEXT.search(mask.name) is None
+
+
+def _is_kernel(site: Site, operand: Value) -> bool:
+    """What is made of positions and of written numbers alone is a kernel or a window, and not 0 throughout."""
+    total = stripped(operand)
+    while total.op == "mul" and any(v.is_constant for v in total.operands.values()):
+        total = stripped(next(v for v in total.operands.values() if not v.is_constant))
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    parts = [v for v in behind(total.first, lambda v: v.op in _POSITIONS) if v.kind is not Kind.NUMBER]
+    return any(v.op in _POSITIONS for v in parts) and all(v.op in _WRITTEN for v in parts)
 
 
 DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
@@ -93,4 +145,6 @@ DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
     _is_nobodys_share,
     _is_census,
     _is_extent,
+    _is_row_of_tokens,
+    _is_kernel,
 )

@@ -95,6 +95,8 @@ def _is_blank(base: Value) -> bool:
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
     """`x[i] = v`, `x[:, :n] = v`: the old elements or the new; which were overwritten is kept as data."""
     zero = value.zero if _is_blank(base) else max(base.zero, value.zero)
+    if value.is_constant and value.zero is Ground.NONE and not _is_blank(base):
+        zero = min(zero, Ground.COINCIDENCE)  # a number is written where the author knows of a 0
     interval = base.interval.join(value.interval)
     if base.op in ("empty", "empty_like"):
         interval = value.interval

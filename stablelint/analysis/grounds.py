@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from stablelint.analysis.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
 from stablelint.analysis.relations import difference, is_span, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import vanish_together
@@ -27,9 +28,10 @@ _EXACT_ZERO = frozenset(
     ).split()
 )
 _ENTROPIES = frozenset("cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split())
+_DRAWS = frozenset({"rand", "rand_like"})
 _UNUSUAL = frozenset("isnan isinf isfinite".split())
+_EXPONENTIAL_TAILS = frozenset("elu celu selu".split())
 _BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
-_ODD = frozenset("sin tan tanh sinh asin atan expm1 log1p erf softsign".split())  # 0 where the operand is
 _REDUCTIONS = frozenset("sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split())
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _ARITHMETIC = frozenset("add sub mul div".split())
@@ -43,9 +45,9 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return (
             Ground.EXACT if exact else Ground.NONE
         ), Ground.EXACT if op in _BOUNDED or exact else Ground.NONE
-    if op == "index" and _leaves_out_start(operands):
+    if op == "index" and leaves_out_start(operands):
         return min(first.zero, Ground.COINCIDENCE), first.ends
-    if op == "index" and _keeps_the_larger(operands):
+    if op == "index" and keeps_the_larger(operands):
         return min(first.zero, Ground.COINCIDENCE), first.ends
     if op in VIEWS or op in SELECTIONS or op in ("index", "neg", "sqrt", "sign", "floor", "trunc", "cumsum"):
         return first.zero, first.ends
@@ -61,10 +63,14 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return Ground.COINCIDENCE, first.ends
     if op in _EXACT_ZERO:
         return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
+    if op in _EXPONENTIAL_TAILS:
+        return first.zero, min(first.ends, Ground.SATURATION)  # -1 is reached by rounding
     if op == "acos":
         return (first.ends if first.interval.hi >= 1 else Ground.NONE), first.ends
-    if op in _ODD and first.zero is Ground.EXACT:
-        return first.zero, (Ground.EXACT if op in _BOUNDED else first.ends)
+    if op in ODD and first.zero is Ground.EXACT:
+        return first.zero, (Ground.EXACT if op in _BOUNDED and op != "atan" else first.ends)
+    if op == "atan":
+        return Ground.COINCIDENCE, Ground.COINCIDENCE  # pi / 2 is reached at infinity
     if op in _BOUNDED:
         return Ground.COINCIDENCE, Ground.EXACT
     if op in ("abs", "pow"):
@@ -78,6 +84,8 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return zero, min(ends, Ground.COINCIDENCE) if unending else ends
     if op in _ARITHMETIC and "other" in operands:
         return _combined(op, first, operands["other"], interval)
+    if op in ("exp", "exp2") and is_normal_draw(first):
+        return Ground.COINCIDENCE, first.ends  # a log-normal draw
     if op in ("exp", "exp2"):
         saturates = first.peak or first.ends >= Ground.SATURATION
         tops = first.zero if first.interval.hi == 0 else Ground.NONE  # exp(-x) is 1 where x is 0
@@ -113,36 +121,6 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     reached = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     zero = Ground.COINCIDENCE if interval.contains(0.0) and interval != TOP else Ground.NONE
     return zero, min(reached, default=Ground.NONE)
-
-
-def _leaves_out_start(operands: Mapping[str, Value]) -> bool:
-    """Whether a selection leaves out the element in which alone a count from 0, or what is made of it, is 0."""
-    index, value = operands.get("index"), operands["input"]
-    place = index.data[0].constant() if index is not None and index.op == "slice" else None
-    if not isinstance(place, int) or place <= 0:
-        return False
-    for _ in range(_TEST_DEPTH):
-        value = stripped(value)
-        if value.op in ("arange", "linspace"):
-            return value.interval.lo == 0
-        if value.op not in _ODD and value.op not in ("mul", "div", "pow", "sqrt", "abs", "neg"):
-            return False
-        following = next((v for v in value.operands.values() if v.zero is Ground.EXACT), None)
-        if following is None:
-            return False
-        value = following
-    return False
-
-
-def _keeps_the_larger(operands: Mapping[str, Value]) -> bool:
-    """`x[x > y]`: what its author has compared with a bound, and kept only above it."""
-    mask = operands.get("index")
-    mask = stripped(mask) if mask is not None else None
-    if mask is None or mask.op not in ("gt", "lt") or len(mask.operands) < 2:
-        return False
-    larger = mask.operands["input" if mask.op == "gt" else "other"]
-    smaller = mask.operands["other" if mask.op == "gt" else "input"]
-    return stripped(larger).key == stripped(operands["input"]).key and not smaller.interval.hi < 0
 
 
 def _is_inverse(index: Value | None) -> bool:
@@ -194,6 +172,8 @@ def _row_of_zeros(operand: Value, depth: int = 8) -> Ground:
         return min(operand.zero, max(parts))  # the row itself was overwritten
     if inner.op in ("where", "phi", "cat", "stack", "overwritten", "masked_fill") and parts:
         return min(operand.zero, *parts)
+    if inner.op == "sub" and any(stripped(v).op == "cosine_similarity" for v in inner.operands.values()):
+        return min(operand.zero, Ground.COINCIDENCE)  # distances, which are 0 only where all agree
     if inner.op in ("tensor", "arange", "eye", "linspace", "rand", "rand_like"):
         return Ground.COINCIDENCE
     if inner.op == "mul" and len(parts) == 2:
@@ -230,7 +210,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
     if op == "add" and _is_lifted_share(a, b):
         return min(a.zero, Ground.COINCIDENCE), min(ends, Ground.COINCIDENCE)
     if op == "add" and a.interval.lo >= 0 and b.interval.lo >= 0:
-        return min(a.zero, b.zero), ends
+        drawn = stripped(a).op in _DRAWS and stripped(b).op in _DRAWS and a.key != b.key
+        return min(a.zero, b.zero, Ground.COINCIDENCE if drawn else Ground.EXACT), ends
     if op == "sub" and b.is_constant and a.interval.lo == b.interval.lo:
         return min(a.ends, Ground.COINCIDENCE), ends  # n - 1 of a count that is at least 1
     if op == "sub" and math.isfinite(a.interval.hi) and a.is_constant:
@@ -286,7 +267,8 @@ def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
     """Clamping on both sides is reached on both; a free side is reached as the operand reaches it."""
     if interval.is_bounded:
         return Ground.EXACT
-    ends = next(iter(operands.values())).ends
+    values = list(operands.values())
+    ends = next((v for v in values if not v.is_constant), values[0]).ends
     return (
         min(ends, Ground.COINCIDENCE) if "max" in operands else ends
     )  # a bound that is not known is a bound

@@ -51,7 +51,7 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
     (re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I), _SCALE),
 )
 _SIZE = re.compile(r"(^|_)(sizes?|shape)$", re.I)
-_NOT_A_MASK = re.compile(r"^(un|de|num_|n_|use_|has_|is_)", re.I)
+_NOT_A_MASK = re.compile(r"^(un|de|num_|n_|sum_|use_|has_|is_)", re.I)
 
 
 def names_a_mask(name: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from stablelint.analysis.callers import is_kept_by_callers, is_scheduled, is_upper_bound, is_usual_power
 from stablelint.analysis.counts import DOUBTS_BY_COUNT, is_masked_by_lengths
 from stablelint.analysis.digits import is_amplitude, is_compared, is_norm_without_gradient
-from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
+from stablelint.analysis.fates import Fate, fates_of
 from stablelint.analysis.harmless import (
     is_compared_mean,
     is_infinite_cost_met,
@@ -21,12 +21,13 @@ from stablelint.analysis.harmless import (
     is_no_share,
     is_outside_of_support,
 )
-from stablelint.analysis.masking import felt_operands
 from stablelint.analysis.promotion import promoted
-from stablelint.analysis.provenance import is_measured, is_shown, is_test, is_trained, needs_agreement
+from stablelint.analysis.provenance import is_measured, is_shown, is_test, needs_agreement
+from stablelint.analysis.ratios import DOUBTS_BY_RATIO
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.saturation import is_far_saturation
 from stablelint.analysis.sites import Site
+from stablelint.analysis.untaken import DOUBTS_BY_GRADIENT
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import behind, stripped
 from stablelint.analysis.wording import (
@@ -79,13 +80,6 @@ def doubted(site: Site) -> Site:
     return replace(site, judgement=replace(judgement, status=status, level=Level.POSSIBLE))
 
 
-def _is_unfelt(site: Site, operand: Value) -> bool:
-    """Where only the gradient is bad, something must show that one is taken."""
-    if not site.judgement.backward_only:
-        return False
-    return not any(is_trained(value, site.frame) for value in felt_operands(site.value, operand))
-
-
 def _is_chance(site: Site, operand: Value, hidden: bool) -> bool:
     """A norm, spread or maximum vanishes only if all its elements do, as raw data does and a network's output not.
 
@@ -130,14 +124,6 @@ def _is_sign(site: Site, operand: Value) -> bool:
 def _is_written_down(site: Site, operand: Value) -> bool:
     """A figure that only goes to a log is NaN where there was nothing to measure, and does no harm."""
     return site.value.op in _AVERAGES and fates_of(site.node, site.frame.function) == {Fate.LOGGED}
-
-
-def _is_felt_by_none(site: Site, operand: Value) -> bool:
-    """Through what is only compared, ranked, rounded, detached or logged no gradient is taken."""
-    if not site.judgement.backward_only:
-        return False
-    fates = fates_of(site.node, site.frame.function, gradient=True)
-    return bool(fates) and fates <= WITHOUT_GRADIENT
 
 
 def _is_counted(site: Site, operand: Value) -> bool:
@@ -190,7 +176,7 @@ def _is_to_look_at(site: Site, operand: Value) -> bool:
 
 
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
-    _is_unfelt,
+    *DOUBTS_BY_GRADIENT,
     is_scheduled,
     _is_a_figure,
     is_far_saturation,
@@ -205,13 +191,13 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_of_a_test,
     _is_to_look_at,
     _is_written_down,
-    _is_felt_by_none,
     _is_counted,
     _is_ranked,
     is_met_afterwards,
     is_no_share,
     is_outside_of_support,
     *DOUBTS_BY_COUNT,
+    *DOUBTS_BY_RATIO,
     *DOUBTS_BY_WORDING,
 )
 _DOUBTS_OF_PROMOTED = (is_announced, is_taken_as_angle)

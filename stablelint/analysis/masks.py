@@ -78,10 +78,12 @@ def is_whole_mask(total: Value) -> bool:
 
 
 def is_passed_mask(mask: Value) -> bool:
-    """Whether somebody passes the mask, who knows what is in the batch."""
+    """Whether somebody passes the mask, who knows what is in the batch, or it leaves out padding."""
     mask = unnegated(mask)
-    if mask.op == "logical_and":
-        return all(is_passed_mask(part) or leaves_out_padding(part) for part in mask.operands.values())
+    if leaves_out_padding(mask):
+        return True
+    if mask.op in ("logical_and", "phi"):
+        return all(map(is_passed_mask, mask.operands.values()))
     if mask.op == "bool" and mask.first is not None:
         mask = stripped(mask.first)
         return mask.op == "argument" and _PASSED_MASK.search(mask.name) is not None  # as a whole

@@ -7,7 +7,7 @@ import re
 from stablelint.analysis.masks import unnegated
 from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 
 _REACHED = {
     "ge": frozenset("max amax mean median quantile".split()),
@@ -19,6 +19,8 @@ _TOTALS = frozenset("sum count_nonzero python.sum mean".split())
 _HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
 _COUNT = re.compile(r"(^|_)(num|n)_|(^|_)(counts?|n?elems?|numel)(_|$)", re.I)
 _FINITE = frozenset("isnan isinf isfinite".split())
+_ORDERED = frozenset({"sort", "topk"})
+_RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through
 
 
@@ -143,6 +145,36 @@ def counts_off_diagonal(operand: Value) -> bool:
     if parts and parts[0].op == "sub" and parts[0].operands["input"].constant() == 1:
         parts = [unnegated(parts[0].operands["other"])]
     return len(parts) == 1 and parts[0].op == "eye"
+
+
+def counts_its_support(operand: Value) -> bool:
+    """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
+
+    So the support of a projection on the simplex is found, and the largest element is always in it.
+    """
+    total = stripped(operand)
+    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
+        return False
+    parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
+    running = {stripped(v.first).key for v in parts if v.op == "cumsum" and v.first is not None}
+    return any(v.op in _ORDERED and v.key in running for v in parts)
+
+
+def counts_itself(operand: Value) -> bool:
+    """Whether a count is of the elements that equal an element of the same tensor, itself among them.
+
+    So is what a scatter of a literal has marked: one in each row.
+    """
+    total = stripped(operand)
+    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if test.op == "scatter":
+        marked = test.operands.get("src") or test.operands.get("value")
+        return marked is not None and marked.is_constant and not marked.interval.contains(0.0)
+    if test.op != "eq" or len(test.operands) < 2:
+        return False
+    one, other = test.operands.values()
+    return _is_same(one, other)
 
 
 def counts_others_too(operand: Value) -> bool:

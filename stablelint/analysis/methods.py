@@ -44,7 +44,9 @@ def call_method(
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
         return opaque(f"method.{attr}", key, operands, node, frame)
     operation, in_place = found
-    operands = name_operands(operation.parameters, [receiver, *positional], keywords)
+    # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
+    given = positional if attr.startswith("new_") else [receiver, *positional]
+    operands = name_operands(operation.parameters, given, keywords)
     result = apply_operation(operation.name, operands, node, frame)
     if in_place and isinstance(node.func, ast.Attribute):
         _store(node.func.value, result, frame)

@@ -48,11 +48,14 @@ _OBJECTIVE = re.compile(
     re.I,
 )
 _INFERENCE = re.compile(
-    r"^_?(predict|post_?process|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)",
+    r"^_?(predict|post_?process|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)|post_?process",
     re.I,
 )
 _DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
-_MEASURE = re.compile(r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(Metric|Evaluator)s?$")
+_MEASURE = re.compile(
+    r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(Metric|Evaluator|Evaluation)s?$"
+)
+_FIGURES = re.compile(r"(^|_)metrics?(_|$)")  # a function's name
 _ASIDE = re.compile(
     r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
 )
@@ -60,7 +63,7 @@ _TESTS = re.compile(r"^(unit)?tests?$|^testing$|_tests?$")  # a folder's name
 _TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's
 # Where pictures are drawn for people to look at, and where programs are measured.
 _SHOWN = re.compile(
-    r"visuali[sz]|(^|_)(colou?r_?maps?|plots?|plotting|benchmarks?)($|_)|(^|_)eval(uate|uation)?$"
+    r"visuali[sz]|(anomaly|heat|saliency)_?maps?$|(^|_)(colou?r_?maps?|plots?|plotting|benchmarks?)($|_)|(^|_)eval(uate|uation)?$"
 )
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
@@ -77,7 +80,7 @@ def is_trained(value: Value, frame: Frame) -> bool:
     given = any(
         v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found if v.kind is not Kind.NUMBER
     )
-    if frame.function is not None and takes_gradients(frame.function):
+    if frame.function is not None and (takes_gradients(frame.function) or _is_called_by_autograd(frame)):
         return False
     return given and (frame.module.is_script or is_differentiated(frame.function, frame))
 
@@ -106,7 +109,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     """
     if function is None:
         return False
-    if _OBJECTIVE.search(function.name) or _is_about_losses(function.module) or _says_so(function):
+    if is_objective(function) or says_so(function):
         return True
     if any(map(_ASIDE.search, _places(function.module))):
         return False
@@ -124,8 +127,8 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     names = [name for info in family for name in (info.name, *base_names(info))]
     if any(_OBJECTIVE.search(name) for name in names):
         return True
-    if "Function" in names:
-        return False  # what autograd calls records nothing
+    if _is_called_by_autograd(frame):
+        return False
     if function.name.startswith("_") and function.has_decorator("staticmethod"):
         return False
     forward = next((info.methods["forward"] for info in family if "forward" in info.methods), None)
@@ -134,12 +137,19 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     return ("Module" in names or forward is not None) and not _INFERENCE.search(function.name)
 
 
+def _is_called_by_autograd(frame: Frame) -> bool:
+    """Whether a function is a method of an `autograd.Function`, in which no gradient is recorded."""
+    owner = frame.function.owner if frame.function is not None else None
+    return owner is not None and any("Function" in base_names(info) for info in ancestors(owner, frame))
+
+
 def _places(module: ModuleInfo) -> list[str]:
     """The names of the packages that a file lies in, and its own."""
     return [*module.package.split("."), module.path.stem if module.path is not None else ""]
 
 
-def _says_so(function: FunctionInfo) -> bool:
+def says_so(function: FunctionInfo) -> bool:
+    """Whether a docstring says that a gradient is taken through a function."""
     node = function.node
     if isinstance(node, ast.Lambda) or not node.body:
         return False
@@ -150,6 +160,8 @@ def _says_so(function: FunctionInfo) -> bool:
 def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
     """Whether code computes a figure to be read by people: it stands in a module or a class of metrics."""
     if any(_MEASURE.search(part) for part in _places(module)):
+        return True
+    if function is not None and _FIGURES.search(function.name):
         return True
     owner = function.owner if function is not None else None
     return owner is not None and any(_MEASURE.search(name) for name in (owner.name, *base_names(owner)))
@@ -256,7 +268,7 @@ def _spread_behind(value: Value) -> Value | None:
             return None  # underflow reaches it, whatever its elements are
         if value.op in _SPREADS:
             return value
-        if value.op in ("sum", "mean") and value.first is not None:
+        if value.op in ("sum", "mean", "count_nonzero") and value.first is not None:
             summed = unnegated(value.first)
             while summed.op in _OVER_CHANNELS and summed.first is not None:
                 summed = unnegated(summed.first)
@@ -296,6 +308,11 @@ def base_names(info: ClassInfo) -> list[str]:
         if isinstance(name, str):
             names.append(name)
     return names
+
+
+def is_objective(function: FunctionInfo) -> bool:
+    """Whether a function is called a loss, or stands in a file of losses."""
+    return _OBJECTIVE.search(function.name) is not None or _is_about_losses(function.module)
 
 
 def _is_about_losses(module: ModuleInfo) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _INVERSES = frozenset("inverse _inverse inv log_abs_det_jacobian inverse_transform".split())
 _DIRECTIONS = frozenset("inverse reverse reversed invert".split())
 _DEPRECATED = re.compile(r"deprecat", re.I)
-_GRADIENT = re.compile(r"grad_(in|out|input|output)s?$")
+_GRADIENT = re.compile(r"grad_(in|out|input|output)s?$|^back_?props?$")
 _CONSTANT_FILLS = frozenset("zeros_ ones_ constant_ eye_ dirac_".split())
 _PLAIN = frozenset("int float bool str".split())
 

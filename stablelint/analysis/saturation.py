@@ -12,7 +12,7 @@ _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
 _LOGARITHMS = frozenset("log log2 log10".split())
 _SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
 _EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
-_GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp index part".split())
+_GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp index part sqrt".split())
 _LENGTH = 8  # operations looked through
 
 

@@ -109,4 +109,4 @@ def leaves_out_padding(mask: Value) -> bool:
         return False
     if other.constant() == 0:  # a cast to bool
         return leaves_out_padding(mask.first)
-    return _PADDING.search(f"{mask.name} {other.name}") is not None
+    return _PADDING.search(f"{mask.name} {mask.first.name} {other.name}") is not None

@@ -135,7 +135,7 @@ class Guided:
 
 
 def test_a_mask_that_is_passed_leaves_something_in_the_batch() -> None:
-    code = "def f(x, x_mask):\n    return (x * x_mask).sum({dims}) / torch.sum(x_mask, {dims})"
+    code = "def f(x, text_mask):\n    return (x * text_mask).sum({dims}) / torch.sum(text_mask, {dims})"
     assert likely(code.format(dims="[0, 2]")) == []
     assert likely(code.format(dims="[1, 2]")) == ["SL102"]
 

@@ -57,11 +57,11 @@ def test_what_is_not_nan_is_nothing_only_where_all_is(test: str, shown: bool) ->
     assert ("SL102" in rules_on(code, 4)) is shown
 
 
-@pytest.mark.parametrize(("edge", "shown"), [("padding_mask[:, :, 0]", False), ("padding_mask", True)])
+@pytest.mark.parametrize(("edge", "shown"), [("~padding_mask[:, :, 0]", False), ("text_mask", True)])
 def test_what_counts_along_the_edge_of_a_mask_is_an_extent(edge: str, shown: bool) -> None:
     code = f"""
-    def scaled(grid: torch.Tensor, padding_mask: torch.Tensor):
-        height = torch.sum(~{edge}, 1)
+    def scaled(grid: torch.Tensor, padding_mask: torch.Tensor, text_mask: torch.Tensor):
+        height = torch.sum({edge}, 1)
         return grid / height
     """
     assert ("SL102" in rules_on(code, 3)) is shown
@@ -129,3 +129,44 @@ def test_a_mask_that_an_object_keeps_is_kept_though_methods_make_it_anew() -> No
             return scores.masked_fill(self.mask == 0, -float("inf")).softmax(1)
     """
     assert "SL501" not in rules_on(code, 12)
+
+
+@pytest.mark.parametrize(
+    ("mask", "shown"),
+    [("~src_mask", False), ("pad_mask", False), ("node_mask", False), ("prompt_mask", True)],
+)
+def test_a_thing_has_parts_though_a_text_may_be_empty(mask: str, shown: bool) -> None:
+    code = f"""
+    def pooled(h: torch.Tensor, src_mask, pad_mask, node_mask, prompt_mask):
+        return h.sum(1) / ({mask}).sum(1)
+    """
+    assert ("SL102" in rules_on(code, 2)) is shown
+
+
+@pytest.mark.parametrize(
+    ("support", "shown"),
+    [
+        ("1 + k * z > z.cumsum(-1)", False),
+        ("k * z > z.cumsum(-1) - 1", False),
+        ("(z - (z.cumsum(-1) - 1) / k) >= 0", False),
+        ("k * z > x.cumsum(-1) - 1", True),
+    ],
+)
+def test_the_largest_element_is_in_the_support_of_a_projection(support: str, shown: bool) -> None:
+    code = f"""
+    def threshold(x: torch.Tensor):
+        z, _ = torch.sort(x, descending=True, dim=-1)
+        k = torch.arange(1, x.shape[-1] + 1)
+        return (x.sum(-1) - 1) / ({support}).sum(-1)
+    """
+    assert ("SL102" in rules_on(code, 4)) is shown
+
+
+@pytest.mark.parametrize(("other", "shown"), [("group[None, :]", False), ("bank[None, :]", True)])
+def test_each_element_equals_itself(other: str, shown: bool) -> None:
+    code = f"""
+    def contrast(p: torch.Tensor, group: torch.Tensor, bank: torch.Tensor):
+        same = group[:, None] == {other}
+        return (same * p).sum(1) / same.sum(1)
+    """
+    assert ("SL102" in rules_on(code, 3)) is shown

@@ -145,9 +145,9 @@ def test_the_logarithm_of_zero_comes_last_where_only_an_order_is_taken(result: s
 def test_a_figure_is_followed_out_of_a_nested_function(use: str, shown: bool) -> None:
     code = f"""
     class Trainer:
-        def step(self, x, y, mask):
+        def step(self, x, y, text_mask):
             def averaged(values):
-                return (values * mask).sum(-1) / mask.sum(-1)
+                return (values * text_mask).sum(-1) / text_mask.sum(-1)
             {use}
     """
     assert ((4, "SL102") in likely(code)) is shown
