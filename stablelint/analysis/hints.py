@@ -30,6 +30,8 @@ _SMALL = Hint(Interval(2.0**-23, 1.0), guard="eps")
 _MASK = Hint(Interval(0.0, 1.0), Ground.EXACT, Ground.EXACT)
 _LOGARITHM = Hint(TOP, Ground.NONE, Ground.EXACT)
 _PROBABILITY = Hint(Interval(0.0, 1.0), Ground.SATURATION, Ground.SATURATION)
+# How things hang together: most pairs do not, and a node may be on its own.
+_TIES = Hint(Interval(0.0, math.inf, hi_open=True), Ground.EXACT, Ground.NONE)
 _SCALE = Hint(Interval(0.0, math.inf, hi_open=True), Ground.COINCIDENCE, Ground.NONE)
 
 _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
@@ -48,6 +50,7 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
         _LOGARITHM,
     ),
     (re.compile(r"^(probs?|probabilities|probas?)$|_(probs|probabilities)$", re.I), _PROBABILITY),
+    (re.compile(r"^(adj|adjacency|affinity)(_?(mat|matrix|t))?$", re.I), _TIES),
     (re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I), _SCALE),
 )
 _SIZE = re.compile(r"(^|_)(sizes?|shape)$", re.I)
