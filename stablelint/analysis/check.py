@@ -113,7 +113,7 @@ class _Analysis:
         """Analyses the module body, then each function."""
         self._guarded(self._run_module, 1)
         roots = roots_of(self._module, self._index.needs, self._half_shown)
-        self._awaited = {id(root.function.node) for root in roots if root.local}
+        self._awaited = {id(root.function.node) for root in roots if root.awaited}
         for root in roots:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename

@@ -13,6 +13,7 @@ from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _COUNTS = frozenset({"sum", "count_nonzero", "numel", "len", "size"})
+_SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
     "lt": Interval(-math.inf, 0.0, hi_open=True),
     "le": Interval(-math.inf, 0.0),
@@ -92,6 +93,18 @@ def _compare(op: str, left: Value, right: Value, state: State) -> None:
     one, other = identity(left), identity(right)
     state.relate(one, other, _GAPS[op])
     state.relate(other, one, _GAPS[_FLIP[op]])
+    for element, bound, sign in ((left, other, op), (right, one, _FLIP[op])):
+        if element.op in ("index", "amax", "amin") and element.first is not None:
+            state.gaps.setdefault((("some", stripped(element.first).key), bound), _GAPS[sign])
+
+
+def picks_something(mask: Value, state: State) -> bool:
+    """Whether one element of a tensor is known to pass a test: `x > t`, where `x[i] > t` has been tested."""
+    if mask.op not in _NOT or len(mask.operands) != 2 or not state.gaps:
+        return False
+    left, right = mask.operands.values()
+    gap = state.gaps.get((("some", stripped(left).key), identity(right)))
+    return gap is not None and gap == _GAPS[mask.op]
 
 
 def identity(value: Value) -> Hashable:
@@ -123,7 +136,7 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         learned = Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
     state.learn(subject, learned)
     _through(op, subject, learned, state)
-    if _positive(learned) or (learned.nonzero and subject.interval.lo >= 0):
+    if _positive(learned) or (learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER)):
         _counted(subject, learned, state)
 
 
@@ -131,6 +144,9 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
     """A count that is positive: there is something that was counted."""
     while count.op == "item" and count.first is not None:
         count = count.first
+    if count.op in _SMALLER:  # the smaller one is positive: so are both
+        for part in count.operands.values():
+            _counted(part, learned, state)
     if count.op not in _COUNTS or count.first is None:
         return
     state.nonempty |= {stripped(count.first).key}

@@ -19,6 +19,7 @@ from stablelint.analysis.meaning import (
     is_called_count,
 )
 from stablelint.analysis.opaque import is_length, is_length_name, is_mask_name
+from stablelint.analysis.provenance import vanishes_with_data
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
@@ -74,6 +75,23 @@ def is_masked_by_lengths(site: Site, operand: Value) -> bool:
     calls = site.frame.session.calls.get(id(site.frame.function.node), [])
     passed = [call.get(mask.name) for call in calls]
     return bool(passed) and all(v is not None and (is_chance_test(v) or v.interval.lo > 0) for v in passed)
+
+
+def is_mean_of_the_nonzero(site: Site, operand: Value) -> bool:
+    """A mean over what is not 0 of the very values is one over nothing only where all of them are, as raw data may be."""
+    mask = site.match.bindings.get("mask") or site.match.bindings.get("m")
+    values = site.match.bindings.get("x")
+    test = stripped(mask) if mask is not None else None
+    if test is None or values is None or test.op != "ne" or test.operands["other"].constant() != 0:
+        return False
+    tested = stripped(test.operands["input"])
+    same = stripped(values).key == tested.key or _of_the_same(stripped(values), tested)
+    return same and not vanishes_with_data(tested)
+
+
+def _of_the_same(values: Value, tested: Value) -> bool:
+    """Whether the path alone tells two values apart: what a test selects is known to have passed it."""
+    return values.op == tested.op and values.node is tested.node and values.guard == "branch"
 
 
 def _is_nobodys_share(site: Site, operand: Value) -> bool:

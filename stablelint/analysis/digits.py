@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
+import sys
 
 from stablelint.analysis.fates import WITHOUT_GRADIENT, Fate, fates_of
+from stablelint.analysis.relations import unit_length
 from stablelint.analysis.sites import Site
-from stablelint.analysis.value import Value
+from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import behind, stripped
+
+_MADE_OF_NUMBERS = frozenset({"tensor", "torch.Tensor", "torch.FloatTensor"})
+_WHOLES = frozenset({Kind.SEQUENCE, Kind.INSTANCE})
+_EXPONENTIALS = frozenset("exp expm1 cosh sinh".split())
+_LARGEST_OF_DOUBLE = math.log(sys.float_info.max)
+_SMALL = 1e-2
+_DOUBLE = re.compile(r"\bfloat64\b|\btorch\.double\b")
 
 
 def is_compared(site: Site, operand: Value) -> bool:
@@ -36,3 +48,52 @@ def is_amplitude(site: Site, operand: Value) -> bool:
     return any(
         {ast.dump(n.left), ast.dump(n.right)} == {ast.dump(node.left), ast.dump(node.right)} for n in sums
     )
+
+
+def is_a_setting(site: Site, operand: Value) -> bool:
+    """What is made of plain numbers once is a setting, chosen by one who knows how large it is."""
+    made = stripped(site.match.bindings.get("x", operand))
+    if site.rule.expect != "inaccurate" or made.op not in _MADE_OF_NUMBERS:
+        return False
+    leaves = [
+        v for v in behind(made, lambda v: v.kind is Kind.NUMBER) if v.kind not in _WHOLES and v is not made
+    ]
+    return bool(leaves) and all(v.kind is Kind.NUMBER for v in leaves)
+
+
+def is_logarithm_undone(site: Site, operand: Value) -> bool:
+    """What is exponentiated after its logarithm was taken comes back as it was."""
+    exponentials = (v for v in site.match.covered if v.op == "exp" and v.first is not None)
+    return any(stripped(v.operands["input"]).op == "log" for v in exponentials)
+
+
+def is_lifted(site: Site, operand: Value) -> bool:
+    """A small number that was added to all that a form is made of keeps it off 0."""
+    made = [stripped(v) for v in site.match.bindings.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    if not made or site.rule.expect == "inaccurate":
+        return False
+    return all(
+        v.op == "add" and any(0 < p.interval.lo == p.interval.hi < _SMALL for p in v.operands.values())
+        for v in made
+    )
+
+
+def is_within_double(site: Site, operand: Value) -> bool:
+    """A bound that keeps an exponential within double precision, in a file that speaks of it, was set for it."""
+    reach = max(abs(operand.interval.lo), abs(operand.interval.hi))
+    if site.value.op not in _EXPONENTIALS or not reach <= _LARGEST_OF_DOUBLE:
+        return False
+    return _DOUBLE.search("\n".join(site.frame.module.source.lines)) is not None
+
+
+def is_of_cosines(site: Site, operand: Value) -> bool:
+    """Products of normalised vectors are cosines: divided by a temperature, they do not run away."""
+    exponential = site.match.bindings.get("e", site.value)
+    if exponential.op not in _EXPONENTIALS or exponential.first is None:
+        return False
+    value = stripped(exponential.first)
+    while value.op in ("mul", "div", "sub") and value.first is not None:
+        value = stripped(value.first)
+    if value.op not in ("matmul", "bmm"):
+        return False
+    return all(unit_length(factor) for factor in value.operands.values())

@@ -28,6 +28,12 @@ def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
 def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]:
     if value.kind is Kind.SEQUENCE and len(value.data) == count:
         return list(value.data)
+    if value.op == "phi" and value.kind is Kind.UNKNOWN:  # only a path that yields as many is unpacked
+        fitting = [
+            v.data for v in value.operands.values() if v.kind is Kind.SEQUENCE and len(v.data) == count
+        ]
+        if len(fitting) == 1:
+            return list(fitting[0])
     if value.op in ("amax", "amin", "median", "cummax") and count == 2:
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
     if value.op in ("topk", "sort") and count == 2:

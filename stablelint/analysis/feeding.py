@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from stablelint.analysis.selections import selecting_mask
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 
 _LAYERS = frozenset("linear_module layer_output embedding".split())
 _PASSING = frozenset("index where masked_fill narrow clamp einops.repeat einops.rearrange".split())
@@ -32,7 +32,11 @@ def counts_input(site: Site, fed: frozenset[int]) -> bool:
     """
     if any("masked_rows" in condition for condition in site.rule.where):
         return False
-    return bool(fed) and any(_tests(mask, fed) for mask in _masks(site))
+    masks = list(_masks(site))
+    if not masks:
+        return False
+    fed = fed | fed_values(behind(site.value, lambda _: False))
+    return bool(fed) and any(_tests(mask, fed) for mask in masks)
 
 
 def _is_network(value: Value) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from stablelint.analysis.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
-from stablelint.analysis.relations import difference, is_span, unit_length
+from stablelint.analysis.relations import difference, is_span, triangle_cut, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import vanish_together
 from stablelint.analysis.views import stripped
@@ -49,6 +49,8 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return min(first.zero, Ground.COINCIDENCE), first.ends
     if op == "index" and keeps_the_larger(operands):
         return min(first.zero, Ground.COINCIDENCE), first.ends
+    if op == "diagonal" and (matrix := triangle_cut(operands)) is not None:
+        return matrix.zero, matrix.ends
     if op in VIEWS or op in SELECTIONS or op in ("index", "neg", "sqrt", "sign", "floor", "trunc", "cumsum"):
         return first.zero, first.ends
     if op == "arange" and len(operands) > 1 and first.interval.lo < 0 < first.interval.hi:

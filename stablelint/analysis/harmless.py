@@ -17,6 +17,7 @@ _FINITE_TESTS = frozenset("isnan isinf isfinite".split())
 _LOGARITHMS = frozenset("log log2 log10".split())
 _SHARES = frozenset("softmax log_softmax logsumexp".split())
 _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
+_NUMBERS = frozenset({"item", "tolist"})
 _SAMPLERS = frozenset("sample rsample".split())
 
 
@@ -51,6 +52,21 @@ def is_infinite_cost_met(site: Site, operand: Value) -> bool:
 def is_compared_mean(site: Site, operand: Value) -> bool:
     """The mean of nothing is NaN, and no comparison with NaN holds: nothing is taken by it."""
     return site.value.op == "mean" and fates_of(site.node, site.frame.function) == {Fate.COMPARED}
+
+
+def is_entry_of_figures(site: Site, operand: Value) -> bool:
+    """A mean that becomes an entry of a dictionary as a plain number is a figure to be read."""
+    if site.statement is None:
+        return False
+    parents = {child: node for node in ast.walk(site.statement) for child in ast.iter_child_nodes(node)}
+    outer = parents.get(site.node)
+    call = parents.get(outer) if outer is not None else None
+    is_number = isinstance(outer, ast.Attribute) and outer.attr in _NUMBERS and isinstance(call, ast.Call)
+    is_float = isinstance(outer, ast.Call) and getattr(outer.func, "id", None) == "float"
+    if not (is_number or is_float):
+        return False
+    number = call if is_number else outer
+    return number is not None and isinstance(parents.get(number), ast.Dict)
 
 
 def is_no_share(site: Site, operand: Value) -> bool:

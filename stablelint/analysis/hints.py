@@ -62,6 +62,11 @@ def names_a_mask(name: str) -> bool:
     return hint(name) is _MASK
 
 
+def names_a_logarithm(name: str) -> bool:
+    """Whether a name says that a value is the logarithm of a scale."""
+    return hint(name) is _LOGARITHM
+
+
 def names_a_size(name: str) -> bool:
     """Whether a name says that a value holds the sizes of a tensor, as Python numbers."""
     return _SIZE.search(name) is not None

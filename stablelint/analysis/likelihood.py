@@ -10,12 +10,29 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.callers import is_kept_by_callers, is_scheduled, is_upper_bound, is_usual_power
-from stablelint.analysis.counts import DOUBTS_BY_COUNT, is_masked_by_lengths
-from stablelint.analysis.digits import is_amplitude, is_compared, is_norm_without_gradient
+from stablelint.analysis.bearing import is_borne
+from stablelint.analysis.callers import (
+    is_kept_by_callers,
+    is_refused_default,
+    is_scheduled,
+    is_upper_bound,
+    is_usual_power,
+)
+from stablelint.analysis.counts import DOUBTS_BY_COUNT, is_masked_by_lengths, is_mean_of_the_nonzero
+from stablelint.analysis.digits import (
+    is_a_setting,
+    is_amplitude,
+    is_compared,
+    is_lifted,
+    is_logarithm_undone,
+    is_norm_without_gradient,
+    is_of_cosines,
+    is_within_double,
+)
 from stablelint.analysis.fates import Fate, fates_of
 from stablelint.analysis.harmless import (
     is_compared_mean,
+    is_entry_of_figures,
     is_infinite_cost_met,
     is_met_afterwards,
     is_no_share,
@@ -40,12 +57,17 @@ from stablelint.diagnostic import Level, Status
 _SPREADS = frozenset("std var norm vector_norm".split())
 _UNIFORM = frozenset("rand rand_like uniform_".split())
 _INITIALISES = re.compile(r"^_*(re)?(init|set_parameters)|^_*reset")
-_AVERAGES = frozenset("div mean mse_loss l1_loss smooth_l1_loss huber_loss".split())
+_AVERAGES = frozenset(
+    "div mean mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy "
+    "binary_cross_entropy_with_logits".split()
+)
+_EVALUATES = re.compile(r"^_?(validat\w+|val|test|eval\w*)(_|$)")
 _EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 _LOGARITHMS = frozenset("log log2 log10".split())
 _PRODUCTS = frozenset("dot matmul bmm einsum sum".split())
 _CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _TRIANGLES = frozenset({"tril", "triu"})
+_WAVES = frozenset({"sin", "cos"})
 _LENGTH = 8  # operations looked through
 
 
@@ -108,12 +130,22 @@ def _is_a_figure(site: Site, operand: Value) -> bool:
 
 def _is_indicator(site: Site, operand: Value) -> bool:
     """The logarithm of a condition, or of a pattern of ones, is 0 or -inf on purpose: it forbids what is not in it."""
-    value = stripped(operand)
-    while value.op in _TRIANGLES and value.first is not None:
-        value = stripped(value.first)
-        if value.interval.lo == 1 == value.interval.hi:
-            return site.value.op in _LOGARITHMS
-    return site.value.op in _LOGARITHMS and (value.dtype == "bool" or value.op in _CONDITIONS)
+    return site.value.op in _LOGARITHMS and _indicates(stripped(operand), _LENGTH)
+
+
+def _indicates(value: Value, depth: int) -> bool:
+    """Whether a value is a condition, or a triangle of ones, on all of its paths."""
+    if value.op == "phi" and depth:
+        return all(_indicates(stripped(path), depth - 1) for path in value.operands.values())
+    if value.op in _TRIANGLES and value.first is not None and depth:
+        inner = stripped(value.first)
+        return inner.interval.lo == 1 == inner.interval.hi or _indicates(inner, depth - 1)
+    return value.dtype == "bool" or value.op in _CONDITIONS
+
+
+def _is_log_of_wave(site: Site, operand: Value) -> bool:
+    """Who takes the logarithm of a cosine or a sine has an angle within a right one: a schedule, a direction."""
+    return site.value.op in _LOGARITHMS and stripped(operand).op in _WAVES
 
 
 def _is_sign(site: Site, operand: Value) -> bool:
@@ -124,6 +156,14 @@ def _is_sign(site: Site, operand: Value) -> bool:
 def _is_written_down(site: Site, operand: Value) -> bool:
     """A figure that only goes to a log is NaN where there was nothing to measure, and does no harm."""
     return site.value.op in _AVERAGES and fates_of(site.node, site.frame.function) == {Fate.LOGGED}
+
+
+def _is_of_an_evaluation(site: Site, operand: Value) -> bool:
+    """A mean over nothing is a figure without data where a step of an evaluation computes it."""
+    function = site.frame.function
+    return (
+        site.value.op in _AVERAGES and function is not None and _EVALUATES.search(function.name) is not None
+    )
 
 
 def _is_counted(site: Site, operand: Value) -> bool:
@@ -140,7 +180,7 @@ def _is_initial_draw(site: Site, operand: Value) -> bool:
     """A uniform draw that meets the end of its range, once in 16 million, where a parameter is given its first value."""
     function, drawn = site.frame.function, stripped(operand)
     if drawn.op == "mul":
-        drawn = next((stripped(v) for v in drawn.operands.values() if not v.interval.lo > 0), drawn)
+        drawn = next((stripped(v) for v in drawn.operands.values() if stripped(v).op in _UNIFORM), drawn)
     if function is None or drawn.op not in _UNIFORM:
         return False
     return _INITIALISES.search(function.name) is not None
@@ -178,10 +218,14 @@ def _is_to_look_at(site: Site, operand: Value) -> bool:
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     *DOUBTS_BY_GRADIENT,
     is_scheduled,
+    is_within_double,
+    is_of_cosines,
     _is_a_figure,
     is_far_saturation,
     _is_indicator,
+    _is_log_of_wave,
     is_kept_by_callers,
+    is_refused_default,
     is_usual_power,
     _is_sign,
     _is_initial_draw,
@@ -194,6 +238,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_counted,
     _is_ranked,
     is_met_afterwards,
+    is_borne,
     is_no_share,
     is_outside_of_support,
     *DOUBTS_BY_COUNT,
@@ -204,12 +249,20 @@ _DOUBTS_OF_PROMOTED = (is_announced, is_taken_as_angle)
 _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
     is_announced,
     is_masked_by_lengths,
+    is_mean_of_the_nonzero,
     _is_deprecated,
     _is_of_a_test,
     _is_to_look_at,
     _is_written_down,
+    _is_of_an_evaluation,
+    is_entry_of_figures,
+    _is_ranked,
     is_compared,
     is_amplitude,
+    is_a_setting,
+    is_logarithm_undone,
+    is_lifted,
+    is_of_cosines,
     is_norm_without_gradient,
     is_met_afterwards,
     is_infinite_cost_met,

@@ -80,6 +80,8 @@ def is_whole_mask(total: Value) -> bool:
 def is_passed_mask(mask: Value) -> bool:
     """Whether somebody passes the mask, who knows what is in the batch, or it leaves out padding."""
     mask = unnegated(mask)
+    if mask.op == "gt" and mask.operands["other"].constant() in (0, 0.5):
+        mask = unnegated(mask.operands["input"])
     if leaves_out_padding(mask):
         return True
     if mask.op in ("logical_and", "phi"):
@@ -110,10 +112,16 @@ def is_outer_mask(mask: Value) -> bool:
     return all(side.op == "unsqueeze" and is_passed_mask(side) for side in sides)
 
 
-def is_mask_of_padding(mask: Value) -> bool:
-    """Whether a caller passes a mask of padding: no row is padding throughout."""
+def is_mask_of_padding(mask: Value, depth: int = 12) -> bool:
+    """Whether a caller passes a mask of padding, which may have been lengthened: no row is padding throughout."""
     inner = unnegated(mask)
-    return inner.op == "argument" and _PADDING_MASK.search(inner.name) is not None
+    if inner.op == "phi" and depth:
+        return all(is_mask_of_padding(path, depth - 1) for path in inner.operands.values())
+    if inner.op == "cat" and depth:
+        return any(is_mask_of_padding(part, depth - 1) for part in inner.operands.values())
+    if inner.op == "pad" and inner.first is not None and depth:
+        return is_mask_of_padding(inner.first, depth - 1)
+    return inner.op in ("argument", "item") and _PADDING_MASK.search(inner.name) is not None
 
 
 def is_mask_of_lengths(mask: Value) -> bool:

@@ -19,7 +19,7 @@ def pooled_spreads(observed: Iterable[Value]) -> frozenset[int]:
     """Keys of the spreads that are joined with the mean of the same values over the same dimension.
 
     What is pooled so has no fixed length, or there would be no need to: a short input leaves one position. A draw has
-    the length that its author wrote.
+    the length that its author wrote, and a grid has more than one point.
     """
     found: set[int] = set()
     for value in observed:
@@ -28,7 +28,9 @@ def pooled_spreads(observed: Iterable[Value]) -> frozenset[int]:
         parts = list(_statistics(value, _DEPTH))
         means = {_over(part) for part in parts if part.op == "mean"}
         found.update(
-            part.key for part in parts if part.op in SPREADS and _over(part) in means and not _is_drawn(part)
+            part.key
+            for part in parts
+            if part.op in SPREADS and _over(part) in means and not (_is_drawn(part) or _is_of_a_grid(part))
         )
     return frozenset(found)
 
@@ -51,6 +53,12 @@ def _is_drawn(reduction: Value) -> bool:
     while source.op in ("index", "part") and source.first is not None:
         source = stripped(source.first)
     return source.op in DRAWN or source.op in _SAMPLES
+
+
+def _is_of_a_grid(reduction: Value) -> bool:
+    """Whether a reduction is over several dimensions at once: an image or a field of one point does not arise."""
+    dim = reduction.operands.get("dim")
+    return dim is not None and dim.kind is Kind.SEQUENCE and len(dim.data) > 1
 
 
 def _over(reduction: Value) -> tuple[int, int | None]:

@@ -57,7 +57,7 @@ _MEASURE = re.compile(
 )
 _FIGURES = re.compile(r"(^|_)metrics?(_|$)")  # a function's name
 _ASIDE = re.compile(
-    r"(^|_)(data|datasets?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
+    r"(^|_)(data|datasets?|data_?pipes?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
 )
 _TESTS = re.compile(r"^(unit)?tests?$|^testing$|_tests?$")  # a folder's name
 _TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's

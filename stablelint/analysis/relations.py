@@ -20,7 +20,6 @@ def related(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interva
         or _squared(op, operands, ranges)
         or _lifted(op, operands, ranges)
         or _straight_through(op, operands)
-        or _of_triangle(op, operands)
         or _sum_of_shifted(op, operands)
     )
 
@@ -58,12 +57,19 @@ def _are_ordered(low: Value, high: Value) -> bool:
     return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
 
 
-def _of_triangle(op: str, operands: Mapping[str, Value]) -> Interval | None:
+def of_cholesky(operands: Mapping[str, Value]) -> Interval | None:
     """The diagonal of a Cholesky factor is positive."""
-    factor = operands.get("input") if op == "diagonal" else None
-    if factor is None or stripped(factor).op != "cholesky":
+    if "offset" in operands or stripped(operands["input"]).op != "cholesky":
         return None
     return Interval(0.0, math.inf, lo_open=True, hi_open=True)
+
+
+def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
+    """The matrix whose diagonal is taken of one of its triangles, which keeps it."""
+    triangle = stripped(operands["input"])
+    if triangle.op not in ("tril", "triu") or "offset" in operands or "diagonal" in triangle.operands:
+        return None
+    return triangle.first
 
 
 def _sum_of_shifted(op: str, operands: Mapping[str, Value]) -> Interval | None:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stablelint.analysis.hints import names_a_logarithm
 from stablelint.analysis.interest import Interest, Need, Words, interest_of
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
 from stablelint.syntax.sieve import Glance, glance
@@ -25,6 +26,7 @@ class Root:
     local: bool = False  # all call sites are in this file
     references: int = 0
     risky: bool = False
+    awaited: bool = False  # what its callers pass matters
     ungraded: bool = False  # all that call it here do so without gradients
     words: Words = frozenset()  # at which rules can find something in it
 
@@ -46,14 +48,23 @@ def roots_of(module: ModuleInfo, needs: Sequence[Need], half: bool) -> list[Root
     _survey(found, names, module, needs, half)
     _follow_gradients(found)
     ordered = _callers_first(found, names)
-    wanted: set[str] = set()  # names of local functions that are analysed: what their callers pass matters
+    wanted: set[str] = (
+        set()
+    )  # names of functions that are analysed, and of which it matters what callers pass
     kept: list[Root] = []
     for root in reversed(ordered):
         if root.risky or root.seen.callees & wanted:
             kept.append(root)
-            if root.local:
+            root.awaited = root.local or (root.risky and _takes_logarithm(root.function))
+            if root.awaited:
                 wanted.add(root.function.name)
     return kept[::-1]
+
+
+def _takes_logarithm(function: FunctionInfo) -> bool:
+    """Whether a parameter is known for a logarithm by its name alone: what callers pass tells more of it."""
+    given = function.node.args
+    return any(names_a_logarithm(a.arg) for a in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
 def _survey(

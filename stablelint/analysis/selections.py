@@ -7,6 +7,7 @@ import re
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
+from stablelint.syntax.operations import VIEWS
 
 _DEPTH = 12
 _PADDING = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
@@ -45,7 +46,7 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
     if not depth:
         return None
     if value.op in _BY_ROW and _keeps_rows(value) and value.first is not None:
-        return selecting_mask(value.first, depth - 1)
+        return None if _is_laid_out(value.first) else selecting_mask(value.first, depth - 1)
     if value.op not in _ELEMENT_BY_ELEMENT and not _is_unreduced(value):
         return None
     tensors = [v for v in _elements(value) if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
@@ -71,6 +72,18 @@ def _keeps_rows(reduction: Value) -> bool:
     dim = reduction.operands.get("dim")
     number = dim.constant() if dim is not None else None
     return isinstance(number, int) and number != 0
+
+
+def _is_laid_out(value: Value) -> bool:
+    """Whether what was selected is laid out anew, in a given number of rows: `x[mask].view(n, -1)`."""
+    while value.op in VIEWS and value.first is not None:
+        if value.op == "view":
+            sizes = list(value.operands.values())[1:]
+            if sizes and sizes[0].kind is Kind.SEQUENCE:
+                sizes = sizes[0].data
+            return len(sizes) > 1 and sizes[0].constant() != -1
+        value = value.first
+    return False
 
 
 def _is_unreduced(loss: Value) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 
 from stablelint.analysis import hints, layers, lookup
 from stablelint.analysis.apply import apply
-from stablelint.analysis.conditions import narrowed_by
+from stablelint.analysis.conditions import narrowed_by, picks_something
 from stablelint.analysis.decompositions import part_at
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value, join
@@ -59,7 +59,10 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
         known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
         selected = lookup.narrowed_value(base, known, frame)
-        return apply("index", {"input": selected, "index": index}, node, frame)
+        chosen = apply("index", {"input": selected, "index": index}, node, frame)
+        if mask and picks_something(index, frame.state):
+            frame.state.nonempty |= {index.key, chosen.key}
+        return chosen
     return frame.graph.unknown(node=node)
 
 

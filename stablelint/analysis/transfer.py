@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stablelint.analysis.relations import gathered_sum, related
+from stablelint.analysis.relations import gathered_sum, of_cholesky, related, triangle_cut
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
@@ -38,6 +38,9 @@ def result_interval(
         found = gathered_sum(operands)
         if found is not None:
             return found
+    if op == "diagonal":
+        matrix = triangle_cut(operands)
+        return of_cholesky(operands) or (matrix.interval if matrix is not None else ranges["input"])
     if op in VIEWS or op in SELECTIONS or op in ("index", "identity", "item"):
         first = next(iter(ranges.values()), TOP)
         return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first

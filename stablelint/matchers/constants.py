@@ -12,11 +12,13 @@ from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind, Value
 from stablelint.diagnostic import Level, Status
-from stablelint.matchers.common import make_site, observed
+from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.tree import parents
 from stablelint.numerics.formats import FLOAT32, round_to
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
+    from stablelint.analysis.state import Frame
     from stablelint.catalog.rule import Rule
 
 _BYTES = (256, 65536)
@@ -27,13 +29,17 @@ _OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a fact
 @observes("1-eps add|sub|clamp|maximum|minimum")
 def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
+    told: set[int] = set()  # where the constants were written: one that is used again is the same slip
     for value, frame in review.collector.observed:
         if value.op not in _OPERATIONS or value.node is None or value.kind is Kind.NUMBER:
             continue
         if value.dtype == "float64" or not hasattr(value.node, "lineno"):
             continue
         for constant in value.operands.values():
-            if _is_absorbed(constant):
+            if _is_absorbed(constant) and id(constant.node) not in told:
+                if _is_idle(value, constant, frame):
+                    continue
+                told.add(id(constant.node))
                 match = Match({"c": constant}, [value])
                 context = review.collector.context(value, match.bindings, frame)
                 statement = review.collector.statements.get(id(value))
@@ -58,6 +64,19 @@ def _is_absorbed(constant: Value) -> bool:
         isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
     )
     return written and round_to(number, FLOAT32).is_integer()
+
+
+def _is_idle(bounded: Value, constant: Value, frame: Frame) -> bool:
+    """Whether it is the upper bound of what only the logarithm is taken of, which is 0 at 1: no bound is needed."""
+    if bounded.op != "clamp" or bounded.operands.get("max") is not constant or bounded.node is None:
+        return False
+    above = parents(scope_of(frame))
+    outer = above.get(bounded.node)
+    call = above.get(outer) if isinstance(outer, ast.Attribute) else outer
+    if not isinstance(call, ast.Call):
+        return False
+    name = getattr(call.func, "attr", None) or getattr(call.func, "id", None)
+    return name == "log" and (call.func is outer or call.args[:1] == [bounded.node])
 
 
 @observes("*256 []")

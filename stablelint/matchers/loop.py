@@ -115,6 +115,8 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
         loop = loop_around(value.node, root)
         if loop is None or _is_differentiated(total, root) or _is_number(loss, loop, value.node):
             continue
+        if _is_begun_anew(total, loop, root):
+            continue
         back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
         operand = value.operands.get("other")
         if back and operand is not None and not exclusive(value.node, back[0].node, root):
@@ -163,6 +165,17 @@ def _is_differentiated(total: str, root: ast.AST) -> bool:
             texts = [ast.unparse(node.func.value), *(ast.unparse(a) for a in node.args)]
             if any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts):
                 return True
+    return False
+
+
+def _is_begun_anew(total: str, loop: ast.AST, root: ast.AST) -> bool:
+    """Whether each step of the optimizer sets the total to something else again: what it keeps goes then."""
+    for node in nodes_in(loop, ast.Assign):
+        assert isinstance(node, ast.Assign)
+        if mentions(node.value, total) or total not in map(ast.unparse, node.targets):
+            continue
+        if any(mentions(statement, "zero_grad") for statement in block_of(node, root) or ()):
+            return True
     return False
 
 

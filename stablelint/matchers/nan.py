@@ -42,6 +42,8 @@ def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
         operand = left if _is_nan(right) else right
         if operand.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
             continue
+        if _is_told_before(right if operand is left else left, frame):
+            continue
         name = "x" if value.op == "eq" else "y"
         text = _compared(value, operand is left)
         bindings = {name: operand} if operand.kind is Kind.TENSOR and text else {}
@@ -50,6 +52,16 @@ def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
         yield make_site(
             review, rule, (value, frame), bindings, message=message, texts={name: text} if text else {}
         )
+
+
+def _is_told_before(nan: Value, frame: Frame) -> bool:
+    """Whether it is NaN by default only, and the function asks whether it is."""
+    if not (nan.assumed and nan.name):
+        return False
+    calls = (n for n in ast.walk(scope_of(frame)) if isinstance(n, ast.Call))
+    return any(
+        ast.unparse(call.func).endswith("isnan") and nan.name in map(ast.unparse, call.args) for call in calls
+    )
 
 
 def _compared(value: Value, left: bool) -> str | None:

@@ -232,3 +232,86 @@ def test_a_mask_that_is_passed_selects_something_as_far_as_its_caller_knows() ->
     """
     assert likely(program) == []
     assert possible(program) == [(3, "SL502")]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [("ordered[count] > bound", False), ("ordered[count] < bound", True), ("count > 3", True)],
+)
+def test_a_selection_holds_the_element_that_was_tested(test: str, found: bool) -> None:
+    code = f"""
+    def hard_loss(x: torch.Tensor, count: int, bound: float):
+        ordered, _ = torch.sort(x, descending=True)
+        if {test}:
+            kept = ordered[ordered > bound]
+        else:
+            kept = ordered[:count]
+        return kept.mean()
+    """
+    assert ((7, "SL502") in likely(code)) is found
+
+
+def test_a_selection_laid_out_in_rows_has_as_many_rows_as_it_says() -> None:
+    code = """
+    def pairs_loss(x: torch.Tensor, y: torch.Tensor):
+        apart = x.masked_select(x > y)
+        return apart{rows}.sum(dim=-1).exp().mean()
+    """
+    assert (3, "SL502") not in likely(code.format(rows=".view(len(y), -1)"))
+    assert (3, "SL502") in likely(code.format(rows="[:, None]"))
+
+
+def test_the_smaller_of_two_counts_is_positive_where_both_are() -> None:
+    code = """
+    def spread_loss(x: torch.Tensor, y: torch.Tensor, most: int):
+        kept = x[x > y]
+        if {test}:
+            return kept.mean()
+        return x.sum()
+    """
+    assert likely(code.format(test="min(most, len(kept)) != 0")) == []
+    assert (4, "SL502") in likely(code.format(test="most != 0"))
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('return {"error": kept.mean().item()}', False),
+        ('return {"error": float(kept.mean())}', False),
+        ('return {"error": kept.mean()}', True),
+        ("return kept.mean()", True),
+    ],
+)
+def test_a_mean_that_becomes_an_entry_of_figures_is_read(line: str, found: bool) -> None:
+    code = f"""
+    def flow_loss(x: torch.Tensor, y: torch.Tensor):
+        kept = x[x > y]
+        {line}
+    """
+    assert ((3, "SL502") in likely(code)) is found
+
+
+@pytest.mark.parametrize(("name", "found"), [("validation_step", False), ("training_step", True)])
+def test_a_mean_over_nothing_in_an_evaluation_says_so(name: str, found: bool) -> None:
+    code = f"""
+    class Task(nn.Module):
+        def {name}(self, x, y):
+            known = y != -1
+            return F.binary_cross_entropy(x[known], y[known])
+    """
+    assert ((4, "SL502") in likely(code)) is found
+
+
+@pytest.mark.parametrize(("values", "found"), [("self.head(x)", False), ("x", True)])
+def test_a_mean_over_what_is_not_zero_is_empty_for_raw_data_only(values: str, found: bool) -> None:
+    code = f"""
+    class Criterion(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(8, 8)
+
+        def forward(self, x):
+            losses = {values}
+            return losses[losses != 0].mean()
+    """
+    assert ((8, "SL502") in likely(code)) is found

@@ -98,3 +98,24 @@ def test_a_batch_holds_something_that_is_not_missing(test: str, found: bool) -> 
         return F.mse_loss(x[known], labels[known])
     """
     assert ((3, "SL502") in likely(code)) is found
+
+
+def test_a_network_behind_a_method_is_given_the_tokens_too() -> None:
+    code = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(100, 8)
+            self.head = nn.Linear(8, 100)
+
+        def forward(self, x, y):
+            scores = self._scores({given})
+            mask = (x != 0).float()
+            loss = F.cross_entropy(scores.flatten(0, 1), y.view(-1), reduction="none")
+            return (loss * mask.view(-1)).sum() / mask.sum()
+
+        def _scores(self, tokens):
+            return self.head(self.table(tokens))
+    """
+    assert likely(code.format(given="x")) == []
+    assert (11, "SL502") in likely(code.format(given="y"))

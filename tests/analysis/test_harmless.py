@@ -11,8 +11,8 @@ from stablelint.diagnostic import Level
 from .support import levels, likely, possible
 
 CHOSEN = """
-def scale(x: torch.Tensor, mask: torch.Tensor):
-    size = x[mask > 0].abs().mean()
+def scale(x: torch.Tensor, bound: float):
+    size = x[x > bound].abs().mean()
     {then}
     return x / (size + 1)
 """

@@ -102,3 +102,13 @@ def test_a_draw_has_the_length_that_its_author_wrote(data: str, found: bool) -> 
         return torch.stack([x.mean(dim=1), x.std(dim=1)], dim=1)
     """
     assert likely(code) == ([(3, "SL107")] if found else [])
+
+
+@pytest.mark.parametrize(("dim", "found"), [("1", True), ("(1, 2)", False)])
+def test_a_grid_has_more_than_one_point(dim: str, found: bool) -> None:
+    code = f"""
+    class Pooling(nn.Module):
+        def forward(self, x):
+            return torch.cat([x.mean(dim={dim}), x.std(dim={dim})], dim=-1)
+    """
+    assert ((3, "SL107") in likely(code)) is found

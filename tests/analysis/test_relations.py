@@ -110,3 +110,15 @@ def test_a_normalised_vector_keeps_the_signs_of_which_nothing_is_known() -> None
     """
     assert likely(code.format(x="x")) == []
     assert likely(code.format(x="x.sin()")) == [(2, "SL103")]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "found"),
+    [("torch.linalg.cholesky(x)", False), ("torch.tril(x)", False), ("torch.tril(x, -1)", True)],
+)
+def test_the_diagonal_of_a_triangle_is_not_what_was_cut(matrix: str, found: bool) -> None:
+    code = f"""
+    def log_det_loss(x: torch.Tensor):
+        return torch.diagonal({matrix}, dim1=-2, dim2=-1).abs().log().sum()
+    """
+    assert ((2, "SL101") in likely(code)) is found

@@ -166,3 +166,31 @@ def test_a_test_of_what_an_object_keeps_holds_somewhere() -> None:
     """
     assert likely(code.format(subject="self.shares")) == []
     assert likely(code.format(subject="given")) == [(4, "SL102")]
+
+
+@pytest.mark.parametrize(
+    ("mask", "found"),
+    [
+        ("F.pad(key_padding_mask, (0, 1))", False),
+        ("torch.cat([key_padding_mask, key_padding_mask.new_zeros(4, 1)], dim=1)", False),
+        ("F.pad(chosen_mask, (0, 1))", True),
+    ],
+)
+def test_a_mask_of_padding_that_was_lengthened_leaves_something(mask: str, found: bool) -> None:
+    code = f"""
+    class Attention(nn.Module):
+        def forward(self, x, key_padding_mask, chosen_mask):
+            mask = {mask}
+            return torch.softmax(x.masked_fill(mask, float("-inf")), dim=-1)
+    """
+    assert ("SL501" in [code for _, code in likely(code)]) is found
+
+
+def test_a_mask_that_is_passed_leaves_something_where_it_is_compared_with_zero() -> None:
+    code = """
+    def policy_loss(x: torch.Tensor, y: torch.Tensor, {name}: torch.Tensor):
+        kept = x[{name} > 0]
+        return F.mse_loss(kept, y[{name} > 0])
+    """
+    assert likely(code.format(name="step_mask")) == []
+    assert likely(code.format(name="offset")) == [(3, "SL502")]

@@ -36,3 +36,25 @@ def test_bytes_that_were_widened_and_numbers_that_are_no_bytes(line: str) -> Non
 def test_numbers_of_a_list_are_never_too_narrow() -> None:
     line = "return int(color[0] + 256 * color[1])"
     assert findings("SL411", f"def f(color):\n    {line}\n") == []
+
+
+def test_a_slip_that_is_used_twice_is_told_once() -> None:
+    code = """
+    def f(x, y):
+        one = 1.0 + 1e-12
+        return torch.rsqrt(one - x.sigmoid()) + torch.rsqrt(one - y.sigmoid())
+    """
+    assert len(findings("SL410", code)) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("torch.clamp(x, 1e-9, 1 - 1e-9).log()", 0),
+        ("torch.log(x.clamp(1e-9, 1 - 1e-9))", 0),
+        ("torch.log(1 - x.clamp(1e-9, 1 - 1e-9))", 1),
+        ("torch.logit(x.clamp(1e-9, 1 - 1e-9))", 1),
+    ],
+)
+def test_an_upper_bound_of_what_only_the_logarithm_is_taken_of_is_idle(line: str, count: int) -> None:
+    assert len(findings("SL410", f"def f(x):\n    x = x.sigmoid()\n    return {line}\n")) == count

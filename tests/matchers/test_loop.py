@@ -123,3 +123,21 @@ def test_anomaly_detection_behind_a_flag() -> None:
     assert findings("SL606", "def f(d: bool):\n    torch.autograd.set_detect_anomaly(d)\n") == []
     line = "with torch.autograd.detect_anomaly():"
     assert findings("SL606", f"def f(x):\n    {line}\n        x.backward()\n") == [line]
+
+
+EPOCH = """
+def train(model, loader, optimizer):
+    total = 0.0
+    for step, (x, y) in enumerate(loader):
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        total += loss
+        if step % 8 == 0:
+            {then}
+            total = 0.0
+"""
+
+
+def test_a_total_that_each_step_of_the_optimizer_begins_anew_keeps_nothing() -> None:
+    assert findings("SL605", EPOCH.format(then="optimizer.step(); optimizer.zero_grad()")) == []
+    assert findings("SL605", EPOCH.format(then="print(total)")) == ["total += loss"]

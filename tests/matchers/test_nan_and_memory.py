@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 
 from tests.matchers.support import findings
@@ -64,3 +66,14 @@ def test_a_comparison_with_nan(nan: str) -> None:
     line = f"return x == {nan}"
     assert findings("SL506", f"def f(x: torch.Tensor):\n    {line}\n") == [line]
     assert findings("SL506", f"def f(x: torch.Tensor):\n    return torch.where(x > 0, x, {nan})\n") == []
+
+
+def test_nan_by_default_that_the_function_asks_about() -> None:
+    code = """
+    def present(x, fill=float("nan")):
+        {test}
+        return x != fill
+    """
+    asked = code.format(test="if math.isnan(fill): return ~torch.isnan(x)")
+    assert findings("SL506", "import math\n" + dedent(asked)) == []
+    assert len(findings("SL506", dedent(code.format(test="pass")))) == 1
