@@ -25,6 +25,13 @@ def codes(text: str) -> tuple[str, ...]:
     return tuple(code.strip() for code in text.split(",") if code.strip())
 
 
+def _rules(text: str) -> tuple[str, ...]:
+    """The selectors of `--select`; none of them would switch off everything, as an unset variable of a shell does."""
+    if not (named := codes(text)):
+        raise argparse.ArgumentTypeError("no rule is named")
+    return named
+
+
 def add_paths(parser: argparse.ArgumentParser) -> None:
     """The files and folders to look at, and which of them to leave out."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
@@ -48,7 +55,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "rules", "RULES are codes (SL101), beginnings of codes (SL1), names or ALL, with commas between them"
     )
-    group.add_argument("--select", type=codes, metavar="RULES", help="these rules and no others")
+    group.add_argument("--select", type=_rules, metavar="RULES", help="these rules and no others")
     group.add_argument("--ignore", type=codes, default=(), metavar="RULES", help="leave out these rules")
     group.add_argument("--extend-select", type=codes, default=(), metavar="RULES", help="these rules as well")
     group.add_argument(

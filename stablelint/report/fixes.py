@@ -98,7 +98,12 @@ def summary(fixes: Sequence[FileFix], known: int, written: bool, context: Contex
         yield style.bold("Nothing to fix.")
     yield from _withheld(fixes, context)
     left = [finding for item in fixes for finding in item.left]
-    unsafe = [item for item in left if item.fix and item.fix.applicability is Applicability.UNSAFE]
+    kept = {_name(finding) for item in fixes for finding in item.withheld}  # told above
+    unsafe = [
+        item
+        for item in left
+        if item.fix and item.fix.applicability is Applicability.UNSAFE and _name(item) not in kept
+    ]
     if unsafe:
         yield f"{plural(len(unsafe), 'more finding')} fixable with `--unsafe-fixes`, which can change values."
     without = sum(1 for item in left if item.fix is None or item.fix.applicability is Applicability.DISPLAY)
@@ -106,6 +111,10 @@ def summary(fixes: Sequence[FileFix], known: int, written: bool, context: Contex
         yield f"{plural(without, 'finding')} left without a fix: `stablelint check` shows them."
     if known:
         yield style.dim(f"Not touched: {known:,} in the baseline.")
+
+
+def _name(finding: Diagnostic) -> tuple[str, str, str]:
+    return finding.filename, finding.code, finding.expression
 
 
 def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:

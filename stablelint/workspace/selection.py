@@ -155,6 +155,8 @@ def nearest(selector: str, rules: Mapping[str, Described]) -> str | None:
     begun = [code for code in rules if selector and code.startswith(selector.upper())]
     if len(begun) > 1:
         return f"{selector.upper()} begins {len(begun)} codes, from {begun[0]} to {begun[-1]}"
+    if selector.upper() == ALL:
+        return f"did you mean {ALL}?"
     by_name = {rule.name: code for code, rule in rules.items()}
     near = get_close_matches(selector.upper(), rules, n=1) or [
         f"{by_name[name]} ({name})" for name in get_close_matches(selector.lower(), by_name, n=1, cutoff=0.5)

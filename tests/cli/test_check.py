@@ -53,6 +53,13 @@ def test_an_unknown_rule_is_named_with_the_nearest(run: Run) -> None:
     assert 'unknown rule "SL5011" in --select' in outcome.err
     assert "did you mean SL501?" in outcome.err
     assert outcome.out == ""
+    assert "did you mean ALL?" in run("check", "--select", "all").err
+
+
+def test_a_selection_of_nothing_is_refused(run: Run) -> None:
+    outcome = run("check", "--select", "")
+    assert outcome.code == 2
+    assert "no rule is named" in outcome.err
 
 
 def test_settings_are_read_from_the_nearest_pyproject(run: Run, project: Path) -> None:

@@ -30,6 +30,7 @@ HELP = "find expressions that produce NaN or Inf; reads the code, never runs it"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options."""
+    parser.usage = "stablelint check [OPTIONS] [PATH ...]"
     add_paths(parser)
     add_selection(parser)
     output = parser.add_argument_group("output")

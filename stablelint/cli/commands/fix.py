@@ -34,6 +34,7 @@ HELP = "show the rewrites that remove findings; --apply writes them"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options."""
+    parser.usage = "stablelint fix [OPTIONS] [PATH ...]"
     add_paths(parser)
     add_selection(parser)
     group = parser.add_argument_group("fixing")

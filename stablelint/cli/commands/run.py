@@ -26,7 +26,8 @@ _ADVISER = "stablelint.workspace.advice:RuleAdviser"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options; what stands behind `--` is the command to run."""
-    parser.usage = "stablelint run [OPTIONS] -- COMMAND ..."
+    parser.usage = "stablelint run [OPTIONS] [--] COMMAND ..."
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.epilog = "for example: stablelint run -- python train.py"
     parser.add_argument(
         "--keep-going", action="store_true", help="report and let the command go on, instead of stopping it"
@@ -55,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     from stablelint.runtime.launch import run_guarded
     from stablelint.runtime.words import CommandNotFoundError
 
-    if not options.command:
+    command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
+    if not command:
         return _failed("no command to run", "stablelint run -- python train.py")
     try:
         settings = load(Path.cwd(), options.config)
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     try:
         ending = run_guarded(
-            options.command,
+            command,
             _ADVISER,
             keep_going=options.keep_going,
             verify_steps=options.verify_steps,

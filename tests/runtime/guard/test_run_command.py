@@ -158,6 +158,15 @@ def test_a_healthy_run_says_how_many_steps_it_saw(script: Path) -> None:
     assert "6 steps, no NaN and no Inf" in done.stderr
 
 
+def test_the_two_dashes_may_be_left_out(tmp_path: Path) -> None:
+    script = tmp_path / "echo.py"
+    script.write_text("import sys; print(sys.argv[1:])")
+    for words in (["echo.py", "-x", "--", "y"], ["--keep-going", "--", "echo.py", "-x", "--", "y"]):
+        done = stablelint("run", *words, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "['-x', '--', 'y']\n")
+    assert stablelint("run", "--keepgoing", "echo.py", folder=tmp_path).returncode == 2
+
+
 def test_an_unknown_command_is_said_so(tmp_path: Path) -> None:
     done = stablelint("run", "--", "no-such-command-here", folder=tmp_path)
     assert done.returncode == 2
