@@ -126,6 +126,7 @@ def test_statistics(run: Run) -> None:
     assert run("check", "--statistics").out == "1  SL202  [*]  log-of-softmax\n"
     (row,) = json.loads(run("check", "--statistics", "--output-format", "json").out)
     assert (row["code"], row["count"]) == ("SL202", 1)
+    assert run("check", "--statistics", "--ignore", "SL202").out.startswith("No findings in 1 file")
 
 
 def test_a_report_can_go_to_a_file(run: Run, project: Path) -> None:

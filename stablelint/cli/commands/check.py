@@ -144,7 +144,7 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         rules=session.catalog.rules if output_format == "sarif" else {},
         summary=not options.quiet,
     )
-    if options.statistics:
+    if options.statistics and result.diagnostics:
         from stablelint.report.statistics import statistics
 
         return statistics(result.diagnostics, output_format, context)
