@@ -130,7 +130,10 @@ def _is_extent(site: Site, operand: Value) -> bool:
 
 
 def _is_row_of_tokens(site: Site, operand: Value) -> bool:
-    """A mask that a caller passes leaves something in each row: a thing has parts, though a text may be empty."""
+    """A mask that a caller passes leaves something in each row: a thing has parts, though a text may be empty.
+
+    But of a masked mean, `(x * mask).sum(1) / mask.sum(1)`, whose mask may be anything.
+    """
     total = stripped(operand)
     if total.op != "sum" or total.first is None:
         return False
@@ -141,7 +144,15 @@ def _is_row_of_tokens(site: Site, operand: Value) -> bool:
         mask = stripped(mask.first)
     if mask.op != "argument" or not is_mask_name(mask.name):
         return False
-    return is_mask_of_padding(mask) or _OF_TEXT.search(mask.name) is None
+    if is_mask_of_padding(mask):
+        return True
+    return _OF_TEXT.search(mask.name) is None and not _is_weighed(site.value.operands.get("input"), mask)
+
+
+def _is_weighed(total: Value | None, mask: Value) -> bool:
+    """Whether a sum is one of products with the mask."""
+    parts = behind(total, lambda v: v.op == "mul") if total is not None else ()
+    return any(stripped(f).key == mask.key for v in parts if v.op == "mul" for f in v.operands.values())
 
 
 def _is_kernel(site: Site, operand: Value) -> bool:

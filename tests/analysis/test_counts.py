@@ -143,6 +143,14 @@ def test_a_thing_has_parts_though_a_text_may_be_empty(mask: str, shown: bool) ->
     assert ("SL102" in rules_on(code, 2)) is shown
 
 
+def test_the_mask_of_a_masked_mean_may_leave_out_all() -> None:
+    code = """
+        def pooled(x, mask):
+            return (x * mask).sum(1) / mask.sum(1)
+        """
+    assert rules_on(code, 2) & {"SL102", "SL502"}
+
+
 @pytest.mark.parametrize(
     ("support", "shown"),
     [
