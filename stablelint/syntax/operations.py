@@ -209,7 +209,7 @@ vstack          tensors                   torch.vstack
 chunk           input,chunks,dim          torch.chunk .chunk
 split           input,split_size,dim      torch.split .split
 unbind          input,dim                 torch.unbind .unbind
-view            input                     .view .view_as .reshape .reshape_as torch.reshape
+view            input                     .view .view_as .reshape .reshape_as torch.reshape torch.view_as_real torch.view_as_complex
 permute         input                     .permute torch.permute
 transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t .adjoint
 flatten         input                     .flatten torch.flatten
@@ -229,7 +229,7 @@ item            input                     .item
 tolist          input                     .tolist
 requires_grad_  input                     .requires_grad_
 flip            input                     .flip torch.flip
-roll            input                     .roll torch.roll
+roll            input                     .roll torch.roll fft.fftshift fft.ifftshift
 movedim         input                     .movedim torch.movedim
 narrow          input                     .narrow torch.narrow
 select          input,dim,index           .select torch.select
@@ -289,7 +289,7 @@ linspace        start,end,steps           torch.linspace
 logspace        start,end,steps           torch.logspace
 meshgrid        tensors                   torch.meshgrid
 stft            input                     torch.stft .stft
-fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.irfft
+fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.irfft fft.ifft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn
 numel           input                     .numel torch.numel .nelement
 size            input,dim                 .size
 dim             input                     .dim .ndimension
