@@ -163,3 +163,16 @@ def test_a_flaw_under_another_name(statement: str, line: str) -> None:
 )
 def test_a_flaw_wherever_it_stands(program: str) -> None:
     assert [code for _, code in likely(program)] == ["SL101"]
+
+
+@pytest.mark.parametrize(
+    "spectrum",
+    ["torch.fft.fftn(x)", "torch.fft.fftshift(torch.fft.fft2(x))", "torch.view_as_real(torch.fft.ifft2(x))"],
+)
+def test_a_spectrum_of_silence_is_0(spectrum: str) -> None:
+    code = f"""
+        class Whitening(nn.Module):
+            def forward(self, x):
+                return 1 / {spectrum}.abs()
+    """
+    assert likely(code) == [(3, "SL102")]
