@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis.families import LOGARITHMS
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 
-_LOGARITHMS = frozenset("log log2 log10".split())
 _SQUASH = frozenset("sigmoid expit tanh softmax atan arctan".split())  # whatever sign the infinity has
 _EXPONENTIALS = frozenset({"exp", "exp2"})  # only -inf becomes a number
 _SHIFTS = frozenset("sub add div neg pow square".split())
@@ -17,7 +17,7 @@ _STEPS = 12  # operations followed outwards
 
 def is_borne(site: Site, operand: Value) -> bool:
     """A sigmoid or an exponential makes 0 of the logarithm of 0, a quotient of an infinite divisor: without a gradient."""
-    from_below = site.value.op in _LOGARITHMS and operand.interval.lo >= 0
+    from_below = site.value.op in LOGARITHMS and operand.interval.lo >= 0
     if not from_below and site.value.op not in _EXPONENTIALS:
         return False
     if site.gradient and any(is_trained(value, site.frame) for value in site.value.operands.values()):

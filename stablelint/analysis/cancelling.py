@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Iterator
 
+from stablelint.analysis.families import LOGARITHMS
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
-_LOGARITHMS = frozenset("log log2 log10".split())
 _LIFTS = frozenset({"clamp", "maximum"})
 _COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
 _LEAVES = frozenset("unknown argument attribute item free const".split())
@@ -62,7 +62,7 @@ def is_own_logarithm(value: Value) -> bool:
 
 def _is_logarithm_of(logarithm: Value, share: Value) -> bool:
     if (
-        logarithm.op not in _LOGARITHMS
+        logarithm.op not in LOGARITHMS
         or logarithm.first is None
         or share.kind is Kind.NUMBER
         or _is_lifted(share)

@@ -59,7 +59,7 @@ def fates_of(node: ast.AST, function: FunctionInfo | None, gradient: bool = Fals
     """All that becomes of an expression of `function`; where `gradient` is asked for, detaching it is an end."""
     if function is None or not isinstance(function.node, _Function):
         return frozenset({Fate.READ})
-    walk = _Walk(gradient, _USES)
+    walk = _Walk(gradient)
     inner: FunctionInfo | None = function
     starts = [node]
     while inner is not None and walk.enter(inner, starts):
@@ -81,10 +81,10 @@ def _calls_within(outer: FunctionInfo, name: str) -> list[ast.AST]:
 class _Walk:
     """One walk outwards from an expression; it stops at the first that is read."""
 
-    def __init__(self, gradient: bool, uses: int) -> None:
+    def __init__(self, gradient: bool) -> None:
         self.found: set[Fate] = set()
         self._gradient = gradient
-        self._uses = uses
+        self._uses = _USES
         self._seen: set[tuple[int, str, int]] = set()  # a body, a name in it, and what binds it
         self._returned: list[bool] = []
 
@@ -205,8 +205,6 @@ def _end_of_argument(call: ast.Call, node: ast.AST, parents: dict[ast.AST, ast.A
         return Fate.LOGGED
     if name in _KEEPS and any(map(_FIGURES.search, path[:-1])):
         return Fate.LOGGED
-    if is_statement and name in _KEEPS and isinstance(call.func, ast.Attribute):
-        return Fate.READ
     if is_statement or name in _EFFECTS or (name.endswith("_") and name not in _END):
         return Fate.READ
     if name in _ORDERS and _takes_indices(call, parents):

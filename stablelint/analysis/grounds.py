@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from stablelint.analysis.families import FINITE_TESTS
 from stablelint.analysis.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
 from stablelint.analysis.relations import difference, is_span, triangle_cut, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
@@ -29,7 +30,6 @@ _EXACT_ZERO = frozenset(
 )
 _ENTROPIES = frozenset("cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split())
 _DRAWS = frozenset({"rand", "rand_like"})
-_UNUSUAL = frozenset("isnan isinf isfinite".split())
 _EXPONENTIAL_TAILS = frozenset("elu celu selu".split())
 _BOUNDED = frozenset("tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split())
 _REDUCTIONS = frozenset("sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split())
@@ -59,7 +59,7 @@ def grounds(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
         return Ground.NONE, first.ends
     if op in _SATURATES:
         return Ground.SATURATION, Ground.SATURATION
-    if op in _UNUSUAL or (op == "logical_not" and stripped(first).op in _UNUSUAL):
+    if op in FINITE_TESTS or (op == "logical_not" and stripped(first).op in FINITE_TESTS):
         return Ground.COINCIDENCE, Ground.EXACT  # that every element is NaN, or none, is no ordinary case
     if op in ("norm", "std", "var") and _is_kept_apart(first):
         return Ground.COINCIDENCE, first.ends

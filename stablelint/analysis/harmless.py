@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis.families import CONDITIONS, FINITE_TESTS, LOGARITHMS
 from stablelint.analysis.fates import Fate, fates_of
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 from stablelint.analysis.views import behind
 
-_FINITE_TESTS = frozenset("isnan isinf isfinite".split())
-_LOGARITHMS = frozenset("log log2 log10".split())
 _SHARES = frozenset("softmax log_softmax logsumexp".split())
-_CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _NUMBERS = frozenset({"item", "tolist"})
 _SAMPLERS = frozenset("sample rsample".split())
 
@@ -71,7 +69,7 @@ def is_entry_of_figures(site: Site, operand: Value) -> bool:
 
 def is_no_share(site: Site, operand: Value) -> bool:
     """The logarithm of 0 becomes a share of 0 in the softmax that takes it, where no gradient is taken."""
-    if site.value.op not in _LOGARITHMS or site.statement is None:
+    if site.value.op not in LOGARITHMS or site.statement is None:
         return False
     if not any(_takes_shares_of(node, site.node) for node in ast.walk(site.statement)):
         return False
@@ -81,11 +79,11 @@ def is_no_share(site: Site, operand: Value) -> bool:
 def is_outside_of_support(site: Site, operand: Value) -> bool:
     """A distribution gives what it does not hold the logarithm of probability 0, which is -inf by definition."""
     function = site.frame.function
-    if site.value.op not in _LOGARITHMS or function is None or function.owner is None:
+    if site.value.op not in LOGARITHMS or function is None or function.owner is None:
         return False
     if not function.name.startswith("log_prob") or _SAMPLERS.isdisjoint(function.owner.methods):
         return False
-    return any(v.op in _CONDITIONS for v in behind(operand, lambda v: v.op in _CONDITIONS))
+    return any(v.op in CONDITIONS for v in behind(operand, lambda v: v.op in CONDITIONS))
 
 
 def _assigned_name(statement: ast.stmt | None) -> str | None:
@@ -109,17 +107,17 @@ def _tests_for_nan(node: ast.AST, name: str) -> bool:
 
 
 def _is_finite_test(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    called = node.func
-    return getattr(called, "attr", getattr(called, "id", None)) in _FINITE_TESTS
+    return isinstance(node, ast.Call) and _called_name(node) in FINITE_TESTS
 
 
 def _takes_shares_of(call: ast.AST, node: ast.AST) -> bool:
     """Whether a call is `node.softmax(…)` or `softmax(node, …)`, or of its kin."""
-    if not isinstance(call, ast.Call):
+    if not isinstance(call, ast.Call) or _called_name(call) not in _SHARES:
         return False
-    called = call.func
-    if getattr(called, "attr", getattr(called, "id", None)) not in _SHARES:
-        return False
-    return (isinstance(called, ast.Attribute) and called.value is node) or node in call.args[:1]
+    return (isinstance(call.func, ast.Attribute) and call.func.value is node) or node in call.args[:1]
+
+
+def _called_name(call: ast.Call) -> str | None:
+    """The last name of what is called."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", None))
+    return name if isinstance(name, str) else None

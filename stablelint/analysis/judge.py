@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from stablelint.analysis.families import CONDITIONS
 from stablelint.analysis.transfer import format_of
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import stripped
@@ -20,7 +21,6 @@ GRADIENT_FREE = frozenset(
     "eye empty empty_like detach bernoulli multinomial one_hot".split()
 )
 _STOPS_AT_ZERO = frozenset({"relu", "relu6"})  # their gradient at 0 is 0, whatever comes from above
-_COMPARISONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _LEAVES = frozenset("unknown argument attribute item free".split())
 
 
@@ -138,7 +138,7 @@ def _failure(
     ground = _ground(comparison, value, interval, fmt)
     if value.is_constant and value.assumed:
         ground = min(ground, Ground.COINCIDENCE)  # a default that stands for "not given"
-    if stripped(value).op in _COMPARISONS:
+    if stripped(value).op in CONDITIONS:
         ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
     known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
     status = Status.VIOLATED if known and value.op not in _LEAVES else Status.UNGUARDED

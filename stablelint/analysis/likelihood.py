@@ -29,6 +29,7 @@ from stablelint.analysis.digits import (
     is_of_cosines,
     is_within_double,
 )
+from stablelint.analysis.families import CONDITIONS, EXPONENTIALS, LOGARITHMS, WAVES
 from stablelint.analysis.fates import Fate, fates_of
 from stablelint.analysis.harmless import (
     is_compared_mean,
@@ -62,12 +63,8 @@ _AVERAGES = frozenset(
     "binary_cross_entropy_with_logits".split()
 )
 _EVALUATES = re.compile(r"^_?(validat\w+|val|test|eval\w*)(_|$)")
-_EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
-_LOGARITHMS = frozenset("log log2 log10".split())
 _PRODUCTS = frozenset("dot matmul bmm einsum sum".split())
-_CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 _TRIANGLES = frozenset({"tril", "triu"})
-_WAVES = frozenset({"sin", "cos"})
 _LENGTH = 8  # operations looked through
 
 
@@ -130,7 +127,7 @@ def _is_a_figure(site: Site, operand: Value) -> bool:
 
 def _is_indicator(site: Site, operand: Value) -> bool:
     """The logarithm of a condition, or of a pattern of ones, is 0 or -inf on purpose: it forbids what is not in it."""
-    return site.value.op in _LOGARITHMS and _indicates(stripped(operand), _LENGTH)
+    return site.value.op in LOGARITHMS and _indicates(stripped(operand), _LENGTH)
 
 
 def _indicates(value: Value, depth: int) -> bool:
@@ -140,12 +137,12 @@ def _indicates(value: Value, depth: int) -> bool:
     if value.op in _TRIANGLES and value.first is not None and depth:
         inner = stripped(value.first)
         return inner.interval.lo == 1 == inner.interval.hi or _indicates(inner, depth - 1)
-    return value.dtype == "bool" or value.op in _CONDITIONS
+    return value.dtype == "bool" or value.op in CONDITIONS
 
 
 def _is_log_of_wave(site: Site, operand: Value) -> bool:
     """Who takes the logarithm of a cosine or a sine has an angle within a right one: a schedule, a direction."""
-    return site.value.op in _LOGARITHMS and stripped(operand).op in _WAVES
+    return site.value.op in LOGARITHMS and stripped(operand).op in WAVES
 
 
 def _is_sign(site: Site, operand: Value) -> bool:
@@ -168,12 +165,12 @@ def _is_of_an_evaluation(site: Site, operand: Value) -> bool:
 
 def _is_counted(site: Site, operand: Value) -> bool:
     """An exponential that becomes a whole number counts something, and no count comes near the end of a format."""
-    return site.value.op in _EXPONENTIALS and fates_of(site.node, site.frame.function) == {Fate.ROUNDED}
+    return site.value.op in EXPONENTIALS and fates_of(site.node, site.frame.function) == {Fate.ROUNDED}
 
 
 def _is_ranked(site: Site, operand: Value) -> bool:
     """The logarithm of 0 comes last where only an order is taken."""
-    return site.value.op in _LOGARITHMS and fates_of(site.node, site.frame.function) == {Fate.RANKED}
+    return site.value.op in LOGARITHMS and fates_of(site.node, site.frame.function) == {Fate.RANKED}
 
 
 def _is_initial_draw(site: Site, operand: Value) -> bool:
@@ -197,7 +194,7 @@ def _is_just_filled(site: Site, operand: Value) -> bool:
 
 def _is_a_flow(site: Site, operand: Value) -> bool:
     """An invertible transform scales by an exponential by its definition, and its log-determinant holds it back."""
-    return site.value.op in _EXPONENTIALS and scales_invertibly(site.frame.function, site.frame)
+    return site.value.op in EXPONENTIALS and scales_invertibly(site.frame.function, site.frame)
 
 
 def _is_deprecated(site: Site, operand: Value) -> bool:

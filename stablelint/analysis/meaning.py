@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stablelint.analysis.families import FINITE_TESTS
 from stablelint.analysis.masks import unnegated
 from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.value import Ground, Kind, Value
@@ -18,7 +19,6 @@ _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = frozenset("sum count_nonzero python.sum mean".split())
 _HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
 _COUNT = re.compile(r"(^|_)(num|n)_|(^|_)(counts?|n?elems?|numel)(_|$)", re.I)
-_FINITE = frozenset("isnan isinf isfinite".split())
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through
@@ -114,7 +114,7 @@ def counts_the_finite(operand: Value) -> bool:
     tests = [unnegated(total.first)]
     while tests and tests[0].op in ("logical_or", "logical_and"):
         tests = [unnegated(v) for v in tests[0].operands.values()] + tests[1:]
-    return any(test.op in _FINITE for test in tests)
+    return any(test.op in FINITE_TESTS for test in tests)
 
 
 def counts_along_edge(operand: Value, depth: int = _LENGTH) -> bool:

@@ -15,6 +15,7 @@ from stablelint.analysis.cancelling import (
     is_squared_sine,
 )
 from stablelint.analysis.divisors import is_inside_of_window, is_running_spread, is_step
+from stablelint.analysis.families import WAVES
 from stablelint.analysis.fates import WITHOUT_GRADIENT, fates_of
 from stablelint.analysis.lengths import is_squared_length
 from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, is_variance_by_difference
@@ -29,7 +30,6 @@ from stablelint.diagnostic import Level
 from stablelint.numerics.interval import TOP
 
 COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
-_WAVES = frozenset({"sin", "cos"})
 _SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
 _LENGTH = 8  # operations looked through
 
@@ -94,7 +94,7 @@ def _is_root_of_wave(site: Site) -> bool:
         factors += [
             stripped(v) for p in products for n, v in p.operands.items() if p.op == "mul" or n == "input"
         ]
-    return any(v.op in _WAVES for v in factors)
+    return any(v.op in WAVES for v in factors)
 
 
 def _is_projection(site: Site) -> bool:

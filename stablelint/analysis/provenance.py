@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.classes import ancestors
+from stablelint.analysis.families import NORMS
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
@@ -28,7 +29,6 @@ _VANISHING = frozenset(
     "relu relu6 hardtanh eq ne gt ge lt le logical_and logical_or logical_not one_hot clamp".split()
 )
 _SPREADS = frozenset("norm vector_norm std var amax max".split())
-_NORMS = frozenset({"norm", "vector_norm"})  # of a vector, which as a rule is a direction
 _SIZES = frozenset("abs square pow norm vector_norm".split())
 _PASSING = frozenset("stack sqrt pow abs square neg mean amin min item".split())
 _OVER_CHANNELS = frozenset("mean amax amin".split())
@@ -229,11 +229,11 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
     if is_whole_mask(source) or tests_kept(unnegated(source.first)):
         return True
     vectors = stripped(source.first)
-    if source.op in _NORMS and value is not source and _adds_up(value, source):
+    if source.op in NORMS and value is not source and _adds_up(value, source):
         return vectors.op == "sub" or not vanishes_with_data(vectors, met)
     if _is_told_apart(vectors):
         return True
-    given = met or source.op not in _NORMS or vectors.op == "sub"
+    given = met or source.op not in NORMS or vectors.op == "sub"
     return not vanishes_with_data(source.first, given)
 
 
@@ -272,7 +272,7 @@ def _spread_behind(value: Value) -> Value | None:
             summed = unnegated(value.first)
             while summed.op in _OVER_CHANNELS and summed.first is not None:
                 summed = unnegated(summed.first)
-            if summed.op in _SIZES - _NORMS or is_chance_test(summed):
+            if summed.op in _SIZES - NORMS or is_chance_test(summed):
                 return value
             if is_whole_mask(value) or tests_kept(summed):
                 return value

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from stablelint.analysis.families import NORMS
 from stablelint.analysis.provenance import is_differentiated, is_objective
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 
-_NORMS = frozenset({"norm", "vector_norm"})
-_SPREADS = _NORMS | {"std", "var"}
+_SPREADS = NORMS | {"std", "var"}
 _SIZES = frozenset({"size", "numel"})
 _STARTS = frozenset("const zeros zeros_like".split())
 _COUNTS = frozenset("sum count_nonzero numel size item len".split())
@@ -52,7 +52,7 @@ def _is_cosine(site: Site, operand: Value) -> bool:
     product = stripped(operand)
     if site.value.op != "div" or product.op != "mul":
         return False
-    return all(stripped(factor).op in _NORMS for factor in product.operands.values())
+    return all(stripped(factor).op in NORMS for factor in product.operands.values())
 
 
 def _is_turns(site: Site, operand: Value) -> bool:

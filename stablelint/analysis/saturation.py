@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablelint.analysis.families import EXPONENTIALS, LOGARITHMS
 from stablelint.analysis.meaning import is_unlikely_product
 from stablelint.analysis.provenance import is_yielded
 from stablelint.analysis.sites import Site
@@ -9,9 +10,7 @@ from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import stripped
 
 _POLES = frozenset({"div", "sqrt", "rsqrt", "pow"})
-_LOGARITHMS = frozenset("log log2 log10".split())
 _SIGMOIDS = frozenset("sigmoid softmax softplus hardsigmoid exp exp2 erfc ndtr".split())
-_EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 _GATHERING = frozenset("mul add sum mean prod cumsum cumprod clamp index part sqrt".split())
 _LENGTH = 8  # operations looked through
 
@@ -23,7 +22,7 @@ def is_far_saturation(site: Site, operand: Value) -> bool:
     """
     if site.judgement.ground is not Ground.SATURATION:
         return False
-    if site.value.op in _LOGARITHMS:
+    if site.value.op in LOGARITHMS:
         return _is_softplus(stripped(operand), _LENGTH)
     of_distribution = site.value.op.startswith("torch.distributions.")
     return (site.value.op in _POLES or of_distribution) and _is_far(
@@ -64,4 +63,4 @@ def _may_be_output(value: Value) -> bool:
     source = value.first
     if source is None or stripped(source).op == "parameter":
         return False
-    return value.op not in _EXPONENTIALS or is_yielded(source)
+    return value.op not in EXPONENTIALS or is_yielded(source)

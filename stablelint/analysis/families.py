@@ -1,0 +1,10 @@
+"""Operations that the principles speak of together, by canonical name."""
+
+from __future__ import annotations
+
+LOGARITHMS = frozenset("log log2 log10".split())
+EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
+WAVES = frozenset({"sin", "cos"})
+NORMS = frozenset({"norm", "vector_norm"})  # of a vector, which as a rule is a direction
+CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
+FINITE_TESTS = frozenset("isnan isinf isfinite".split())
