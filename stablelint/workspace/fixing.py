@@ -62,7 +62,7 @@ def fix_files(
     filenames: Iterable[str], request: Request, wanted: Wanted
 ) -> Iterator[tuple[str, FileFix | Problem]]:
     """Works out the fixes of each file, in order; writes nothing."""
-    files = [Candidate(name, 0, os.path.getsize(name)) for name in filenames if os.path.exists(name)]
+    files = [Candidate(name, 0, _size(name)) for name in filenames]
     jobs = request.jobs or request.settings.jobs or pool.default_jobs()
     answers: dict[str, FileFix | Problem] = {}
     for file, outcome in pool.run(partial(_setup, request.scope, wanted), files, jobs):
@@ -74,6 +74,13 @@ def fix_files(
             request.progress(len(answers), len(files))
     for name in sorted(answers):
         yield name, answers[name]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0  # it has gone since it was checked, which its own answer will say
 
 
 def _setup(scope: Scope, wanted: Wanted) -> pool.Task:
