@@ -12,14 +12,20 @@ from stablelint.analysis.views import stripped
 
 _DEPTH = 4  # sums looked into
 _PLANES = frozenset({"real", "imag"})
+_FILTERS = frozenset("diff conv1d conv2d conv3d".split())
 
 
 def is_squared_length(value: Value) -> bool:
-    """The sum of the squares of a vector's components, or of an offset's: 0 where the vector is, or two points agree."""
+    """The sum of the squares of a vector's components, of an offset's, or of the slopes of a signal.
+
+    It is 0 where the vector is, where two points agree, or where the signal is flat.
+    """
     roots = [root_of(term) for term in _terms(value)]
     if len(roots) < 2 or any(root is None for root in roots):
         return False
     components = [stripped(root) for root in roots if root is not None]
+    if _are_slopes(components):
+        return True
     if all(c.op == "sub" and len(c.operands) == 2 for c in components):
         ends = [_vector_of([list(c.operands.values())[side] for c in components]) for side in (0, 1)]
         return None not in ends
@@ -34,6 +40,26 @@ def _terms(value: Value, depth: int = _DEPTH) -> Iterator[Value]:
             yield from _terms(part, depth - 1)
     else:
         yield value
+
+
+def _are_slopes(components: list[Value]) -> bool:
+    """Whether these are the differences of one signal along several axes: all are 0 where it is flat."""
+    signals = [_signal_of(component) for component in components]
+    first = signals[0]
+    if first is None or any(signal is None or signal.key != first.key for signal in signals):
+        return False
+    return len({component.key for component in components}) == len(components) and vanishes_with_data(first)
+
+
+def _signal_of(slope: Value) -> Value | None:
+    """What a value is the difference of neighbours of, or filtered from."""
+    if slope.op in _FILTERS and slope.first is not None:
+        return stripped(slope.first)
+    ends = [stripped(v) for v in slope.operands.values()] if slope.op == "sub" else []
+    if len(ends) != 2 or any(end.op != "index" or end.first is None for end in ends):
+        return None
+    whole = [stripped(end.operands["input"]) for end in ends]
+    return whole[0] if whole[0].key == whole[1].key and ends[0].key != ends[1].key else None
 
 
 def _vector_of(components: list[Value]) -> Value | None:

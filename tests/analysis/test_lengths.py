@@ -26,6 +26,29 @@ def test_the_root_has_no_gradient_where_the_vector_is_0(squares: str, root: str)
     assert likely(code) == [(2, "SL103")]
 
 
+@pytest.mark.parametrize(
+    "slopes",
+    [
+        "(p[..., 1:, :-1] - p[..., :-1, :-1]) ** 2 + (p[..., :-1, 1:] - p[..., :-1, :-1]) ** 2",
+        "F.conv2d(p, q).square() + F.conv2d(p, weight).square()",
+    ],
+)
+def test_the_root_has_no_gradient_where_a_picture_is_flat(slopes: str) -> None:
+    assert likely(function(f"torch.sqrt({slopes}).mean()", parameters=POINTS)) == [(2, "SL103")]
+
+
+@pytest.mark.parametrize(
+    "slopes",
+    [
+        "(p[1:] - p[:-1]) ** 2 + (q[1:] - q[:-1]) ** 2",
+        "F.conv2d(weight, p).square() + F.conv2d(weight, q).square()",
+        "F.conv2d(p, q).square() + F.conv2d(p, weight).square() + 1e-6",
+    ],
+)
+def test_slopes_that_are_not_0_together(slopes: str) -> None:
+    assert likely(function(f"torch.sqrt({slopes}).mean()", parameters=POINTS)) == []
+
+
 def test_components_that_have_names() -> None:
     code = """
         def radius(p: torch.Tensor):
