@@ -13,6 +13,7 @@ from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
 
 _OF_STEP = re.compile(r"^(model|posterior)_log_variance")  # of a step of a diffusion
+_NORMS = frozenset({"norm", "vector_norm"})
 _LENGTH = 8  # operations looked through
 
 
@@ -82,6 +83,9 @@ def is_usual_power(site: Site, operand: Value) -> bool:
     exponent, function = site.value.operands.get("exponent"), site.frame.function
     if site.value.op != "pow" or exponent is None or function is None:
         return False
+    default = exponent.constant() if exponent.assumed else None
+    if isinstance(default, int | float) and default >= 1 and stripped(operand).op in _NORMS:
+        return True  # a focal loss is tried with fractions, the power of a norm is not
     given = function.node.args
     if exponent.node not in (*given.posonlyargs, *given.args, *given.kwonlyargs):
         return False

@@ -15,6 +15,8 @@ from stablelint.analysis.value import Value
 from stablelint.analysis.views import behind
 
 _SHARES = frozenset("softmax log_softmax logsumexp".split())
+_CHOICES = (".Categorical", ".OneHotCategorical", ".Bernoulli", ".Multinomial")
+_DRAWS = frozenset("sample sample_n rsample mode probs".split())
 _NUMBERS = frozenset({"item", "tolist"})
 _SAMPLERS = frozenset("sample rsample".split())
 
@@ -65,6 +67,17 @@ def is_entry_of_figures(site: Site, operand: Value) -> bool:
         return False
     number = call if is_number else outer
     return number is not None and isinstance(parents.get(number), ast.Dict)
+
+
+def is_only_drawn_from(site: Site, operand: Value) -> bool:
+    """A choice with probability 0 is not drawn: only the logarithm of its probability is infinite."""
+    name, function = _assigned_name(site.statement), site.frame.function
+    if not site.value.op.endswith(_CHOICES) or name is None or function is None:
+        return False
+    parents = {child: node for node in ast.walk(function.node) for child in ast.iter_child_nodes(node)}
+    names = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == name]
+    uses = [parents[n] for n in names if isinstance(n.ctx, ast.Load)]
+    return bool(uses) and all(isinstance(use, ast.Attribute) and use.attr in _DRAWS for use in uses)
 
 
 def is_no_share(site: Site, operand: Value) -> bool:

@@ -37,6 +37,7 @@ from stablelint.analysis.harmless import (
     is_infinite_cost_met,
     is_met_afterwards,
     is_no_share,
+    is_only_drawn_from,
     is_outside_of_support,
 )
 from stablelint.analysis.promotion import promoted
@@ -236,6 +237,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_ranked,
     is_met_afterwards,
     is_borne,
+    is_only_drawn_from,
     is_no_share,
     is_outside_of_support,
     *DOUBTS_BY_COUNT,
@@ -254,6 +256,7 @@ _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_of_an_evaluation,
     is_entry_of_figures,
     _is_ranked,
+    is_only_drawn_from,
     is_compared,
     is_amplitude,
     is_a_setting,

@@ -31,7 +31,8 @@ def is_kept(mask: Value) -> bool:
     """Whether a mask is made of constants, or is, or tests, what an object keeps."""
     inner = stripped(mask)
     while inner.op in ("eq", "ne", "logical_not", "index", "lt", "gt") and inner.first is not None:
-        if inner.first.op == "unknown" and _is_of_self(getattr(inner.node, "left", None)):
+        side = getattr(inner.node, "left", None) or getattr(inner.node, "value", None)
+        if inner.first.op == "unknown" and _is_of_self(side):
             return True
         inner = stripped(inner.first)
     return is_own_attribute(inner) or _is_made(mask)

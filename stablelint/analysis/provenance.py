@@ -114,8 +114,9 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     if any(map(_ASIDE.search, _places(function.module))):
         return False
     if function.owner is None:
-        outer = getattr(function.closure, "function", None)
-        if isinstance(outer, FunctionInfo):
+        if isinstance(function.node, ast.Lambda):
+            return False  # for somebody else to call, with what nobody sees
+        if isinstance(outer := getattr(function.closure, "function", None), FunctionInfo):
             return is_differentiated(outer, frame)
         return (
             not takes_numbers_only(function)

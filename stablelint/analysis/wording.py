@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
+from stablelint.analysis.views import stripped
 
 _MEANT = re.compile(
     r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
@@ -105,6 +106,21 @@ def is_of_a_log_probability(site: Site, operand: Value) -> bool:
     return False
 
 
+def is_of_a_difference(site: Site, operand: Value) -> bool:
+    """The difference of two numbers that are given by their logarithms is 0 where they are equal: its own is -inf."""
+    if site.value.op not in _ONE_LESS:
+        return False
+    taken = stripped(operand)
+    if site.value.op == "log1p":
+        exponential = stripped(taken.operands["input"]) if taken.op == "neg" else None
+    else:
+        left = taken.operands["input"].constant() if taken.op == "sub" else None
+        exponential = stripped(taken.operands["other"]) if left == 1 else None
+    if exponential is None or exponential.op != "exp" or exponential.first is None:
+        return False
+    return stripped(exponential.first).op == "sub"
+
+
 def _calls(site: Site) -> list[ast.Call]:
     within = site.statement if site.statement is not None else site.node
     return [n for n in ast.walk(within) if isinstance(n, ast.Call)]
@@ -119,4 +135,5 @@ DOUBTS_BY_WORDING: tuple[Callable[[Site, Value], bool], ...] = (
     is_put_right,
     is_taken_as_angle,
     is_of_a_log_probability,
+    is_of_a_difference,
 )

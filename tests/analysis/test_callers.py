@@ -89,3 +89,26 @@ def test_a_sequence_is_unpacked_on_the_path_that_yields_one(tmp_path: Path) -> N
             return mu + log_var.exp()
     """
     assert "SL201" not in levels(tmp_path, code)
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "level"),
+    [
+        ("x.norm(dim=1)", "alpha: float = 2.0", Level.POSSIBLE),
+        ("x.norm(dim=1)", "alpha: float", Level.LIKELY),
+        ("(1 - x.sigmoid())", "alpha: float = 2.0", Level.LIKELY),
+    ],
+)
+def test_the_power_of_a_norm_is_what_its_default_says(
+    tmp_path: Path, base: str, given: str, level: Level
+) -> None:
+    code = f"""
+    class Alignment(nn.Module):
+        def __init__(self, {given}):
+            super().__init__()
+            self.alpha = alpha
+
+        def forward(self, x):
+            return {base}.pow(self.alpha).mean()
+    """
+    assert levels(tmp_path, code)["SL110"] == {level}

@@ -122,3 +122,32 @@ def test_one_selection_is_reported_once_a_statement() -> None:
         return diff.pow(2).mean() - 0.5 * diff.mean().pow(2)
     """
     assert [rule for _, rule in likely(code)].count("SL502") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("return chosen.sample()", False),
+        ("action = chosen.sample(); return action, chosen.log_prob(action)", True),
+        ("return chosen", True),
+    ],
+)
+def test_a_choice_that_is_only_drawn_from(line: str, found: bool) -> None:
+    code = f"""
+    class Policy(nn.Module):
+        def forward(self, x):
+            chosen = torch.distributions.Categorical(torch.softmax(x, dim=-1))
+            {line}
+    """
+    assert ((3, "SL108") in likely(code)) is found
+
+
+@pytest.mark.parametrize(
+    ("inner", "level"), [("a - b.maximum(a)", Level.POSSIBLE), ("-a.relu()", Level.LIKELY)]
+)
+def test_the_logarithm_of_a_difference_of_equals(tmp_path: Path, inner: str, level: Level) -> None:
+    code = f"""
+    def difference_loss(a: torch.Tensor, b: torch.Tensor):
+        return torch.log1p(-torch.exp({inner})).sum()
+    """
+    assert levels(tmp_path, code)["SL101"] == {level}

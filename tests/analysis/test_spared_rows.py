@@ -194,3 +194,15 @@ def test_a_mask_that_is_passed_leaves_something_where_it_is_compared_with_zero()
     """
     assert likely(code.format(name="step_mask")) == []
     assert likely(code.format(name="offset")) == [(3, "SL502")]
+
+
+@pytest.mark.parametrize(("subject", "found"), [("self.bias[:, :4, :4]", False), ("bias[:, :4, :4]", True)])
+def test_a_part_of_a_mask_that_an_object_keeps(subject: str, found: bool) -> None:
+    code = f"""
+    class Attention(nn.Module):
+        bias: torch.Tensor
+
+        def forward(self, x, bias):
+            return torch.softmax(x.masked_fill({subject} == 0, float("-inf")), dim=-1)
+    """
+    assert ("SL501" in [code for _, code in likely(code)]) is found

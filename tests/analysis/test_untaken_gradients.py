@@ -125,3 +125,20 @@ def test_what_may_be_plain_numbers_throughout_is_not_trained(
         return torch.asin((torch.as_tensor(a) / b).clamp(-1, 1))
     """
     assert (levels(tmp_path, code)["SL104"] == {Level.LIKELY}) is shown
+
+
+@pytest.mark.parametrize(
+    ("given", "level"), [("lambda x: {}", Level.POSSIBLE), ("self.forward", Level.LIKELY)]
+)
+def test_a_lambda_is_for_somebody_else_to_call(tmp_path: Path, given: str, level: Level) -> None:
+    spacing = "torch.where(x < 1, x / 2, 1 - 1 / (2 * x))"
+    code = f"""
+    class Sampler(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.spacing = Spacing({given.format(spacing)})
+
+        def forward(self, x):
+            return {spacing if level is Level.LIKELY else "x"}
+    """
+    assert levels(tmp_path, code)["SL503"] == {level}
