@@ -28,6 +28,28 @@ def test_a_step_that_has_a_name_is_one_finding_where_it_is_computed() -> None:
     assert likely(code) == [(3, "SL102")]
 
 
+@pytest.mark.parametrize("name", ["t", "times", "ptr", "batch.ptr", 'batch["ptr"]', "cu_seqlens"])
+def test_the_parts_of_a_batch_have_elements_and_times_go_forward(name: str) -> None:
+    parameters = (
+        "fp: torch.Tensor, batch, t: torch.Tensor, times: torch.Tensor, ptr: torch.Tensor, cu_seqlens"
+    )
+    assert likely(function(f"fp / ({name}[1:] - {name}[:-1])", parameters=parameters)) == []
+
+
+def test_times_are_known_by_the_name_that_they_have_where_the_step_is_taken() -> None:
+    code = """
+        def checked(x, t):
+            if t is None:
+                t = torch.linspace(0, 1, x.size(-2))
+            return t
+
+        def slopes(x: torch.Tensor, given):
+            t = checked(x, given)
+            return (x[..., 1:, :] - x[..., :-1, :]) / (t[1:] - t[:-1]).unsqueeze(-1)
+    """
+    assert likely(code) == []
+
+
 @pytest.mark.parametrize(
     "line",
     [
