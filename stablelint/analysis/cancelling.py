@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 from stablelint.analysis.families import LOGARITHMS
 from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
+_SIZES = frozenset("abs norm vector_norm".split())
+_CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not one_hot bincount".split())
 _LIFTS = frozenset({"clamp", "maximum"})
 _COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
 _LEAVES = frozenset("unknown argument attribute item free const".split())
@@ -49,6 +51,25 @@ def is_second_difference(value: Value) -> bool:
         factors[term.key] = factors.get(term.key, 0.0) + factor
     small, middle, large = sorted(factors.values()) if len(factors) == 3 else (0.0, 0.0, 0.0)
     return (small == -2 * middle and middle == large > 0) or (large == -2 * middle and middle == small < 0)
+
+
+def is_size(value: Value, depth: int = _DEPTH) -> bool:
+    """An absolute value, a sum or mean of what is not negative, a square: of any size, and no count of something."""
+    value = stripped(value)
+    if depth and value.op == "div":
+        return is_size(value.operands["input"], depth - 1)
+    if depth == 0 or value.kind is Kind.NUMBER or value.interval.lo != 0:
+        return False
+    if value.op in _SIZES or value.op.endswith("_loss"):
+        return True
+    if value.op in ("sum", "mean"):
+        return not any(v.op in _CONDITIONS for v in behind(value, lambda _: False))
+    if value.op == "phi":
+        return all(is_size(path, depth - 1) for path in value.operands.values())
+    if value.op in ("index", "mul"):
+        parts = [v for n, v in value.operands.items() if n != "index" and v.kind is not Kind.NUMBER]
+        return len(parts) == 1 and is_size(parts[0], depth - 1)
+    return root_of(value) is not None
 
 
 def is_own_logarithm(value: Value) -> bool:

@@ -11,6 +11,7 @@ from stablelint.analysis.cancelling import (
     is_half_lifted,
     is_own_logarithm,
     is_second_difference,
+    is_size,
     is_squared_distance,
     is_squared_sine,
 )
@@ -210,6 +211,37 @@ def _is_log_of_ratio(site: Site) -> bool:
     return any(v.op == "div" and not any(part.is_constant for part in v.operands.values()) for v in quotients)
 
 
+def _is_log_of_size(site: Site) -> bool:
+    """The logarithm of 1 plus a size, a loss or a sum of squares, which may be small: what is small is rounded away.
+
+    Where something is added to the logarithm the digits that it lacks are below those of the sum.
+    """
+    taken = site.value.first
+    if site.value.op != "log" or has_contract(site) or taken is None or stripped(taken).op != "add":
+        return False
+    terms = [v for v in site.match.bindings.values() if v.kind is not Kind.NUMBER]
+    return bool(terms) and all(map(is_size, terms)) and not _is_term(site)
+
+
+def _is_term(site: Site) -> bool:
+    """Whether the site's result is a term of a sum or a difference."""
+    sums = [n for n in ast.walk(site.statement or site.node) if isinstance(n, ast.BinOp)]
+    terms = [side for n in sums if isinstance(n.op, ast.Add | ast.Sub) for side in (n.left, n.right)]
+    return any(_factor(term, site.node) is site.node for term in terms if encloses(term, site.node))
+
+
+def _factor(term: ast.expr, node: ast.AST) -> ast.expr:
+    """What is left of a term that holds a node when signs and other factors are taken away."""
+    while isinstance(term, ast.BinOp | ast.UnaryOp):
+        if isinstance(term, ast.UnaryOp):
+            term = term.operand
+        elif isinstance(term.op, ast.Mult | ast.Div):
+            term = term.left if encloses(term.left, node) else term.right
+        else:
+            break
+    return term
+
+
 def _is_root(site: Site) -> bool:
     if site.judgement.operand not in site.match.bindings or not has_contract(site):
         return False
@@ -276,8 +308,12 @@ _FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
     (_is_inside_of_window, "a window of a single element leaves 0 here", False),
     (_is_running_spread, "the running variance of a channel that is dead is 0", False),
     (_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0", False),
+    (_is_log_of_size, "a size may be small, and adding 1 first loses its digits", True),
     (_is_log_of_ratio, "a quotient may be small, and adding 1 first loses its digits", True),
     (_is_correlation, "the variance of constant data is 0, and Python raises ZeroDivisionError", True),
 )
-# What is selected by something else later: by the angle, where NaN stays in the gradient, or by the place between steps.
-_DESPITE_WHERE = frozenset({_is_root_of_wave, _is_sine_of_cosine, _is_step})
+# What is selected by something else later: by the angle, where NaN stays in the gradient, by the place between steps, or
+# by the size, where what is kept is short of digits.
+_DESPITE_WHERE = frozenset(
+    {_is_root_of_wave, _is_sine_of_cosine, _is_step, _is_log_of_size, _is_log_of_ratio}
+)

@@ -194,3 +194,46 @@ def test_a_factor_that_1_is_added_to_is_not_kept_off_0() -> None:
             return x / hat
         """
     assert likely(code) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.log(1 + x.abs())",
+        "x.sign() * torch.log(x.abs() + 1.0)",
+        "3 * torch.log(1 + x.abs() / scale)",
+        "torch.log(1 + torch.exp(-x).sum(dim=1))",
+        "torch.log(1 + 4 * (x / y) ** 2)",
+        "torch.log(F.l1_loss(x, y) + 1)",
+    ],
+)
+def test_a_size_that_is_added_to_1_before_a_logarithm(line: str) -> None:
+    code = function(line, parameters="x: torch.Tensor, y: torch.Tensor, scale: float = 2.0")
+    assert (2, "SL208") in likely(code)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y - 2 * torch.log(1 + x.abs())",
+        "-torch.log(1 + x**2) - y",
+        "torch.log(1 + (x > 0).float().sum(dim=1))",
+        "torch.log(1 + x)",
+        "torch.log(1 - x.sigmoid())",
+        "torch.log1p(x.abs())",
+    ],
+)
+def test_a_logarithm_that_lacks_no_digits_worth_telling(line: str) -> None:
+    assert "SL208" not in {rule for _, rule in likely(function(line, parameters=POINTS))}
+
+
+def test_digits_are_lost_whatever_is_selected_by_the_size() -> None:
+    code = """
+        def wing(output: torch.Tensor, target: torch.Tensor, width: float = 5.0, curvature: float = 0.5):
+            error = (target - output).abs()
+            loss = error.clone()
+            small = error < width
+            loss[small] = width * torch.log(1 + error[small] / curvature)
+            return loss
+    """
+    assert likely(code) == [(5, "SL208")]
