@@ -7,14 +7,15 @@ import math
 import re
 from collections.abc import Iterator
 
-from stablelint.analysis.families import LOGARITHMS
+from stablelint.analysis.families import CONDITIONS, LOGARITHMS
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
 _SIZES = frozenset("abs norm vector_norm".split())
-_CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not one_hot bincount".split())
+_COUNTED = CONDITIONS | {"one_hot", "bincount"}
+_WHOLE = re.compile(r"(^|_)(pos|positions?|coords?|counts?|lengths?|durations?|degrees?)(_|$)")
 _LIFTS = frozenset({"clamp", "maximum"})
 _COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
 _LEAVES = frozenset("unknown argument attribute item free const".split())
@@ -60,10 +61,12 @@ def is_size(value: Value, depth: int = _DEPTH) -> bool:
         return is_size(value.operands["input"], depth - 1)
     if depth == 0 or value.kind is Kind.NUMBER or value.interval.lo != 0:
         return False
+    if value.op in _SIZES and value.first is not None and _WHOLE.search(stripped(value.first).name):
+        return False
     if value.op in _SIZES or value.op.endswith("_loss"):
         return True
     if value.op in ("sum", "mean"):
-        return not any(v.op in _CONDITIONS for v in behind(value, lambda _: False))
+        return not any(v.op in _COUNTED for v in behind(value, lambda _: False))
     if value.op == "phi":
         return all(is_size(path, depth - 1) for path in value.operands.values())
     if value.op in ("index", "mul"):

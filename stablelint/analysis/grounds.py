@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from stablelint.analysis.families import FINITE_TESTS
 from stablelint.analysis.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
-from stablelint.analysis.relations import difference, is_span, triangle_cut, unit_length
+from stablelint.analysis.relations import difference, is_span, is_span_on_a_path, triangle_cut, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import vanish_together
 from stablelint.analysis.views import stripped
@@ -206,6 +206,8 @@ def _combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, 
     if a.key == b.key and op == "sub":
         return Ground.EXACT, Ground.EXACT
     if vanish_together(a, b) or (op == "sub" and _is_mean_of(b, a) and not _is_kept_apart(a)):
+        return Ground.EXACT, ends
+    if op == "sub" and is_span_on_a_path(a, b):
         return Ground.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
         return Ground.NONE, ends

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from stablelint.analysis.decompositions import UNIT_VECTORS
+from stablelint.analysis.paths import Paths
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import COPIES, recast, stripped
 from stablelint.numerics.interval import Interval
@@ -100,6 +101,22 @@ def is_span(value: Value) -> bool:
         "maximum",
         "minimum",
     )
+
+
+def is_span_on_a_path(top: Value, bottom: Value) -> bool:
+    """Whether one path brings the maximum and the minimum of the same values, as training does for what it then keeps."""
+    one, other = stripped(top), stripped(bottom)
+    if one.op != "phi" or other.op != "phi" or len(one.operands) != len(other.operands):
+        return False
+    if (
+        not isinstance(one.data, Paths)
+        or not isinstance(other.data, Paths)
+        or one.data.tests != other.data.tests
+    ):
+        return False
+    pairs = zip(one.operands.values(), other.operands.values(), strict=True)
+    spans = (difference("sub", {"input": a, "other": b}, {}) for a, b in pairs)
+    return any(span is not None and span.lo == 0 and span.hi > 0 for span in spans)
 
 
 def _covers(whole: Value, part: Value) -> bool:

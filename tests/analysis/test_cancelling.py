@@ -218,13 +218,15 @@ def test_a_size_that_is_added_to_1_before_a_logarithm(line: str) -> None:
         "y - 2 * torch.log(1 + x.abs())",
         "-torch.log(1 + x**2) - y",
         "torch.log(1 + (x > 0).float().sum(dim=1))",
+        "torch.log(1 + positions.abs())",
         "torch.log(1 + x)",
         "torch.log(1 - x.sigmoid())",
         "torch.log1p(x.abs())",
     ],
 )
 def test_a_logarithm_that_lacks_no_digits_worth_telling(line: str) -> None:
-    assert "SL208" not in {rule for _, rule in likely(function(line, parameters=POINTS))}
+    code = function(line, parameters=POINTS + ", positions: torch.Tensor")
+    assert "SL208" not in {rule for _, rule in likely(code)}
 
 
 def test_digits_are_lost_whatever_is_selected_by_the_size() -> None:

@@ -122,3 +122,21 @@ def test_the_diagonal_of_a_triangle_is_not_what_was_cut(matrix: str, found: bool
         return torch.diagonal({matrix}, dim1=-2, dim2=-1).abs().log().sum()
     """
     assert ((2, "SL101") in likely(code)) is found
+
+
+SCALED = """
+    class Scale(nn.Module):
+        def forward(self, x):
+            if self.training:
+                low, high = x.min(), {top}
+                self.low, self.high = low, high
+            else:
+                low, high = self.low, self.high
+            spread = high - low
+            return (x - low) / spread
+"""
+
+
+def test_the_maximum_less_the_minimum_on_the_path_of_training() -> None:
+    assert likely(SCALED.format(top="x.max()")) == [(9, "SL102")]
+    assert likely(SCALED.format(top="self.most")) == []
