@@ -219,7 +219,7 @@ def _is_log_of_size(site: Site) -> bool:
     taken = site.value.first
     if site.value.op != "log" or has_contract(site) or taken is None or stripped(taken).op != "add":
         return False
-    if taken.node is None or not _stands_in(site.frame.function, taken.node):
+    if taken.node is None or not encloses(site.node, taken.node):
         return False  # the 1 is added elsewhere, where others may need it
     terms = [v for v in site.match.bindings.values() if v.kind is not Kind.NUMBER]
     return bool(terms) and all(map(is_size, terms)) and not _is_term(site)
