@@ -16,10 +16,12 @@ from stablelint.analysis.meaning import (
     counts_off_diagonal,
     counts_others_too,
     counts_the_finite,
+    counts_with_fallback,
     is_called_count,
 )
 from stablelint.analysis.opaque import is_length, is_length_name, is_mask_name
 from stablelint.analysis.provenance import vanishes_with_data
+from stablelint.analysis.selections import is_mask_of_ids
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
@@ -30,12 +32,17 @@ _TOTALS = frozenset("sum mean amax max norm vector_norm".split())
 _OF_TEXT = re.compile(
     r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
 )
+_WIDTH = re.compile(
+    r"(^|_)(sigmas?|width|bandwidth|cutoff|alpha|beta)$"
+)  # of a kernel, which a caller passes
 _POSITIONS = frozenset("arange linspace meshgrid".split())
 _WRITTEN = (
     _POSITIONS
     | VIEWS
     | frozenset(ELEMENTWISE)
-    | frozenset("const zeros ones full sequence tensor phi index part where clamp".split())
+    | frozenset(
+        "const zeros ones full sequence tensor phi index part where clamp overwritten logical_and".split()
+    )
     | frozenset("square neg abs sqrt exp erf sin cos tan sinc tanh".split())
 )
 
@@ -120,6 +127,7 @@ def _is_census(site: Site, operand: Value) -> bool:
         counts_others_too,
         counts_its_support,
         counts_itself,
+        counts_with_fallback,
     )
     return any(meaning(operand) for meaning in told)
 
@@ -142,6 +150,8 @@ def _is_row_of_tokens(site: Site, operand: Value) -> bool:
         mask = stripped(mask.operands["input"])
     if mask.op == "logical_not" and mask.first is not None:
         mask = stripped(mask.first)
+    if is_mask_of_ids(mask):
+        return True
     if mask.op != "argument" or not is_mask_name(mask.name):
         return False
     if is_mask_of_padding(mask):
@@ -155,15 +165,31 @@ def _is_weighed(total: Value | None, mask: Value) -> bool:
     return any(stripped(f).key == mask.key for v in parts if v.op == "mul" for f in v.operands.values())
 
 
+def _is_filled_elsewhere(site: Site, operand: Value) -> bool:
+    """Zeros into which nothing in sight is written, and which yet are added up, are filled by what they are handed to."""
+    total, function = stripped(operand), site.frame.function
+    if total.op != "sum" or total.first is None or function is None:
+        return False
+    if not total.interval.lo == 0 == total.interval.hi:
+        return False
+    calls = (n for n in ast.walk(function.node) if isinstance(n, ast.Call))
+    handed = (
+        n for call in calls for v in (*call.args, *(k.value for k in call.keywords)) for n in ast.walk(v)
+    )
+    return any(isinstance(n, ast.Name) and n.id == total.first.name for n in handed)
+
+
 def _is_kernel(site: Site, operand: Value) -> bool:
-    """What is made of positions and of written numbers alone is a kernel or a window, and not 0 throughout."""
+    """What is made of positions, of written numbers and of a width alone is a kernel or a window, and not 0 throughout."""
     total = stripped(operand)
     while total.op == "mul" and any(v.is_constant for v in total.operands.values()):
         total = stripped(next(v for v in total.operands.values() if not v.is_constant))
     if total.op not in _TOTALS or total.first is None:
         return False
     parts = [v for v in behind(total.first, lambda v: v.op in _POSITIONS) if v.kind is not Kind.NUMBER]
-    return any(v.op in _POSITIONS for v in parts) and all(v.op in _WRITTEN for v in parts)
+    return any(v.op in _POSITIONS for v in parts) and all(
+        v.op in _WRITTEN or _WIDTH.search(v.name) for v in parts
+    )
 
 
 DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
@@ -176,4 +202,5 @@ DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
     _is_extent,
     _is_row_of_tokens,
     _is_kernel,
+    _is_filled_elsewhere,
 )

@@ -62,7 +62,10 @@ def _is_exceeded(test: Value, kept: int) -> bool:
         return False
     larger = test.operands["input" if test.op == "gt" else "other"]
     smaller = test.operands["other" if test.op == "gt" else "input"]
-    return stripped(larger).key == kept and not smaller.interval.hi < 0
+    compared = stripped(larger)
+    if compared.op == "index" and compared.first is not None and compared.key != kept:
+        compared = stripped(compared.first)  # `x[:, 0] > bound`, the one column of it
+    return compared.key == kept and not smaller.interval.hi < 0
 
 
 def is_normal_draw(value: Value) -> bool:

@@ -210,7 +210,7 @@ def _is_of_a_test(site: Site, operand: Value) -> bool:
 
 def _is_to_look_at(site: Site, operand: Value) -> bool:
     """A picture or a figure that people look at is not trained through, and a blank one says so itself."""
-    return is_shown(site.frame.module)
+    return is_shown(site.frame.function, site.frame.module)
 
 
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (

@@ -161,6 +161,22 @@ def counts_its_support(operand: Value) -> bool:
     return any(v.op in _ORDERED and v.key in running for v in parts)
 
 
+def counts_with_fallback(operand: Value) -> bool:
+    """Whether a count is of what was chosen or, where nothing was, of something else: `s | (~s.any() & best)`."""
+    total = stripped(operand)
+    union = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if union.op not in ("logical_or", "bitwise_or"):
+        return False
+    sides = [stripped(v) for v in union.operands.values()]
+    empty = [
+        stripped(v.first).key
+        for side in sides
+        for v in behind(side, lambda v: v.op == "any")
+        if v.op == "any" and v.first is not None
+    ]
+    return any(side.key in empty for side in sides)
+
+
 def counts_itself(operand: Value) -> bool:
     """Whether a count is of the elements that equal an element of the same tensor, itself among them.
 

@@ -40,7 +40,8 @@ def call_method(
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
         if receiver.kind in (Kind.STRING, Kind.FOREIGN):
             return frame.graph.foreign(node)
-        key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional))
+        named = ((name, v.key) for name, v in keywords.items())
+        key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
         return opaque(f"method.{attr}", key, operands, node, frame)
     operation, in_place = found

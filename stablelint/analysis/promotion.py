@@ -105,6 +105,8 @@ def _is_projection(site: Site) -> bool:
     whole, part = stripped(site.value.operands["input"]), stripped(site.value.operands["other"])
     if not _is_component(part) or _is_leading(part):
         return False
+    if stripped(part.operands["input"]).op == "matmul":
+        return False  # a matrix was chosen for the points that it maps
     base = stripped(part.operands["input"]).key
     return whole.key == base or (_is_component(whole) and stripped(whole.operands["input"]).key == base)
 
@@ -168,7 +170,9 @@ def _is_sine_of_cosine(site: Site) -> bool:
 
 def _is_root_of_length(site: Site) -> bool:
     """The root of the squares of a vector's components has no gradient where the vector is 0, or two points agree."""
-    if not (_is_root(site) and site.judgement.backward_only) or is_shown(site.frame.module):
+    if not (_is_root(site) and site.judgement.backward_only) or is_shown(
+        site.frame.function, site.frame.module
+    ):
         return False
     squares = site.match.bindings[site.judgement.operand]
     if not is_squared_length(squares) or not is_trained(squares, site.frame):

@@ -65,6 +65,7 @@ _TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's
 _SHOWN = re.compile(
     r"visuali[sz]|(anomaly|heat|saliency)_?maps?$|(^|_)(colou?r_?maps?|plots?|plotting|benchmarks?)($|_)|(^|_)eval(uate|uation)?$"
 )
+_DRAWS = re.compile(r"Visuali[sz]|Plot(ter|ting)?$")  # a class's name
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -174,9 +175,12 @@ def is_test(module: ModuleInfo) -> bool:
     return _TEST.search(name) is not None or any(map(_TESTS.search, folders))
 
 
-def is_shown(module: ModuleInfo) -> bool:
-    """Whether a file draws pictures for people to look at, or measures a program."""
-    return _SHOWN.search(_places(module)[-1]) is not None
+def is_shown(function: FunctionInfo | None, module: ModuleInfo) -> bool:
+    """Whether a file, or a class, draws pictures for people to look at, or measures a program."""
+    owner = function.owner if function is not None else None
+    return _SHOWN.search(_places(module)[-1]) is not None or (
+        owner is not None and _DRAWS.search(owner.name) is not None
+    )
 
 
 def vanishes_with_data(value: Value, given: bool = True) -> bool:
@@ -270,6 +274,8 @@ def _spread_behind(value: Value) -> Value | None:
         if value.op in _SPREADS:
             return value
         if value.op in ("sum", "mean", "count_nonzero") and value.first is not None:
+            if _is_power_of_length(value.first):
+                return stripped(stripped(value.first).operands["input"])
             summed = unnegated(value.first)
             while summed.op in _OVER_CHANNELS and summed.first is not None:
                 summed = unnegated(summed.first)
@@ -282,6 +288,11 @@ def _spread_behind(value: Value) -> Value | None:
             return None
         value = following
     return None
+
+
+def _is_power_of_length(value: Value) -> bool:
+    inner = stripped(value)
+    return inner.op in ("pow", "square") and inner.first is not None and stripped(inner.first).op in _NORMS
 
 
 def _followed(value: Value) -> Value:

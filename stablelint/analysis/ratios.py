@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator
 from stablelint.analysis.families import NORMS
 from stablelint.analysis.provenance import is_differentiated, is_objective
 from stablelint.analysis.sites import Site
-from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.value import Ground, Kind, Value
+from stablelint.analysis.views import behind, stripped
 
 _SPREADS = NORMS | {"std", "var"}
 _SIZES = frozenset({"size", "numel"})
 _STARTS = frozenset("const zeros zeros_like".split())
 _COUNTS = frozenset("sum count_nonzero numel size item len".split())
 _GROUPED = frozenset("scatter_add index_add scatter_sum scatter_reduce".split())
+_GIVEN = frozenset("argument attribute unknown item part".split())
 _LENGTH = 8  # operations looked through
 
 
@@ -75,8 +76,8 @@ def _counts_turns(value: Value, depth: int) -> bool:
         return inner.first is not None and not _is_filtered(inner.first)
     if inner.is_constant:
         return True
-    if inner.op in ("math.sqrt", "phi", "add") and depth:
-        return all(_counts_turns(v, depth - 1) for v in inner.operands.values())
+    if inner.op in ("math.sqrt", "phi", "add", "mul") and depth:
+        return all(_counts_turns(v, depth - 1) for v in inner.operands.values() if v.zero is Ground.EXACT)
     return False
 
 
@@ -139,18 +140,22 @@ def _is_weighted_group(site: Site, operand: Value) -> bool:
         return False
     total, weights = stripped(site.value.operands["input"]), stripped(operand)
     weighted, weight = _gathered(total), _gathered(weights)
-    if weighted is None or weight is None or weighted[1].key != weight[1].key or weighted[0].op != "mul":
+    if weighted is None or weight is None or weighted[1] != weight[1] or weighted[0].op != "mul":
         return False
     return any(stripped(factor).key == weight[0].key for factor in weighted[0].operands.values())
 
 
-def _gathered(value: Value) -> tuple[Value, Value] | None:
-    """What a grouped sum adds up, and the index that tells the groups."""
+def _gathered(value: Value) -> tuple[Value, frozenset[int]] | None:
+    """What a grouped sum adds up, and the keys of what its index, whatever its shape, is made of."""
     source = value.operands.get("src") or value.operands.get("source")
     index = value.operands.get("index")
     if value.op not in _GROUPED or source is None or index is None:
         return None
-    return stripped(source), stripped(index)
+    return stripped(source), frozenset(v.key for v in behind(index, _is_shape) if v.op in _GIVEN)
+
+
+def _is_shape(value: Value) -> bool:
+    return value.op in ("shape", "size") or value.op in _GIVEN
 
 
 def _is_exceeded(site: Site, operand: Value) -> bool:

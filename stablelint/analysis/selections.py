@@ -10,6 +10,7 @@ from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import VIEWS
 
 _DEPTH = 12
+_IDS = re.compile(r"^(?!.*(token|input|text|word)).*(^|_)(ids?|index|indices|seqs?)$")
 _PADDING = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
 _ELEMENT_BY_ELEMENT = frozenset(ELEMENTWISE) | frozenset(
@@ -110,10 +111,19 @@ def _is_compared_with_zero(test: Value) -> bool:
     return other is not None and other.constant() == 0
 
 
+def is_mask_of_ids(mask: Value) -> bool:
+    """Whether a mask tells ids from 0, which stands for nothing: `item_seq > 0`."""
+    other = mask.operands.get("other")
+    if mask.op not in ("gt", "ne") or other is None or other.constant() != 0 or mask.first is None:
+        return False
+    ids = stripped(mask.first)
+    return _IDS.search(ids.name or mask.first.name) is not None
+
+
 def leaves_out_padding(mask: Value) -> bool:
     """Whether a mask leaves out padding, and nothing else: what is called so, or rows that are 0 throughout."""
     mask = stripped(mask)
-    if _is_row_of_zeros(mask):
+    if _is_row_of_zeros(mask) or is_mask_of_ids(mask):
         return True
     if mask.op == "index" and mask.first is not None:
         return leaves_out_padding(mask.first)

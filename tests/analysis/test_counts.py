@@ -178,3 +178,35 @@ def test_each_element_equals_itself(other: str, shown: bool) -> None:
         return (same * p).sum(1) / same.sum(1)
     """
     assert ("SL102" in rules_on(code, 3)) is shown
+
+
+@pytest.mark.parametrize(("other", "shown"), [("chosen", False), ("p > 2", True)])
+def test_a_set_with_a_fallback_is_not_empty(other: str, shown: bool) -> None:
+    code = f"""
+    def shares(p: torch.Tensor, best: torch.Tensor):
+        chosen = p > 1
+        kept = chosen | (~({other}).any(-1, keepdim=True) & (best == 1))
+        return kept / kept.sum(-1, keepdim=True)
+    """
+    assert ("SL102" in rules_on(code, 4)) is shown
+
+
+@pytest.mark.parametrize(("name", "shown"), [("item_seq", False), ("masked_index", False), ("scores", True)])
+def test_an_id_of_zero_stands_for_nothing(name: str, shown: bool) -> None:
+    code = f"""
+    def pooled(h: torch.Tensor, {name}: torch.Tensor):
+        mask = {name} > 0
+        return h.sum(1) / mask.sum(1)
+    """
+    assert ("SL102" in rules_on(code, 3)) is shown
+
+
+def test_zeros_that_are_added_up_and_never_written_are_filled_elsewhere() -> None:
+    code = """
+    def radius(launch, points: torch.Tensor, n: int):
+        areas = torch.zeros(n)
+        launch(points, outputs=[areas])
+        return points.sum() / {total}
+    """
+    assert "SL102" not in rules_on(code.format(total="areas.sum()"), 4)
+    assert "SL102" in rules_on(code.format(total="(points > 0).sum()"), 4)

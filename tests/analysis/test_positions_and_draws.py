@@ -23,6 +23,17 @@ def test_a_window_made_of_positions_is_not_zero_throughout() -> None:
     assert rules(code.format(window="(0.5 - 0.5 * torch.cos(6.28 * k)) * x.relu()")) == ["SL102"]
 
 
+@pytest.mark.parametrize(("width", "expected"), [("sigma", []), ("x", ["SL102"])])
+def test_a_width_that_is_passed_belongs_to_the_kernel(width: str, expected: list[str]) -> None:
+    code = f"""
+    def kernel(n: int, sigma: torch.Tensor, x: torch.Tensor):
+        k = torch.arange(n) - n // 2
+        w = (torch.erf((k + 0.5) * {width}) - torch.erf((k - 0.5) * {width})).clamp(min=0)
+        return w / w.sum()
+    """
+    assert rules(code) == expected
+
+
 def test_draws_that_are_added_are_not_zero_together() -> None:
     code = "def f(n):\n    a, b = torch.rand(n), torch.rand(n)\n    return a / ({divisor})"
     assert rules(code.format(divisor="a + b")) == []
@@ -90,3 +101,13 @@ def test_the_elements_of_a_linear_attention_do_not_vanish_together() -> None:
     """
     assert rules(code.format(q="F.elu(q) + 1")) == []
     assert rules(code.format(q="F.relu(q)")) == ["SL102"]
+
+
+@pytest.mark.parametrize(("points", "expected"), [("p @ matrix", []), ("p - centre", ["SL102"])])
+def test_a_matrix_was_chosen_for_the_points_that_it_maps(points: str, expected: list[str]) -> None:
+    code = f"""
+    def project(p: torch.Tensor, matrix: torch.Tensor, centre: torch.Tensor):
+        q = {points}
+        return q[..., :2] / q[..., 2:]
+    """
+    assert rules(code) == expected

@@ -80,6 +80,37 @@ def test_the_weighted_mean_of_a_group_is_that_of_its_members() -> None:
     assert rules(weighted.format(index="other")) == ["SL102"]
 
 
+def test_an_index_that_was_widened_tells_the_same_groups() -> None:
+    code = """
+    def scatter(values, group, n):
+        wide = group[:, None] if values.dim() > 1 else group
+        return torch.zeros(n).index_add(0, wide, values)
+
+    def centre(mass: torch.Tensor, pos: torch.Tensor, group: torch.Tensor, n: int):
+        return scatter(mass * pos, group, n) / scatter(mass, group, n)
+    """
+    assert rules(code) == []
+
+
+def test_the_lengths_of_many_offsets_are_not_all_zero() -> None:
+    code = """
+    def scale(source: torch.Tensor, h: torch.Tensor):
+        spread = {spread}.mean()
+        return h.sum() / spread
+    """
+    assert rules(code.format(spread="((source - source.mean(0)).norm(dim=1) ** 2)")) == []
+    assert rules(code.format(spread="((source - source.mean(0)) ** 2)")) == ["SL102"]
+
+
+def test_keywords_tell_two_calls_of_a_method_apart() -> None:
+    code = """
+    def widths(F, knots, z):
+        return z / (F.slice_axis(knots, axis=-1, begin=1) - F.slice_axis(knots, axis=-1, begin={begin}))
+    """
+    assert rules(code.format(begin=0)) == []
+    assert rules(code.format(begin=1)) == ["SL102"]
+
+
 @pytest.mark.parametrize(("test", "expected"), [("step < warmup", []), ("step < total", ["SL102"])])
 def test_a_count_that_was_found_larger_than_another_is_not_zero(test: str, expected: list[str]) -> None:
     code = f"""
