@@ -292,7 +292,7 @@ def _spread_behind(value: Value) -> Value | None:
 
 def _is_power_of_length(value: Value) -> bool:
     inner = stripped(value)
-    return inner.op in ("pow", "square") and inner.first is not None and stripped(inner.first).op in _NORMS
+    return inner.op in ("pow", "square") and inner.first is not None and stripped(inner.first).op in NORMS
 
 
 def _followed(value: Value) -> Value:
