@@ -69,17 +69,20 @@ _TRIANGLES = frozenset({"tril", "triu"})
 _LENGTH = 8  # operations looked through
 
 
-def settled(site: Site, hidden: bool = False, rounded: bool = False, pooled: bool = False) -> Site:
+def settled(
+    site: Site, hidden: bool = False, rounded: bool = False, pooled: bool = False, shared: bool = False
+) -> Site:
     """The site at the level that the evidence around it supports.
 
     `hidden` tells that a `where` picks from its result, `rounded` that the result becomes a whole number: neither
-    digits nor a gradient are left to lose then; `pooled` that it is a spread joined with its mean.
+    digits nor a gradient are left to lose then; `pooled` that it is a spread joined with its mean, `shared` an
+    exponential divided by the sum of such.
     """
     judgement = site.judgement
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        raised = promoted(site, hidden, pooled)
+        raised = promoted(site, hidden, pooled, shared)
         return site if any(doubt(site, site.value) for doubt in _DOUBTS_OF_PROMOTED) else raised
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:

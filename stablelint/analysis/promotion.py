@@ -35,12 +35,13 @@ _SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
 _LENGTH = 8  # operations looked through
 
 
-def promoted(site: Site, hidden: bool, pooled: bool) -> Site:
+def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False) -> Site:
     """The site as likely, where its form tells how the operand goes bad, though nothing is known of its range.
 
     `hidden` tells that the result is replaced later: its author has dealt with it, save that NaN is not kept from the
     gradient, and save for what a selection by something else does not meet; `pooled` that it is a spread joined with
-    its mean. In a metric NaN says that there is nothing to measure, but Python's own division raises.
+    its mean, `shared` an exponential divided by a sum of such. In a metric NaN says that there is nothing to measure,
+    but Python's own division raises.
     """
     measured = is_measured(site.frame.function, site.frame.module)
     for shows, message, everywhere in _FORMS:
@@ -50,6 +51,8 @@ def promoted(site: Site, hidden: bool, pooled: bool) -> Site:
             return _raised(site, message, _definition(site) if shows is _is_step else None)
     if pooled and not (hidden or measured):
         return _raised(site, _POOLED)
+    if shared and site.value.op == "exp" and not measured:
+        return _raised(site, _SHARED)
     return site
 
 
@@ -284,6 +287,7 @@ def _is_root_of_spread(value: Value) -> bool:
     return _SPREAD.search(ast.unparse(call.args[0])) is not None
 
 
+_SHARED = "the exponentials overflow, or all underflow, before they are divided by their sum"
 _POOLED = "this pools a sequence of any length, and with one position the unbiased estimate divides by zero"
 # What shows it, what is said of it, and whether it holds in a metric as well.
 _FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (

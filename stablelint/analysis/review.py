@@ -25,6 +25,7 @@ from stablelint.analysis.pooling import SPREADS, pooled_spreads
 from stablelint.analysis.proposals import place_to_change, proposals
 from stablelint.analysis.sequence import sequence_sites
 from stablelint.analysis.shadows import has_contract, without_shadowed
+from stablelint.analysis.shares import shares
 from stablelint.analysis.sites import Collector, Index, Site
 from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Diagnostic, Level, Status
@@ -68,6 +69,10 @@ class Review:
         """Whether the site's result is a spread that is pooled together with its mean."""
         return site.value.op in SPREADS and site.value.key in self._pooled
 
+    def is_shared(self, site: Site) -> bool:
+        """Whether the site's result is divided by the sum of such."""
+        return site.value.op == "exp" and site.value.key in self._shares
+
     def counts_input(self, site: Site) -> bool:
         """Whether the site is bad only for a batch that is padding throughout."""
         return counts_input(site, self._fed)
@@ -79,6 +84,10 @@ class Review:
     @cached_property
     def _pooled(self) -> frozenset[int]:
         return pooled_spreads(v for v, _ in self.collector.observed)
+
+    @cached_property
+    def _shares(self) -> frozenset[int]:
+        return shares(v for v, _ in self.collector.observed)
 
     @cached_property
     def _rounded(self) -> frozenset[int]:
@@ -94,7 +103,13 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
     sites = [
-        settled(site, review.is_hidden(site), review.is_rounded(site), review.is_pooled(site))
+        settled(
+            site,
+            review.is_hidden(site),
+            review.is_rounded(site),
+            review.is_pooled(site),
+            review.is_shared(site),
+        )
         for site in sites
     ]
     sites = [doubted(site) if _is_likely(site) and review.counts_input(site) else site for site in sites]
