@@ -9,7 +9,8 @@ from stablelint.analysis.views import behind, stripped
 
 _SUMS = frozenset("sum mean cumsum einsum matmul bmm scatter_add avg_pool1d avg_pool2d avg_pool3d".split())
 _LIFTS = frozenset("add clamp mul div phi".split())
-_PRODUCTS = frozenset("mul index gather phi where masked_fill".split())
+# A part of them (an index) is another quantity, and no share.
+_PRODUCTS = frozenset("mul phi where masked_fill".split())
 _SCALES = frozenset({"mul", "div", "neg"})
 
 

@@ -7,7 +7,7 @@ import pytest
 from .support import likely, possible
 
 WEIGHTED = """
-    def act(temperature, values, actions):
+    def act(temperature, values, actions, n):
         weights = {weights}
         return {mean}
 """
@@ -44,6 +44,7 @@ def test_what_was_brought_down_first(weights: str) -> None:
     [
         "weights * actions / (actions.sum() + 1e-8)",
         "actions / (weights.sum() + 1e-8)",
+        "weights[:n] / (weights[:n] + weights[n:].sum(0) + 1e-8)",
         "weights * actions / ((weights * actions).pow(2).sum().sqrt() + 1e-8)",
     ],
 )
