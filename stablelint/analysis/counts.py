@@ -35,6 +35,7 @@ _OF_TEXT = re.compile(
 _WIDTH = re.compile(
     r"(^|_)(sigmas?|width|bandwidth|cutoff|alpha|beta)$"
 )  # of a kernel, which a caller passes
+_ON_NUMBERS = frozenset("self max min len int float abs round math np sum".split())
 _POSITIONS = frozenset("arange linspace meshgrid".split())
 _WRITTEN = (
     _POSITIONS
@@ -192,6 +193,15 @@ def _is_kernel(site: Site, operand: Value) -> bool:
     )
 
 
+def _is_setting(site: Site, operand: Value) -> bool:
+    """A number that an object keeps is a setting of its, of which Python says by itself that it is 0."""
+    node = site.value.node
+    if operand.kind is not Kind.NUMBER or not isinstance(node, ast.BinOp):
+        return False
+    names = {n.id for n in ast.walk(node.right) if isinstance(n, ast.Name)}
+    return "self" in names and names <= _ON_NUMBERS
+
+
 DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
     _is_count_of_lengths,
     _is_causal,
@@ -203,4 +213,5 @@ DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
     _is_row_of_tokens,
     _is_kernel,
     _is_filled_elsewhere,
+    _is_setting,
 )

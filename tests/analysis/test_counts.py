@@ -210,3 +210,24 @@ def test_zeros_that_are_added_up_and_never_written_are_filled_elsewhere() -> Non
     """
     assert "SL102" not in rules_on(code.format(total="areas.sum()"), 4)
     assert "SL102" in rules_on(code.format(total="(points > 0).sum()"), 4)
+
+
+@pytest.mark.parametrize(
+    ("divisor", "shown"),
+    [
+        ("max(0, self.total - self.flat)", False),
+        ("len(self.parts)", False),
+        ("max(0, epoch - self.flat)", True),
+    ],
+)
+def test_a_number_that_an_object_keeps_is_a_setting(divisor: str, shown: bool) -> None:
+    code = f"""
+        class Schedule:
+            def __init__(self, total: int, flat: int):
+                self.total, self.flat = total, flat
+                self.parts = [one for one in range(total) if one > flat]
+
+            def rate(self, epoch: int):
+                return math.pi / {divisor}
+        """
+    assert ("SL102" in rules_on(code, 7)) is shown
