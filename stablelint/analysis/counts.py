@@ -194,9 +194,9 @@ def _is_kernel(site: Site, operand: Value) -> bool:
 
 
 def _is_setting(site: Site, operand: Value) -> bool:
-    """A number that an object keeps is a setting of its, of which Python says by itself that it is 0."""
+    """What divides a number and is kept by an object is a setting, of which Python says by itself that it is 0."""
     node = site.value.node
-    if operand.kind is not Kind.NUMBER or not isinstance(node, ast.BinOp):
+    if site.value.kind is not Kind.NUMBER or not isinstance(node, ast.BinOp):
         return False
     names = {n.id for n in ast.walk(node.right) if isinstance(n, ast.Name)}
     return "self" in names and names <= _ON_NUMBERS

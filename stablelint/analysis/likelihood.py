@@ -40,8 +40,9 @@ from stablelint.analysis.harmless import (
     is_only_drawn_from,
     is_outside_of_support,
 )
+from stablelint.analysis.places import is_measured, is_shown, is_test
 from stablelint.analysis.promotion import promoted
-from stablelint.analysis.provenance import is_measured, is_shown, is_test, needs_agreement
+from stablelint.analysis.provenance import needs_agreement
 from stablelint.analysis.ratios import DOUBTS_BY_RATIO
 from stablelint.analysis.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.saturation import is_far_saturation

@@ -22,7 +22,8 @@ from stablelint.analysis.lengths import is_squared_length
 from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, is_variance_by_difference
 from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.modules import FunctionInfo
-from stablelint.analysis.provenance import is_measured, is_shown, is_trained
+from stablelint.analysis.places import is_measured, is_shown
+from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind, Value

@@ -10,8 +10,16 @@ from stablelint.analysis.classes import ancestors
 from stablelint.analysis.families import NORMS
 from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
-from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.modules import FunctionInfo
 from stablelint.analysis.opaque import is_mask_name
+from stablelint.analysis.places import (
+    base_names,
+    is_measured,
+    is_objective,
+    names_an_objective,
+    places,
+    says_so,
+)
 from stablelint.analysis.roles import takes_gradients, takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_edge, is_masked_difference
@@ -43,29 +51,13 @@ _INTEGERS = re.compile(
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
 _AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")
-_OBJECTIVE = re.compile(
-    r"loss|criterion|objective|log_?prob|rsample|kl_div|likelihood|elbo|(^|_)energy(_|$)|training_step|penalty",
-    re.I,
-)
 _INFERENCE = re.compile(
     r"^_?(predict|post_?process|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)|post_?process",
     re.I,
 )
-_DOCUMENTED = re.compile(r"\bdifferentiab|back-?prop|autograd", re.I)
-_MEASURE = re.compile(
-    r"(^|_)(metrics?|evaluat(ion|or)s?)$|^metrics_|metrics$|(Metric|Evaluator|Evaluation)s?$"
-)
-_FIGURES = re.compile(r"(^|_)metrics?(_|$)")  # a function's name
 _ASIDE = re.compile(
     r"(^|_)(data|datasets?|data_?pipes?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
 )
-_TESTS = re.compile(r"^(unit)?tests?$|^testing$|_tests?$")  # a folder's name
-_TEST = re.compile(r"^(unit)?tests?$|^test_|_tests?$|^conftest$")  # a file's
-# Where pictures are drawn for people to look at, and where programs are measured.
-_SHOWN = re.compile(
-    r"visuali[sz]|(anomaly|heat|saliency)_?maps?$|(^|_)(colou?r_?maps?|plots?|plotting|benchmarks?)($|_)|(^|_)eval(uate|uation)?$"
-)
-_DRAWS = re.compile(r"Visuali[sz]|Plot(ter|ting)?$")  # a class's name
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -112,7 +104,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         return False
     if is_objective(function) or says_so(function):
         return True
-    if any(map(_ASIDE.search, _places(function.module))):
+    if any(map(_ASIDE.search, places(function.module))):
         return False
     if function.owner is None:
         if isinstance(function.node, ast.Lambda):
@@ -127,7 +119,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         )
     family = ancestors(function.owner, frame)
     names = [name for info in family for name in (info.name, *base_names(info))]
-    if any(_OBJECTIVE.search(name) for name in names):
+    if any(map(names_an_objective, names)):
         return True
     if _is_called_by_autograd(frame):
         return False
@@ -143,44 +135,6 @@ def _is_called_by_autograd(frame: Frame) -> bool:
     """Whether a function is a method of an `autograd.Function`, in which no gradient is recorded."""
     owner = frame.function.owner if frame.function is not None else None
     return owner is not None and any("Function" in base_names(info) for info in ancestors(owner, frame))
-
-
-def _places(module: ModuleInfo) -> list[str]:
-    """The names of the packages that a file lies in, and its own."""
-    return [*module.package.split("."), module.path.stem if module.path is not None else ""]
-
-
-def says_so(function: FunctionInfo) -> bool:
-    """Whether a docstring says that a gradient is taken through a function."""
-    node = function.node
-    if isinstance(node, ast.Lambda) or not node.body:
-        return False
-    text = ast.get_docstring(node, clean=False)
-    return text is not None and _DOCUMENTED.search(text) is not None
-
-
-def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
-    """Whether code computes a figure to be read by people: it stands in a module or a class of metrics."""
-    if any(_MEASURE.search(part) for part in _places(module)):
-        return True
-    if function is not None and _FIGURES.search(function.name):
-        return True
-    owner = function.owner if function is not None else None
-    return owner is not None and any(_MEASURE.search(name) for name in (owner.name, *base_names(owner)))
-
-
-def is_test(module: ModuleInfo) -> bool:
-    """Whether a file is one of tests, whose assertions check what it computes."""
-    *folders, name = _places(module)
-    return _TEST.search(name) is not None or any(map(_TESTS.search, folders))
-
-
-def is_shown(function: FunctionInfo | None, module: ModuleInfo) -> bool:
-    """Whether a file, or a class, draws pictures for people to look at, or measures a program."""
-    owner = function.owner if function is not None else None
-    return _SHOWN.search(_places(module)[-1]) is not None or (
-        owner is not None and _DRAWS.search(owner.name) is not None
-    )
 
 
 def vanishes_with_data(value: Value, given: bool = True) -> bool:
@@ -310,26 +264,6 @@ def _is_solid(value: Value) -> bool:
     if value.op not in ("stack", "cat") or tensors is None or tensors.kind is not Kind.SEQUENCE:
         return False
     return any(not v.interval.contains(0.0) for v in tensors.data)
-
-
-def base_names(info: ClassInfo) -> list[str]:
-    """The last names of a class's bases, as they are written."""
-    names = []
-    for base in info.node.bases:
-        name = getattr(base, "attr", None) or getattr(base, "id", None)
-        if isinstance(name, str):
-            names.append(name)
-    return names
-
-
-def is_objective(function: FunctionInfo) -> bool:
-    """Whether a function is called a loss, or stands in a file of losses."""
-    return _OBJECTIVE.search(function.name) is not None or _is_about_losses(function.module)
-
-
-def _is_about_losses(module: ModuleInfo) -> bool:
-    parts = [module.package.rpartition(".")[2], module.path.stem if module.path is not None else ""]
-    return any("loss" in part or "criterion" in part or "objective" in part for part in parts)
 
 
 def _blocks_gradient(value: Value) -> bool:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 
 from stablelint.analysis.families import NORMS
-from stablelint.analysis.provenance import is_differentiated, is_objective
+from stablelint.analysis.places import is_objective
+from stablelint.analysis.provenance import is_differentiated
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped

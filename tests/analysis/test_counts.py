@@ -228,6 +228,6 @@ def test_a_number_that_an_object_keeps_is_a_setting(divisor: str, shown: bool) -
                 self.parts = [one for one in range(total) if one > flat]
 
             def rate(self, epoch: int):
-                return math.pi / {divisor}
+                return 3.14 / {divisor}
         """
     assert ("SL102" in rules_on(code, 7)) is shown

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.provenance import is_measured
+from stablelint.analysis.places import is_measured
 from stablelint.analysis.value import Value
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
