@@ -102,12 +102,12 @@ def _is_tried(node: ast.AST, frame: Frame) -> bool:
 
 
 def _symmetrised(matrix: Value) -> Value:
-    """What was made symmetric, as `(A + A.mT) / 2`."""
+    """What was made symmetric, as `(A + A.mT) / 2`, or scaled, as `X.mT @ X / n`."""
     for _ in range(_DEPTH):
         matrix = stripped(matrix)
         parts = [stripped(v) for v in matrix.operands.values()]
-        if matrix.op in ("mul", "div") and len(parts) == 2 and any(v.is_constant for v in parts):
-            matrix = next((v for v in parts if not v.is_constant), matrix)
+        if matrix.op in ("mul", "div") and len(parts) == 2 and any(v.kind is Kind.NUMBER for v in parts):
+            matrix = next((v for v in parts if v.kind is not Kind.NUMBER), matrix)
         elif matrix.op == "add" and len(parts) == 2 and parts[0].key == parts[1].key:
             matrix = parts[0]
         else:

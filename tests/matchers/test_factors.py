@@ -22,6 +22,8 @@ def factor(precision, prior, gain, x: torch.Tensor, other: torch.Tensor, *, eps=
         "torch.linalg.cholesky(other - x @ x.mT)",
         "torch.linalg.cholesky(0.5 * ((other - x @ x.mT) + (other - x @ x.mT).mT))",
         "torch.linalg.cholesky(x.mT @ x)",
+        "torch.linalg.cholesky(x.mT @ x / (len(x) - 1))",
+        "torch.linalg.cholesky(1 / x.shape[0] * (x.mT @ x))",
     ],
 )
 def test_a_matrix_that_is_singular_for_ordinary_data(line: str) -> None:
