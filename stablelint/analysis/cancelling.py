@@ -61,7 +61,7 @@ def is_size(value: Value, depth: int = _DEPTH) -> bool:
         return is_size(value.operands["input"], depth - 1)
     if depth == 0 or value.kind is Kind.NUMBER or value.interval.lo != 0:
         return False
-    if value.op in _SIZES and value.first is not None and _WHOLE.search(stripped(value.first).name):
+    if value.op in _SIZES and value.first is not None and _is_whole(stripped(value.first)):
         return False
     if value.op in _SIZES or value.op.endswith("_loss"):
         return True
@@ -73,6 +73,12 @@ def is_size(value: Value, depth: int = _DEPTH) -> bool:
         parts = [v for n, v in value.operands.items() if n != "index" and v.kind is not Kind.NUMBER]
         return len(parts) == 1 and is_size(parts[0], depth - 1)
     return root_of(value) is not None
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a value is called, or made of, whole numbers: the digits of 1 plus a whole number are all there."""
+    made = {v.op for v in behind(value, lambda _: False)}
+    return _WHOLE.search(value.name) is not None or ("arange" in made and made.isdisjoint({"div", "mul"}))
 
 
 def is_own_logarithm(value: Value) -> bool:
@@ -110,9 +116,19 @@ def is_half_lifted(value: Value) -> bool:
     a, b = map(stripped, product.operands.values())
     if _is_lifted(a):
         a, b = b, a
-    if b.op in _LIFTS or not _is_lifted(b) or _is_lifted(a):
+    if b.op in _LIFTS or not _is_lifted(b) or _is_lifted(a) or _is_sign_moved(a):
         return False
     return a.kind in (Kind.TENSOR, Kind.UNKNOWN) and a.op not in _LEAVES and a.interval.contains(0.0)
+
+
+def _is_sign_moved(value: Value) -> bool:
+    """`sign(sign(x) + 0.5)`: a sign that 0 has, too."""
+    taken = stripped(value.first) if value.op == "sign" and value.first is not None else None
+    return (
+        taken is not None
+        and taken.op in ("add", "sub")
+        and any(v.is_constant for v in taken.operands.values())
+    )
 
 
 def _is_lifted(value: Value) -> bool:

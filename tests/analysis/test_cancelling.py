@@ -95,7 +95,12 @@ def test_a_constant_that_lifts_one_factor_of_a_denominator() -> None:
 
 @pytest.mark.parametrize(
     "divisor",
-    ["(a * a + b * b + 1e-8) * (c * c + 1e-8)", "b * (c * c + 1e-8)", "2 * (c * c + 1e-8)"],
+    [
+        "(a * a + b * b + 1e-8) * (c * c + 1e-8)",
+        "b * (c * c + 1e-8)",
+        "2 * (c * c + 1e-8)",
+        "torch.sign(c.sign() + 0.5) * (c.abs() + 1e-8)",
+    ],
 )
 def test_a_denominator_that_is_lifted_or_scaled_as_a_whole(divisor: str) -> None:
     code = function(f"a / ({divisor})", parameters="a: torch.Tensor, b: torch.Tensor, c: torch.Tensor")
@@ -219,6 +224,7 @@ def test_a_size_that_is_added_to_1_before_a_logarithm(line: str) -> None:
         "-torch.log(1 + x**2) - y",
         "torch.log(1 + (x > 0).float().sum(dim=1))",
         "torch.log(1 + positions.abs())",
+        "torch.log(1 + torch.arange(-3, 4).float().abs())",
         "torch.log(1 + x)",
         "torch.log(1 - x.sigmoid())",
         "torch.log1p(x.abs())",
