@@ -134,10 +134,10 @@ def _quotient(x: End, y: End, side: float) -> list[End]:
                 return []
             return [(0.0, False)] if top_open else [(top * side, False)]
         return [(top * side, top_open)]
+    if math.isinf(bottom):
+        return [(0.0, bottom_open and (top_open or top != 0))]  # beyond an open 0 there are members
     if top == 0:
         return [] if top_open and bottom == 0 else [(0.0, top_open)]
-    if math.isinf(bottom):
-        return [(0.0, bottom_open)]
     if bottom == 0:
         return [(math.copysign(math.inf, top) * side, True)]
     value = top / bottom

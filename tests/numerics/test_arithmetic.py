@@ -80,3 +80,10 @@ def test_results_of_members_are_members(name: str, dtype: str, a: Interval, b: I
 )
 def test_known_results(result: Interval, text: str) -> None:
     assert str(result) == text
+
+
+@pytest.mark.parametrize("attained", [True, False])
+def test_a_quotient_by_an_attained_infinity_attains_0(attained: bool) -> None:
+    positive = Interval(0.0, math.inf, lo_open=True, hi_open=True)
+    result = OPERATIONS["div"](positive, Interval(1.0, math.inf, hi_open=not attained), FORMATS["float32"])
+    assert result.contains(0.0) is attained

@@ -228,8 +228,10 @@ def test_memory_stays_flat(pair: tuple) -> None:
         train(200, None, model, optimizer)
         tracemalloc.start()
         train(100, None, model, optimizer)
+        gc.collect()  # what waits to be collected is no leak
         before = tracemalloc.take_snapshot()
         train(400, None, model, optimizer)
+        gc.collect()
         after = tracemalloc.take_snapshot()
         tracemalloc.stop()
     ours = [
