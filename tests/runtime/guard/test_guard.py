@@ -7,6 +7,7 @@ import threading
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -224,20 +225,23 @@ def test_a_step_that_cannot_be_replayed_is_said_so_with_what_is_known(pair: tupl
 
 def test_memory_stays_flat(pair: tuple) -> None:
     model, optimizer = pair
+    snapshots = []
     with Guard(model, optimizer, history=16):
         train(200, None, model, optimizer)
         tracemalloc.start()
-        train(100, None, model, optimizer)
-        gc.collect()  # what waits to be collected is no leak
-        before = tracemalloc.take_snapshot()
-        train(400, None, model, optimizer)
-        gc.collect()
-        after = tracemalloc.take_snapshot()
+        for _ in range(4):
+            train(400, None, model, optimizer)
+            gc.collect()
+            snapshots.append(tracemalloc.take_snapshot())
         tracemalloc.stop()
-    ours = [
-        item for item in after.compare_to(before, "filename") if "stablelint" in item.traceback[0].filename
-    ]
-    assert sum(item.size_diff for item in ours) < 4096
+    # A table that grows by chance does so in one of these spans; what steps leave behind, in all of them.
+    assert min(grown(before, after) for before, after in pairwise(snapshots)) < 2048
+
+
+def grown(before: tracemalloc.Snapshot, after: tracemalloc.Snapshot) -> int:
+    """The bytes that the guard holds in addition."""
+    differences = after.compare_to(before, "filename")
+    return sum(item.size_diff for item in differences if "stablelint" in item.traceback[0].filename)
 
 
 def test_thousands_of_steps_leave_nothing_behind() -> None:
