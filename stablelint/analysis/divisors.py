@@ -8,14 +8,12 @@ import re
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 
-_GRID = re.compile(r"(^|_)(grid|knots?|nodes|ticks|abscissae?)(_|$)|^x_?grid$")
+_GRID = re.compile(r"(^|_)(grid|knots?|nodes|ticks|abscissae?)(_|$)")
 _WINDOW = re.compile(r"^(?!pretrained)(.*_)?win(dow)?_?size$")  # a window that was trained with had its size
 _RUNNING = re.compile(r"(^|_)(running|moving)_(var|variance|std)$")
 _HANDED = frozenset("argument item free unknown attribute".split())
 _JOINED = frozenset("cat stack sqrt".split())
 _DEPTH = 4  # operations looked through
-
-
 # Where the parts of what is joined together begin, each of which has an element; and times, which go forward.
 _ASCENDING = re.compile(r"(^|[_.])(ptr|indptr|offsets?|cu_?seq_?lens?|t|ts|times?|time_?stamps?)$")
 

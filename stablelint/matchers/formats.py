@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.interest import observes
@@ -41,7 +40,6 @@ def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
             yield make_site(review, rule, pair, {"x": vectors})
 
 
-@lru_cache(maxsize=2)
 def casts_up_and_back(module: ModuleInfo) -> bool:
     """Whether a file computes something in float32 and gives it back in the type of what came in."""
     lines = module.source.lines
