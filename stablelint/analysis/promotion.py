@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from stablelint.analysis.cancelling import (
     is_half_lifted,
     is_own_logarithm,
     is_second_difference,
-    is_size,
     is_squared_distance,
     is_squared_sine,
 )
@@ -19,6 +18,7 @@ from stablelint.analysis.divisors import is_inside_of_window, is_running_spread,
 from stablelint.analysis.families import WAVES
 from stablelint.analysis.fates import WITHOUT_GRADIENT, fates_of
 from stablelint.analysis.lengths import is_squared_length
+from stablelint.analysis.logarithms import is_log_of_ratio, is_log_of_size
 from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, is_variance_by_difference
 from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.modules import FunctionInfo
@@ -45,11 +45,11 @@ def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False) -> Si
     but Python's own division raises.
     """
     measured = is_measured(site.frame.function, site.frame.module)
-    for shows, message, everywhere in _FORMS:
-        if (hidden and shows not in _DESPITE_WHERE) or (measured and not everywhere):
+    for form in _FORMS:
+        if (hidden and not form.despite_where) or (measured and not form.in_metric):
             continue
-        if shows(site):
-            return _raised(site, message, _definition(site) if shows is _is_step else None)
+        if form.shows(site):
+            return _raised(site, form.message, _definition(site) if form.at_definition else None)
     if pooled and not (hidden or measured):
         return _raised(site, _POOLED)
     if shared and site.value.op == "exp" and not measured:
@@ -205,53 +205,6 @@ def _is_entropy(site: Site) -> bool:
     return is_own_logarithm(site.value)
 
 
-def _is_log_of_ratio(site: Site) -> bool:
-    """The logarithm of 1 plus a quotient, which may be of any size: what is small of it is rounded away.
-
-    Less a quotient it is as a rule a share of the whole, and near 1 the difference is exact.
-    """
-    taken = site.value.first
-    if site.value.op != "log" or has_contract(site) or taken is None or stripped(taken).op != "add":
-        return False
-    if not any(part.constant() == 1 for part in stripped(taken).operands.values()):
-        return False  # another constant guards the logarithm, or tries to
-    quotients = (stripped(v) for v in site.match.bindings.values() if v.kind is not Kind.NUMBER)
-    return any(v.op == "div" and not any(part.is_constant for part in v.operands.values()) for v in quotients)
-
-
-def _is_log_of_size(site: Site) -> bool:
-    """The logarithm of 1 plus a size, a loss or a sum of squares, which may be small: what is small is rounded away.
-
-    Where something is added to the logarithm the digits that it lacks are below those of the sum.
-    """
-    taken = site.value.first
-    if site.value.op != "log" or has_contract(site) or taken is None or stripped(taken).op != "add":
-        return False
-    if taken.node is None or not encloses(site.node, taken.node):
-        return False  # the 1 is added elsewhere, where others may need it
-    terms = [v for v in site.match.bindings.values() if v.kind is not Kind.NUMBER]
-    return bool(terms) and all(map(is_size, terms)) and not _is_term(site)
-
-
-def _is_term(site: Site) -> bool:
-    """Whether the site's result is a term of a sum or a difference."""
-    sums = [n for n in ast.walk(site.statement or site.node) if isinstance(n, ast.BinOp)]
-    terms = [side for n in sums if isinstance(n.op, ast.Add | ast.Sub) for side in (n.left, n.right)]
-    return any(_factor(term, site.node) is site.node for term in terms if encloses(term, site.node))
-
-
-def _factor(term: ast.expr, node: ast.AST) -> ast.expr:
-    """What is left of a term that holds a node when signs and other factors are taken away."""
-    while isinstance(term, ast.BinOp | ast.UnaryOp):
-        if isinstance(term, ast.UnaryOp):
-            term = term.operand
-        elif isinstance(term.op, ast.Mult | ast.Div):
-            term = term.left if encloses(term.left, node) else term.right
-        else:
-            break
-    return term
-
-
 def _is_root(site: Site) -> bool:
     if site.judgement.operand not in site.match.bindings or not has_contract(site):
         return False
@@ -290,41 +243,90 @@ def _is_root_of_spread(value: Value) -> bool:
 
 _SHARED = "the exponentials overflow, or all underflow, before they are divided by their sum"
 _POOLED = "this pools a sequence of any length, and with one position the unbiased estimate divides by zero"
-# What shows it, what is said of it, and whether it holds in a metric as well.
-_FORMS: tuple[tuple[Callable[[Site], bool], str, bool], ...] = (
-    (_is_projection, "vectors are divided by a component of their own, which is 0 on a plane", False),
-    (_is_computed_cosine, "rounding carries a computed cosine past 1, where there is no angle", False),
-    (
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form that shows how an operand goes bad, and what is said of it.
+
+    `in_metric` tells that it holds where something is only measured as well; `despite_where` that it does where a later
+    selection replaces the result: one by something else, as by the angle, where NaN stays in the gradient, by the place
+    between steps, or by the size, where what is kept is short of digits. `at_definition`: the finding is where the
+    divisor is computed.
+    """
+
+    shows: Callable[[Site], bool]
+    message: str
+    in_metric: bool = False
+    despite_where: bool = False
+    at_definition: bool = False
+
+
+_FORMS = (
+    _Form(_is_projection, "vectors are divided by a component of their own, which is 0 on a plane"),
+    _Form(_is_computed_cosine, "rounding carries a computed cosine past 1, where there is no angle"),
+    _Form(
         _is_root_of_wave,
         "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN",
-        False,
+        despite_where=True,
     ),
-    (_is_bend, "the second difference of three neighbours is 0 where they lie on a line", False),
-    (
+    _Form(_is_bend, "the second difference of three neighbours is 0 where they lie on a line"),
+    _Form(
         _is_half_guarded,
         "the constant guards one factor of the denominator, the other factor can be zero",
-        True,
+        in_metric=True,
     ),
-    (_is_root_of_distance, "rounding carries a squared distance that was multiplied out below zero", True),
-    (_is_root_of_moments, "rounding carries a variance that is a difference of two moments below zero", True),
-    (_is_guarded_by_nothing, "the constant that should keep the operand off 0 is itself 0 in float32", True),
-    (_is_magnified, "what is made of this difference keeps the relative error that it has by rounding", True),
-    (
+    _Form(
+        _is_root_of_distance,
+        "rounding carries a squared distance that was multiplied out below zero",
+        in_metric=True,
+    ),
+    _Form(
+        _is_root_of_moments,
+        "rounding carries a variance that is a difference of two moments below zero",
+        in_metric=True,
+    ),
+    _Form(
+        _is_guarded_by_nothing,
+        "the constant that should keep the operand off 0 is itself 0 in float32",
+        in_metric=True,
+    ),
+    _Form(
+        _is_magnified,
+        "what is made of this difference keeps the relative error that it has by rounding",
+        in_metric=True,
+    ),
+    _Form(
         _is_sine_of_cosine,
         "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
-        False,
+        despite_where=True,
     ),
-    (_is_root_of_length, "the root of a sum of squares has no gradient where all of them are 0", False),
-    (_is_step, "neighbours may be equal, and the step between them is 0 then", True),
-    (_is_inside_of_window, "a window of a single element leaves 0 here", False),
-    (_is_running_spread, "the running variance of a channel that is dead is 0", False),
-    (_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0", False),
-    (_is_log_of_size, "a size may be small, and adding 1 first loses its digits", True),
-    (_is_log_of_ratio, "a quotient may be small, and adding 1 first loses its digits", True),
-    (_is_correlation, "the variance of constant data is 0, and Python raises ZeroDivisionError", True),
-)
-# What is selected by something else later: by the angle, where NaN stays in the gradient, by the place between steps, or
-# by the size, where what is kept is short of digits.
-_DESPITE_WHERE = frozenset(
-    {_is_root_of_wave, _is_sine_of_cosine, _is_step, _is_log_of_size, _is_log_of_ratio}
+    _Form(_is_root_of_length, "the root of a sum of squares has no gradient where all of them are 0"),
+    _Form(
+        _is_step,
+        "neighbours may be equal, and the step between them is 0 then",
+        in_metric=True,
+        despite_where=True,
+        at_definition=True,
+    ),
+    _Form(_is_inside_of_window, "a window of a single element leaves 0 here"),
+    _Form(_is_running_spread, "the running variance of a channel that is dead is 0"),
+    _Form(_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0"),
+    _Form(
+        is_log_of_size,
+        "a size may be small, and adding 1 first loses its digits",
+        in_metric=True,
+        despite_where=True,
+    ),
+    _Form(
+        is_log_of_ratio,
+        "a quotient may be small, and adding 1 first loses its digits",
+        in_metric=True,
+        despite_where=True,
+    ),
+    _Form(
+        _is_correlation,
+        "the variance of constant data is 0, and Python raises ZeroDivisionError",
+        in_metric=True,
+    ),
 )

@@ -31,22 +31,15 @@ def _is_relative_figure(site: Site, operand: Value) -> bool:
     return _is_spread(operand) and _is_spread(site.value.operands["input"])
 
 
-def _is_spread(value: Value) -> bool:
+def _is_spread(value: Value, depth: int = _LENGTH) -> bool:
     """Whether a value is a norm, a spread, or a power of one, on any path."""
     inner = stripped(value)
-    for _ in range(_LENGTH):
-        if inner.op in _SPREADS:
-            return True
-        if inner.op == "phi":
-            return any(_is_norm_of(path) for path in inner.operands.values())
-        if inner.op not in ("pow", "sqrt") or inner.first is None:
-            return False
-        inner = stripped(inner.first)
-    return False
-
-
-def _is_norm_of(value: Value) -> bool:
-    return stripped(value).op in _SPREADS
+    if inner.op in _SPREADS:
+        return True
+    if inner.op not in ("phi", "pow", "sqrt") or not depth:
+        return False
+    bases = inner.operands.values() if inner.op == "phi" else [inner.operands["input"]]
+    return any(_is_spread(base, depth - 1) for base in bases)
 
 
 def _is_cosine(site: Site, operand: Value) -> bool:

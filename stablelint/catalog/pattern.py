@@ -7,7 +7,7 @@ matches only when it is given exactly the arguments that are written. ``($p := t
 ``$p`` to a part of the match, so that a fix may replace that part alone.
 
 A parsed pattern is the standard `ast` in which a metavariable is the name ``__mv_x`` and the ``...`` at the
-end of a call is the keyword argument ``**...`` (see `takes_further`). What a pattern matches is decided by
+end of a call is the keyword argument ``**...``. What a pattern matches is decided by
 the engine: it compares canonical operations and the flow of data, not spellings.
 """
 
@@ -81,11 +81,6 @@ def parse_pattern(text: str) -> Pattern:
             raise RuleError(f"the pattern `{text.strip()}` matches every expression")
         return Pattern(text, (statements[0].value,), names, optional)
     return Pattern(text, statements, names, optional)
-
-
-def takes_further(call: ast.Call) -> bool:
-    """Whether a call of a pattern ends in ``...`` and so may have further arguments."""
-    return any(keyword.arg is None and _is_ellipsis(keyword.value) for keyword in call.keywords)
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

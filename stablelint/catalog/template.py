@@ -30,11 +30,6 @@ class Template:
         """The metavariables to be put in."""
         return frozenset(name for name, _ in self.uses)
 
-    @property
-    def is_expression(self) -> bool:
-        """Whether the template is one expression (otherwise: statements)."""
-        return len(self.tree.body) == 1 and isinstance(self.tree.body[0], ast.Expr)
-
     def bound(self, names: Collection[str]) -> str:
         """The template's text without the keyword arguments whose metavariable is not among `names`."""
         text = self.text

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stablelint.syntax.operations import canonical, function, method, module
+from stablelint.syntax.spellings import MODULES, OPERATIONS
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,19 @@ def test_a_module_stands_for_a_function(qualified: str) -> None:
 
 def test_a_strange_module_is_none_of_ours() -> None:
     assert module("torch.nn.Nonsense") is None
+
+
+def test_an_operation_has_one_row_and_a_function_one_operation() -> None:
+    rows = [row.split() for row in OPERATIONS.splitlines() if row]
+    assert all(len(row) > 2 for row in rows)
+    names = [name for name, *_ in rows]
+    assert len(set(names)) == len(names)
+    functions = [
+        spelling for _, _, *spellings in rows for spelling in spellings if not spelling.startswith(".")
+    ]
+    assert len(set(functions)) == len(functions)
+    assert {row.split()[1] for row in MODULES.splitlines() if row} - set(names) == {
+        "identity",
+        "linear_module",
+        "norm_module",
+    }

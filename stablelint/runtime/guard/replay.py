@@ -73,7 +73,6 @@ class Replay:
         self.modules = ModuleStack()
         self.trace = Trace(self.modules, backward_codes())
         self.outcome = Outcome()
-        self._damaged: list[Fault] = []
 
     def before_backward(self, losses: Sequence[torch.Tensor]) -> None:
         """A backward call starts; a non-finite loss ends the replay here."""

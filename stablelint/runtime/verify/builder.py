@@ -75,7 +75,6 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         message=diagnostic.message,
         dtypes=dtypes,
         safe=fix is not None and fix.applicability is Applicability.SAFE,
-        fix_message=fix.message if fix else "",
         has_fix=fix is not None,
     )
     hidden = _hidden(diagnostic, operands)

@@ -50,8 +50,6 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
         tuple(columns[1]),
         tuple(columns[2]),
         tuple(columns[3]),
-        tuple(columns[4]),
-        tuple(columns[5]),
         edges,
         counts,
     )
@@ -120,7 +118,7 @@ def _points(dtype: torch.dtype, positive: bool) -> list[float]:
 
 def _at(
     replayer: Replayer, call: Call, source: str, rest: torch.Tensor, point: float
-) -> tuple[float, float | None, float | None, float | None, float | None, bool] | None:
+) -> tuple[float, float | None, float | None, bool] | None:
     filled = _placed(rest, point)
     changed = Call({**call.operands, source: filled}, call.context)
     case = Case(changed, Role.STRESS, "curve")
@@ -139,8 +137,6 @@ def _at(
         point,
         _bits(original, exact),
         _bits(fixed, exact) if fixed else None,
-        _value(original),
-        _value(fixed) if fixed else None,
         original.forward.bad or original.backward.bad,
     )
 
@@ -183,13 +179,6 @@ def _bits(outcome: Outcome, exact: Outcome) -> float | None:
             found.append(bits[~torch.isnan(bits)].flatten())
     joined = torch.cat(found) if found else torch.empty(0)
     return round(float(joined.min()), 2) if joined.numel() else None
-
-
-def _value(outcome: Outcome) -> float | None:
-    if outcome.error or not outcome.values or not outcome.values[0].numel():
-        return None
-    first = float(outcome.values[0].flatten()[0])
-    return first if math.isfinite(first) else None
 
 
 def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], tuple[int, ...]]:

@@ -96,7 +96,7 @@ class WitnessShown:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Both expressions along one operand: accuracy in bits, and value, at each point.
+    """Both expressions along one operand: accuracy in bits at each point.
 
     A point that is not finite (or whose gradient is not) has None. `captured` holds counts of captured
     elements in the bins between `edges`.
@@ -107,8 +107,6 @@ class Curve:
     points: tuple[float, ...]
     original_bits: tuple[float | None, ...]
     fixed_bits: tuple[float | None, ...]
-    original_values: tuple[float | None, ...]
-    fixed_values: tuple[float | None, ...]
     failing: tuple[bool, ...]
     edges: tuple[float, ...] = ()
     captured: tuple[int, ...] = ()

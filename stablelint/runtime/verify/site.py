@@ -63,7 +63,6 @@ class Site:
     page_dtypes: tuple[str, ...] = ()
     kind: Kind = Kind.EXPRESSION
     expect: str | None = None
-    fix_message: str = ""
     redefines: bool = False  # the page says that the fix changes healthy values as well
     has_fix: bool = True  # the fix may be no rewrite of one expression: `fixed` is None then
     target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
