@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
 import torch
-from torch.nn.modules import module as torch_module
 
 from stablelint.runtime.guard.blame import Root, find_root
 from stablelint.runtime.guard.measure import badness_of
+from stablelint.runtime.guard.modules import ModuleStack
 from stablelint.runtime.guard.state import BufferRecorder, RandomState, set_aside
-from stablelint.runtime.guard.trace import Fault, ModuleStack, Trace, tensors_in
+from stablelint.runtime.guard.trace import Fault, Trace, tensors_in
 
 Parameters = Mapping[str, torch.Tensor]
 
@@ -53,9 +53,7 @@ class Outcome:
     root: Root | None = None
     parameter: str | None = None
     error: str | None = None
-    faults_before_backward_end: int = (
-        0  # faults recorded up to the last backward's end; later ones touch gradients
-    )
+    faults_before_backward_end: int = 0  # recorded up to the last backward's end; later ones touch gradients
     went_backward: bool = False
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)  # of the modules called, by name
     outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
@@ -72,7 +70,7 @@ class Replay:
         self._buffers = buffers
         self.modules = ModuleStack()
         self.trace = Trace(self.modules, backward_codes())
-        self.outcome = Outcome()
+        self.outcome = Outcome(tensors=self.modules.tensors, outermost=self.modules.outermost)
 
     def before_backward(self, losses: Sequence[torch.Tensor]) -> None:
         """A backward call starts; a non-finite loss ends the replay here."""
@@ -145,7 +143,7 @@ class Replay:
             if random_state is not None:
                 random_state.restore()
             try:
-                with self._module_names(), self.trace:
+                with self.modules.watching(), self.trace:
                     result = step()
                 self._take_result(result)
             except ReplayDone:
@@ -173,50 +171,6 @@ class Replay:
         self.outcome.reached = True
         self.outcome.root = find_root(faults)
         raise ReplayDone
-
-    @contextmanager
-    def _module_names(self) -> Iterator[None]:
-        names: dict[int, str] = {}
-        stack = self.modules
-
-        def enter(module: torch.nn.Module, _: object) -> None:
-            if id(module) not in names:
-                root = type(module).__name__
-                for path, child in module.named_modules():
-                    names.setdefault(id(child), f"{root}.{path}" if path else root)
-            name = names[id(module)]
-            if isinstance(module, torch.nn.parallel.DistributedDataParallel):
-                silence(module)
-            if not stack.active:
-                parameterless = next(module.parameters(), None) is None
-                self.outcome.outermost[name] = parameterless
-                for kind in (module.named_parameters, module.named_buffers):
-                    for path, tensor in kind():
-                        self.outcome.tensors.setdefault(path, tensor)
-            stack.active.append(name)
-
-        def leave(module: torch.nn.Module, _: object, result: object) -> None:
-            if stack.active:
-                stack.active.pop()
-            if not stack.active and next(module.parameters(), None) is not None:
-                stack.finished += 1
-
-        held: list[tuple[torch.nn.parallel.DistributedDataParallel, bool, bool]] = []
-
-        def silence(module: torch.nn.parallel.DistributedDataParallel) -> None:
-            # Ranks replay on their own: one may stop where another goes on, so none may wait for the others.
-            held.append((module, module.require_backward_grad_sync, module.require_forward_param_sync))
-            module.require_backward_grad_sync = module.require_forward_param_sync = False
-
-        entered = torch_module.register_module_forward_pre_hook(enter)
-        left = torch_module.register_module_forward_hook(leave, always_call=True)
-        try:
-            yield
-        finally:
-            entered.remove()
-            left.remove()
-            for module, backward, forward in reversed(held):
-                module.require_backward_grad_sync, module.require_forward_param_sync = backward, forward
 
 
 def backward_codes() -> frozenset[CodeType]:

@@ -13,7 +13,7 @@ import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from stablelint.runtime.guard.event import OperandStats
 from stablelint.runtime.guard.frames import Site, is_library, site_of
 from stablelint.runtime.guard.measure import FINE, Badness, badness_of, statistics_of
+from stablelint.runtime.guard.modules import ModuleStack
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 _STACK_DEPTH = 16
@@ -73,14 +74,6 @@ class ForwardSite:
     modules: tuple[str, ...]
     after_model: bool
     in_custom: bool
-
-
-@dataclass(slots=True)
-class ModuleStack:
-    """The module calls that are active in a replay."""
-
-    active: list[str] = field(default_factory=list)
-    finished: int = 0  # outermost calls that returned
 
 
 class Trace(TorchDispatchMode):
@@ -187,29 +180,17 @@ class Trace(TorchDispatchMode):
         inputs = list(tensors_in((args, kwargs)))
         sources = tuple(self._sources(inputs, written_into, tainted))
         operation = str(func.overloadpacket.__name__)
-        made = self._forward.get(node._sequence_nr()) if node is not None else None
-        if made is not None and tainted:
-            sites, in_hook, in_custom = made.sites, False, False  # never the root: no need to look
-        else:
-            sites, in_hook, in_custom = self._look_around()
-        stack, after, node_name = tuple(self.modules.active), self.modules.finished > 0, None
-        if node is not None:
-            node_name = str(node.name())
-            if not in_hook:
-                if made is not None:
-                    sites, stack, after = made.sites, made.modules, made.after_model
-                else:
-                    sites = ()
+        place, in_hook = self._place(node, tainted)
         fault = Fault(
             index=len(self.faults),
             operation=canonical(operation),
-            sites=sites,
-            modules=stack,
-            after_model=after and not stack,
+            sites=place.sites,
+            modules=place.modules,
+            after_model=place.after_model and not place.modules,
             in_backward=node is not None,
             in_hook=in_hook,
-            in_custom=in_custom,
-            node=node_name,
+            in_custom=place.in_custom,
+            node=None if node is None else str(node.name()),
             result=badness,
             sources=sources,
             operands=self._operands(inputs, written_into, sources),
@@ -222,6 +203,21 @@ class Trace(TorchDispatchMode):
             self._by_tensor[id(tensor)] = (weakref.ref(tensor), fault, own)
             if in_place:
                 self._by_storage[_storage_key(tensor)] = fault
+
+    def _place(self, node: Any, tainted: bool) -> tuple[ForwardSite, bool]:
+        """Where the running operation is written, and whether that is a hook of the backward pass.
+
+        An operation of the backward pass is told by the forward operation whose gradient it is.
+        """
+        made = self._forward.get(node._sequence_nr()) if node is not None else None
+        if made is not None and tainted:
+            return replace(made, in_custom=False), False  # never the root: no need to look
+        sites, in_hook, custom = self._look_around()
+        if node is not None and not in_hook:
+            if made is not None:
+                return replace(made, in_custom=custom), False
+            sites = ()
+        return ForwardSite(sites, tuple(self.modules.active), self.modules.finished > 0, custom), in_hook
 
     def _sources(self, inputs: list[torch.Tensor], overwritten: set[int], tainted: bool) -> Iterator[Source]:
         for tensor in inputs:

@@ -214,49 +214,64 @@ def _bad(outcome: Outcome, infinite_operands: bool) -> str | None:
     return None
 
 
+def _failures(
+    replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | None
+) -> tuple[str | None, str | None, bool]:
+    """What failed in the original and in the fixed expression, and whether a gradient did that nobody asked for.
+
+    Without a gradient asked for, its failure is no fault; yet the operand is no healthy one either.
+    """
+    infinite = _has_infinite(case.call)
+    failed = _bad(original, infinite)
+    still = _bad(fixed, infinite) if fixed is not None else None
+    if failed == "forward" and replayer.site.guards_hidden and replayer.hides(case.call, original):
+        failed = (
+            "backward" if original.backward.bad else None
+        )  # the program drops the value, and feels the rest
+    if case.call.context.grad or case.role not in (Role.CAPTURED, Role.SEARCH):
+        return failed, still, False
+    unasked = failed == "backward"
+    return None if unasked else failed, None if still == "backward" else still, unasked
+
+
 def _judge(
     replayer: Replayer, case: Case, expression: Expression, original: Outcome, fixed: Outcome | None
 ) -> Result:
     site = replayer.site
-    infinite = _has_infinite(case.call)
-    failed = _bad(original, infinite)
-    still = _bad(fixed, infinite) if fixed is not None else None
-    if failed == "forward" and site.guards_hidden and replayer.hides(case.call, original):
-        failed = (
-            "backward" if original.backward.bad else None
-        )  # the program drops the value: it feels the rest
-    asked = case.call.context.grad or case.role not in (Role.CAPTURED, Role.SEARCH)
-    edge = (
-        failed == "backward" and not asked
-    )  # no gradient was asked: no fault, yet no healthy operand either
-    if edge:
-        failed = None
-    if still == "backward" and not asked:
-        still = None
+    failed, still, unasked = _failures(replayer, case, original, fixed)
+    result = Result(case, original, fixed, original_failed=failed, fixed_failed=still)
     if original.error or (fixed is not None and fixed.error):
-        return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
+        return result
     if site.kind is Kind.INTERFACE:
         if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.HEALTHY):
-            failed = "wrong" if (change(original, fixed, original) or 0.0) > 1 else None
-        return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
+            wrong = (change(original, fixed, original) or 0.0) > 1
+            return replace(result, original_failed="wrong" if wrong else None)
+        return result
     # torch bounds the probabilities of a distribution: beyond, its log-probabilities are finite and wrong
     digits = site.expect == "inaccurate" or (original.distribution and site.safe)
-    compared = case.role in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY) or digits
-    if not compared:
-        return Result(case, original, fixed, original_failed=failed, fixed_failed=still)
-    wide = widened(case.call)
-    exact = evaluate(expression, wide, replayer.names)
-    if replayer.fixed is not None and (site.safe or digits):
-        stable = evaluate(replayer.fixed, wide, replayer.names)
-        exact = stable if original.distribution and not stable.error else reconciled(exact, stable)
-    truths = exact.values
-    original_bits, worst = bits_of(original, truths, replayer.taken(case.call, original))
+    if not digits and case.role not in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY):
+        return result
+    exact = _exact(replayer, case, expression, original, digits)
+    original_bits, worst = bits_of(original, exact.values, replayer.taken(case.call, original))
     fixed_bits = None
     if fixed is not None:
-        fixed_bits = original_bits if same(fixed.values, original.values) else bits_of(fixed, truths)[0]
+        alike = same(fixed.values, original.values)
+        fixed_bits = original_bits if alike else bits_of(fixed, exact.values)[0]
     if failed is None and digits and worst is not None:
         lost = worst < mantissa_bits(original.values[0].dtype) / 3
         better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
         failed = "accuracy" if lost and better else None
-    changed = change(original, fixed, exact) if fixed is not None and not edge else None
+    changed = change(original, fixed, exact) if fixed is not None and not unasked else None
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
+
+
+def _exact(
+    replayer: Replayer, case: Case, expression: Expression, original: Outcome, digits: bool
+) -> Outcome:
+    """The float64 reference; a safe fix helps where the original is inexact, or overflows, in float64 as well."""
+    wide = widened(case.call)
+    exact = evaluate(expression, wide, replayer.names)
+    if replayer.fixed is None or not (replayer.site.safe or digits):
+        return exact
+    stable = evaluate(replayer.fixed, wide, replayer.names)
+    return stable if original.distribution and not stable.error else reconciled(exact, stable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -209,47 +209,62 @@ def needed(
     its clamp with that of the operand. Raises `NotReplayableError`.
     """
     bound: dict[str, ast.expr] = {}
-    named: set[str] = set()
-    for name, text in operands.items():
+    for text in operands.values():
         tree = parse_expression(text)
         if not _is_literal(tree) and key_of(tree) not in opaque:
             bound[key_of(tree)] = tree
-            named |= {key_of(tree)} if name in kept else set()
     trees = [parse_expression(text) for text in texts]
+    shared = _in_every(trees, bound)
+    named = shared & {key_of(parse_expression(operands[name])) for name in kept & operands.keys()}
+    wanted = [key for key, tree in bound.items() if key in named or not _contains(tree, bound)]
+    wanted += _results_of_opaque(trees, known, opaque)
+    used = _used(trees, tuple(dict.fromkeys(wanted)), known, opaque)
+    apart = {key for key in used if key in bound and key not in shared and _is_taken_apart(bound[key], used)}
+    if apart:
+        whole = {name: text for name, text in operands.items() if key_of(parse_expression(text)) not in apart}
+        return needed(texts, whole, known, opaque, kept)
+    return {f"o{index}": key for index, key in enumerate(used)}
+
+
+def _in_every(trees: Sequence[ast.expr], bound: Mapping[str, ast.expr]) -> set[str]:
+    """The keys of the operands that are part of every text."""
     kinds = tuple({type(tree) for tree in bound.values()})
-    used_by_all = [{key_of(part) for part in _parts(tree) if isinstance(part, kinds)} for tree in trees]
-    named = {key for key in named if all(key in keys for keys in used_by_all)}
-    wanted = {key: None for key, tree in bound.items() if key in named or not _contains(tree, bound)}
+    shared = set(bound)
+    for tree in trees:
+        shared &= {key_of(part) for part in _parts(tree) if isinstance(part, kinds)}
+    return shared
+
+
+def _results_of_opaque(
+    trees: Sequence[ast.expr], known: frozenset[str], opaque: frozenset[str]
+) -> Iterator[str]:
+    """The keys of what is called on, or is an attribute of, an opaque name: each is one operand as a whole."""
     for tree in trees if opaque else ():
-        whole = _Atoms(known, opaque)
-        whole.visit(tree)
-        wanted |= {
-            key: None for key, node in whole.found.items() if isinstance(node, ast.Call | ast.Attribute)
-        }
+        atoms = _Atoms(known, opaque)
+        atoms.visit(tree)
+        yield from (key for key, node in atoms.found.items() if isinstance(node, ast.Call | ast.Attribute))
+
+
+def _used(
+    trees: Sequence[ast.expr], wanted: Sequence[str], known: frozenset[str], opaque: frozenset[str]
+) -> list[str]:
+    """Those of the `wanted` operands that the texts use, and all that they need besides."""
     names = {key: f"o{index}" for index, key in enumerate(wanted)}
     used: set[str] = set()
+    further: dict[str, None] = {}
     for tree in trees:
         _forbid(tree)
         reduced = _substituted(tree, names)
         used |= {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
         atoms = _Atoms(known | frozenset(names.values()), opaque)
         atoms.visit(reduced)
-        for key in atoms.found:
-            wanted.setdefault(key, None)
-    first = [key for key in wanted if key not in names or names[key] in used]
-    apart = {
-        key
-        for key in first
-        if key in bound
-        and not all(key in keys for keys in used_by_all)
-        and any(key_of(part) in first for part in _computed_from(bound[key]) if part is not bound[key])
-    }
-    if apart:
-        whole_ones = {
-            name: text for name, text in operands.items() if key_of(parse_expression(text)) not in apart
-        }
-        return needed(texts, whole_ones, known, opaque, kept)
-    return {f"o{index}": key for index, key in enumerate(first)}
+        further |= dict.fromkeys(atoms.found)
+    return [key for key in wanted if names[key] in used] + [key for key in further if key not in names]
+
+
+def _is_taken_apart(tree: ast.expr, used: Sequence[str]) -> bool:
+    """Whether a proper part of an operand is an operand itself."""
+    return any(key_of(part) in used for part in _computed_from(tree) if part is not tree)
 
 
 def _contains(tree: ast.expr, keys: Mapping[str, object]) -> bool:
