@@ -69,10 +69,10 @@ def load(start: Path, explicit: Path | None = None) -> Settings:
         path = explicit.absolute()
         table, text = _read(path)
         return _settings(path, table, text)
-    folder = start if start.is_dir() else start.parent
+    folder = start if os.path.isdir(start) else start.parent
     for candidate in (folder, *folder.parents):
         path = candidate / "pyproject.toml"
-        if path.is_file():
+        if os.path.isfile(path):
             table, text = _read(path)
             if "stablelint" in _tools(table):
                 return _settings(path, table, text)
@@ -88,7 +88,7 @@ def override(settings: Settings, **changes: object) -> Settings:
 def _project_root(folder: Path) -> Path:
     """The folder that paths are relative to when no settings say so: the repository, else `folder`."""
     for candidate in (folder, *folder.parents):
-        if (candidate / ".git").exists() or (candidate / "pyproject.toml").is_file():
+        if any(os.path.exists(candidate / name) for name in (".git", "pyproject.toml")):
             return candidate
     return folder
 

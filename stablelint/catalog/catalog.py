@@ -102,7 +102,7 @@ def _parse(
     problems = list(unread)
     for source in sources:
         try:
-            rule = parse_rule(_decode(source), source.path, source.family)
+            rule = parse_rule(_decode(source), source.path, source.family, builtin=source.builtin)
             _refuse_duplicate(rule, rules.get(rule.code) or names.get(rule.name))
         except RuleError as error:
             place = Position(error.line or 1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from stablelint.catalog import contract, page, pattern, predicates, template
@@ -33,8 +34,11 @@ _MATCHER = re.compile(r"stablelint\.matchers\.[a-z_]\w*:[a-z_]\w*")
 _TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
-def parse_rule(text: str, path: str, family: str) -> Rule:
-    """Parse and validate a page; raises RuleError, whose line is a line of the page."""
+def parse_rule(text: str, path: str, family: str, builtin: bool = False) -> Rule:
+    """Parse and validate a page; raises RuleError, whose line is a line of the page.
+
+    That the matcher of a `builtin` page exists is not looked up: the test-suite has.
+    """
     head = page.split(text)
     try:
         table = tomllib.loads(head.table)
@@ -46,6 +50,8 @@ def parse_rule(text: str, path: str, family: str) -> Rule:
         _check_sections(text)
         rule = _rule(table, head, text, path, family)
         _check_metavariables(rule)
+        if rule.matcher and not builtin:
+            _check_matcher(rule.matcher)
     except RuleError as error:
         error.line = error.line or _line_of(error.key, head)
         raise
@@ -67,11 +73,11 @@ def _line_of(key: str | None, head: page.Head) -> int:
 
 def _check_sections(text: str) -> None:
     titles = page.headings(text)
-    for title in SECTIONS:
-        if title not in titles:
-            raise RuleError(
-                f"the section `## {title}` is missing", line=text.count("\n"), hint=nearest(title, titles)
-            )
+    missing = [title for title in SECTIONS if title not in titles]
+    if missing:
+        named = ", ".join(f"`## {title}`" for title in missing)
+        what = f"the section {named} is" if len(missing) == 1 else f"the sections {named} are"
+        raise RuleError(f"{what} missing", line=text.count("\n"), hint=nearest(missing[0], titles))
 
 
 def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, family: str) -> Rule:
@@ -199,6 +205,15 @@ def _matcher(table: Mapping[str, object]) -> str | None:
         message = f"a matcher is `stablelint.matchers.module:function`, not `{text}`"
         raise RuleError(message, key="matcher")
     return text or None
+
+
+def _check_matcher(matcher: str) -> None:
+    """Looks a matcher up by the text of its module, which stays unimported."""
+    module, name = matcher.removeprefix("stablelint.matchers.").split(":")
+    path = Path(__file__).parent.parent / "matchers" / f"{module}.py"
+    there = re.findall(r"^def ([a-z]\w*)\(", path.read_text("utf-8"), re.MULTILINE) if path.is_file() else []
+    if name not in there:
+        raise RuleError(f"there is no matcher `{matcher}`", key="matcher", hint=nearest(name, there))
 
 
 def _dtypes(table: Mapping[str, object]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ A command module has `NAME`, `HELP`, `configure(parser)` and `run(options) -> in
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import importlib
 import os
@@ -18,6 +19,10 @@ from stablelint import __version__
 
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
+# What fails for want of room, files or memory is no bug.
+_OF_THE_MACHINE = frozenset(
+    getattr(errno, name, 0) for name in "ENOSPC EDQUOT EIO EMFILE ENFILE ENOMEM EROFS".split()
+)
 _DESCRIPTION = "A linter for the numbers in PyTorch code: finds, fixes and proves what turns training NaN."
 _EXIT_CODES = "Exit codes: 0 clean, 1 findings, 2 the tool could not do its work."
 _SHELLS = ("bash", "zsh", "tcsh")
@@ -34,15 +39,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone (`| head`). Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # the reader has gone (`| head`)
         return FINDINGS
+    except MemoryError:
+        print("error: not enough memory", file=sys.stderr)
+        return FAILED
     except Exception as error:  # the boundary of the process: no traceback reaches a user
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+            print(f"error: {error.strerror}", file=sys.stderr)
+            _forget_output()
+            return FAILED
         print(f"error: internal error: {type(error).__name__}: {error}", file=sys.stderr)
         print("  = help: this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where", file=sys.stderr)
         return FAILED
+
+
+def _forget_output() -> None:
+    """What standard output did not take Python would try to write once more at exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def command_names() -> list[str]:
@@ -59,6 +75,9 @@ def command(name: str) -> ModuleType:
 
 def _run(argv: list[str]) -> int:
     if argv and argv[0] in command_names():
+        if not _has_folder():
+            print("error: the current folder is gone, or cannot be read", file=sys.stderr)
+            return FAILED
         module = command(argv[0])
         parser = _command_parser(module)
         rest, behind = _split(argv[1:]) if getattr(module, "TAKES_COMMAND", False) else (argv[1:], [])
@@ -72,6 +91,14 @@ def _run(argv: list[str]) -> int:
     parser.parse_args(argv)
     parser.print_help()
     return CLEAN
+
+
+def _has_folder() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -127,7 +154,10 @@ class _PrintCompletion(argparse.Action):
 
 
 def _make_printable() -> None:
-    """What the terminal's encoding cannot show is escaped instead of raising."""
+    """What the terminal's encoding cannot show is escaped instead of raising; a closed stream is an empty one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
+from unicodedata import category
 
 from stablelint.codemod.source import SourceText
 
@@ -18,8 +20,20 @@ def unified_diff(before: bytes, after: bytes, filename: str, context: int = 3) -
     """
     old = _LINES.findall(SourceText.decode(before).text)
     new = _LINES.findall(SourceText.decode(after).text)
-    lines = difflib.unified_diff(old, new, f"a/{filename}", f"b/{filename}", n=context)
+    names = (_quoted(f"{side}/{filename}") for side in "ab")
+    lines = difflib.unified_diff(old, new, *names, n=context)
     return "".join(_terminated(line) for line in lines)
+
+
+def _quoted(name: str) -> str:
+    """A file name as git writes it: between quotes, byte by byte, where a line could not hold it as it is."""
+    if not any(sign in '"\\' or category(sign) in ("Cc", "Cs") for sign in name):
+        return name
+    escaped = (
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}"
+        for byte in os.fsencode(name)
+    )
+    return f'"{"".join(escaped)}"'
 
 
 def _terminated(line: str) -> str:

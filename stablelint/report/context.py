@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from stablelint.diagnostic import Applicability, Diagnostic
 from stablelint.report.source import Sources
@@ -33,6 +34,14 @@ class Context:
         """`filename` relative to the folder if it lies in it."""
         prefix = self.folder.rstrip(os.sep) + os.sep
         return filename.removeprefix(prefix)
+
+    def shown(self, filename: str) -> str:
+        """The path as a terminal may be given it: control codes, which could move the cursor, are escaped."""
+        return "".join(map(_harmless, self.path(filename)))
+
+
+def _harmless(sign: str) -> str:
+    return sign.encode("unicode_escape").decode() if category(sign) in ("Cc", "Cf") else sign
 
 
 def fix_marker(diagnostic: Diagnostic) -> str:

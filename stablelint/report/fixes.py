@@ -27,7 +27,7 @@ def explained(item: FileFix, context: Context) -> Iterator[str]:
     """The diff of a file, each hunk under the findings that it removes."""
     style = context.style
     lines = _NEWLINE.split(diff(item, context, around=1))
-    yield style.bold(context.path(item.filename))
+    yield style.bold(context.shown(item.filename))
     hunks = _hunks(lines)
     reasons = _assign(item.applied, [rows for rows, _ in hunks])
     for number, (_, body) in enumerate(hunks):
@@ -124,5 +124,5 @@ def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:
         yield style.bold(f"Withheld {plural(len(withheld), 'fix').replace('fixs', 'fixes')}:")
     for finding in withheld:
         start = finding.span.start
-        place = f"{context.path(finding.filename)}:{start.row}:{start.column}"
+        place = f"{context.shown(finding.filename)}:{start.row}:{start.column}"
         yield f"  {place}: {finding.code}: {plain(finding.fix_withheld or '')}"

@@ -45,7 +45,7 @@ def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
     row, column = event["location"]["row"], event["location"]["column"]
     lines = context.sources.lines(event["filename"])
     indent = " " * len(str(min(row + 1, len(lines) or 1)))
-    place = f"{context.path(event['filename'])}:{row}" + (f":{column}" if column else "")
+    place = f"{context.shown(event['filename'])}:{row}" + (f":{column}" if column else "")
     yield f"{indent}{style.gutter('-->')} {place}"
     end = event["end_location"]
     if column and end and lines:

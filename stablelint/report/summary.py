@@ -61,7 +61,7 @@ def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
     yield style.bold(f"Proved safe: {plural(len(result.discharged), 'operation')}")
     for item in result.discharged:
         start = item.span.start
-        place = f"{context.path(item.filename)}:{start.row}:{start.column}"
+        place = f"{context.shown(item.filename)}:{start.row}:{start.column}"
         reason = f" by {item.discharged_by}" if item.discharged_by else ""
         yield f"  {place}: {item.code} `{plain(item.expression)}`{style.added(reason)}"
 
@@ -71,7 +71,7 @@ def problem_lines(problem: Problem, context: Context) -> Iterator[str]:
     style = context.style
     place = ""
     if problem.filename:
-        place = context.path(problem.filename)
+        place = context.shown(problem.filename)
         if problem.position is not None:
             place += f":{problem.position.row}:{problem.position.column}"
         place += ": "

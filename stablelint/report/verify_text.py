@@ -83,7 +83,7 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     start = site.span.start
     head = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)}"
     yield f"{head} {style.dim('(' + meaning(report) + ')')}"
-    yield f"  {style.gutter('-->')} {context.path(site.filename)}:{start.row}:{start.column}"
+    yield f"  {style.gutter('-->')} {context.shown(site.filename)}:{start.row}:{start.column}"
     if report.verdict is Verdict.NOT_REACHED:
         return  # nothing was seen of it
     room = context.width - 6
@@ -148,7 +148,7 @@ def _rerun(report: Report, rerun: RerunReport, context: Context) -> Iterator[str
         yield f"  exit status {before.status} before, {after.status} after; {times}"
     for site in report.sites:
         if site.guilty:
-            place = f"{context.path(site.site.filename)}:{site.site.span.start.row}"
+            place = f"{context.shown(site.site.filename)}:{site.site.span.start.row}"
             yield f"  {style.error('guilty')}: the fix of {site.site.code} at {place}"
 
 

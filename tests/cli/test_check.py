@@ -107,6 +107,14 @@ def test_an_unreadable_file_is_named(run: Run, project: Path) -> None:
     assert "secret.py: cannot read this file" in outcome.err
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser reads everything")
+def test_an_unreadable_folder_is_named(run: Run, project: Path) -> None:
+    (project / "secret").mkdir(mode=0)
+    outcome = run("check", "secret")
+    assert outcome.code == 2
+    assert "secret: cannot read this folder" in outcome.err
+
+
 def test_a_folder_without_python_is_an_error(run: Run, project: Path) -> None:
     (project / "empty").mkdir()
     outcome = run("check", "empty")
@@ -189,6 +197,55 @@ def test_a_malformed_rule_page_is_named_and_the_others_are_used(run: Run, projec
     assert outcome.code == 2
     assert "lint_rules/mine.md:" in outcome.err
     assert "SL202" in outcome.out
+
+
+_PAGE = """# mine
+
+A rule.
+
+```toml
+code = "XX100"
+severity = "error"
+matcher = "stablelint.matchers.nan:{name}"
+```
+
+## Why is this bad?
+It is.
+
+## Fix safety
+There is no fix.
+
+## Examples
+None.
+"""
+
+
+def test_a_page_may_name_only_a_matcher_that_there_is(run: Run, project: Path) -> None:
+    (project / "lint_rules").mkdir()
+    page = project / "lint_rules" / "mine.md"
+    (project / "pyproject.toml").write_text('[tool.stablelint]\nrules = ["lint_rules"]\n')
+    page.write_text(_PAGE.format(name="nan_literal"))
+    assert run("check", "bad.py").err == ""
+    page.write_text(_PAGE.format(name="nan_literals"))
+    outcome = run("check", "--output-format", "concise", "bad.py")
+    assert outcome.code == 2
+    assert "mine.md:8:1: rule page: there is no matcher `stablelint.matchers.nan:nan_literals`" in outcome.err
+    assert "did you mean `nan_literal`?" in outcome.err
+    assert "SL202" in outcome.out
+
+
+def test_all_sections_that_a_page_lacks_are_named_at_once(run: Run, project: Path) -> None:
+    (project / "lint_rules").mkdir()
+    page = _PAGE.split("## Fix safety")[0].format(name="nan_literal")
+    (project / "lint_rules" / "mine.md").write_text(page)
+    (project / "pyproject.toml").write_text('[tool.stablelint]\nrules = ["lint_rules"]\n')
+    assert "the sections `## Fix safety`, `## Examples` are missing" in run("check", "bad.py").err
+
+
+def test_a_report_to_a_hyphen_goes_to_standard_output(run: Run, project: Path) -> None:
+    outcome = run("check", "-o", "-", "--output-format", "concise")
+    assert outcome.out.startswith("bad.py:7:12: SL202")
+    assert not (project / "-").exists()
 
 
 def test_colour_follows_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,31 @@ def test_an_error_of_the_program_is_one_line(run: Run, monkeypatch: pytest.Monke
     assert outcome.err.startswith("error: internal error: ValueError: broken\n")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is a device that is always full")
+def test_an_output_that_takes_nothing_is_said(project: Path) -> None:
+    command = [sys.executable, "-m", "stablelint", "check"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&-"])
+def test_closed_streams_change_nothing(project: Path, closed: str) -> None:
+    shell = f"{sys.executable} -m stablelint check bad.py {closed}"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
+def test_a_folder_that_is_gone_is_said(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    gone = tmp_path_factory.mktemp("gone")
+    shell = f"cd {gone} && rmdir {gone} && {sys.executable} -P -m stablelint check {project}"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("error: the current folder is gone, or cannot be read\n")
+
+
 def test_an_interrupt_leaves_nothing_behind(project: Path) -> None:
     for number in range(200):
         (project / f"f{number}.py").write_text(BAD * 40)

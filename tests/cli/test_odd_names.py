@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,6 +35,22 @@ def test_every_format_names_the_file(run: Run, odd: Path, style: str) -> None:
     assert name in report
     if style in ("json", "sarif", "gitlab"):
         assert json.loads(report)
+
+
+@pytest.mark.parametrize("style", ["full", "concise"])
+def test_a_name_cannot_drive_the_terminal(run: Run, project: Path, style: str) -> None:
+    (project / "bad.py").rename(project / "a\x1b[2J\nb.py")
+    outcome = run("check", "--output-format", style)
+    assert r"a\x1b[2J\nb.py:7:12" in outcome.out
+    assert "\x1b" not in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize("name", [f"{ODD}.py", "two\nlines.py", 'a "b" \\c.py', "tab\t.py", "réseau 1.py"])
+def test_git_applies_the_diff(spawn: Run, project: Path, name: str) -> None:
+    (project / "bad.py").rename(project / name)
+    diff = spawn("fix", "--diff").out
+    subprocess.run(["git", "apply"], input=diff, text=True, check=True, cwd=project)
+    assert "log_softmax" in (project / name).read_text()
 
 
 def test_the_settings_may_stand_in_such_a_folder(

@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=OUTPUT_FORMATS, help="default: full")
-    output.add_argument("--output-file", "-o", metavar="FILE", help="write the report to this file")
+    output.add_argument(
+        "--output-file", "-o", metavar="FILE", help="write the report to this file (`-`: standard output)"
+    )
     output.add_argument("--statistics", action="store_true", help="count findings by rule")
     output.add_argument("--show-discharged", action="store_true", help="list what was proved safe, and how")
     output.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
@@ -115,7 +117,7 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
 
 
 def _report(options: argparse.Namespace, session: Session, result: CheckResult) -> None:
-    if options.output_file:
+    if options.output_file not in (None, "-"):
         target = Path(options.output_file)
         try:
             with target.open("w", encoding="utf-8", errors="backslashreplace") as file:

@@ -19,7 +19,7 @@ def render(result: CheckResult, context: Context) -> str:
     for item in result.diagnostics:
         start = item.span.start
         mark = fix_marker(item)
-        place = f"{style.bold(context.path(item.filename))}:{start.row}:{start.column}:"
+        place = f"{style.bold(context.shown(item.filename))}:{start.row}:{start.column}:"
         words = [place, style.error(item.code), style.cause(mark), plain(item.message)]
         lines.append(" ".join(word for word in words if word))
     if result.discharged:

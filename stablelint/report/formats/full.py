@@ -39,11 +39,11 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
     last = max(mark.span.end.row for mark in marks)
     indent = " " * len(str(min(last + 1, len(lines) or 1)))
     start = item.span.start
-    yield f"{indent}{style.gutter('-->')} {context.path(item.filename)}:{start.row}:{start.column}"
+    yield f"{indent}{style.gutter('-->')} {context.shown(item.filename)}:{start.row}:{start.column}"
     yield from frame(lines, marks, style, context.width)
     for step in item.derivation:
         if step.filename not in (None, item.filename):
-            place = f"{context.path(step.filename or '')}:{step.span.start.row}"
+            place = f"{context.shown(step.filename or '')}:{step.span.start.row}"
             yield from _note(indent, "because", f"{plain(step.text)} ({place})", context)
     if item.fix is not None:
         yield from _rewrite(indent, item.fix, lines, context)
