@@ -20,8 +20,8 @@ def unified_diff(before: bytes, after: bytes, filename: str, context: int = 3) -
     """
     old = _LINES.findall(SourceText.decode(before).text)
     new = _LINES.findall(SourceText.decode(after).text)
-    names = (_quoted(f"{side}/{filename}") for side in "ab")
-    lines = difflib.unified_diff(old, new, *names, n=context)
+    before_name, after_name = _quoted(f"a/{filename}"), _quoted(f"b/{filename}")
+    lines = difflib.unified_diff(old, new, before_name, after_name, n=context)
     return "".join(_terminated(line) for line in lines)
 
 

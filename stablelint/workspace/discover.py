@@ -71,9 +71,12 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
     for given in paths:
         path = os.path.abspath(given)
         if os.path.isdir(path):
-            before = len(found)
+            before = len(found), len(walker.unreadable)
             found.update((item.path, item) for item in walker.walk(path))
-            if len(found) == before and not any(item.startswith(path) for item in found):
+            inside = os.path.join(path, "")
+            if (len(found), len(walker.unreadable)) == before and not any(
+                item.startswith(inside) for item in found
+            ):
                 problems.append(Problem("no Python files in this folder", given))
         elif os.path.exists(path):
             if path.endswith(".ipynb"):

@@ -131,3 +131,11 @@ def test_a_named_notebook_is_said_not_to_be_read(tmp_path: Path) -> None:
     assert "notebook" in problem.message
     assert problem.filename == str(tmp_path / "study.ipynb")
     assert found(tmp_path) == ["a.py"]
+
+
+def test_a_folder_whose_name_begins_another_has_its_own_answer(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src_more").mkdir()
+    (tmp_path / "src_more" / "a.py").write_text("")
+    found = discover([str(tmp_path / "src_more"), str(tmp_path / "src")], Settings(root=tmp_path))
+    assert [problem.message for problem in found.problems] == ["no Python files in this folder"]
