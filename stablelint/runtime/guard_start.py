@@ -97,9 +97,13 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
 
 def _store_missing(plan: Plan) -> None:
     """Tell `stablelint run` which Python has no torch."""
+    _tell(plan, "missing", {"python": sys.executable})
+
+
+def _tell(plan: Plan, kind: str, fact: dict[str, str]) -> None:
     with contextlib.suppress(OSError):
-        text = json.dumps({"python": sys.executable})
-        Path(plan.folder, f"missing-{os.getpid()}.json").write_text(text, encoding="utf-8")
+        place = Path(plan.folder, f"{kind}-{os.getpid()}.json")
+        place.write_text(json.dumps(fact), encoding="utf-8")
 
 
 def _start(plan: Plan) -> None:
@@ -108,4 +112,4 @@ def _start(plan: Plan) -> None:
 
         start(plan)
     except Exception as error:  # the command must run, guarded or not
-        sys.stderr.write(f"stablelint: this process is not guarded: {type(error).__name__}: {error}\n")
+        _tell(plan, "unguarded", {"error": f"{type(error).__name__}: {error}"})

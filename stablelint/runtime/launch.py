@@ -31,6 +31,7 @@ class Ending:
     reports: tuple[dict[str, Any], ...]
     processes: tuple[dict[str, Any], ...]
     without_torch: tuple[str, ...] = ()  # the interpreters that were asked for torch and have none
+    unguarded: tuple[str, ...] = ()  # why the guard did not start in a process that imported torch
 
     @property
     def saw_torch(self) -> bool:
@@ -67,11 +68,16 @@ def run_guarded(
             raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
         with _forwarding(process):
             status = process.wait()
-        reports, processes, missing = (
-            _collect(Path(folder), f"{kind}-*.json") for kind in ("event", "process", "missing")
+        reports, processes, missing, unguarded = (
+            _collect(Path(folder), f"{kind}-*.json") for kind in ("event", "process", "missing", "unguarded")
         )
-    pythons = tuple(dict.fromkeys(str(one["python"]) for one in missing))
-    return Ending(status if status >= 0 else 128 - status, _distinct(reports), processes, pythons)
+    return Ending(
+        status if status >= 0 else 128 - status,
+        _distinct(reports),
+        processes,
+        tuple(dict.fromkeys(str(one["python"]) for one in missing)),
+        tuple(dict.fromkeys(str(one["error"]) for one in unguarded)),
+    )
 
 
 def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

@@ -75,8 +75,9 @@ def run(options: argparse.Namespace) -> int:
     except CommandNotFoundError as error:
         return _failed(str(error))
     problems = _written(options, ending)
-    if not ending.reports:
+    if not ending.reports and not ending.unguarded:
         _say_what_was_seen(ending)
+    problems += [Problem(f"a process was not guarded: {why}") for why in ending.unguarded]
     print_problems(problems)
     if problems:
         return FAILED

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -27,13 +28,7 @@ from stablelint.runtime.guard.modules import ModuleStack
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 _STACK_DEPTH = 16
-_FUNCTION_APPLY = frozenset(
-    inspect.unwrap(apply).__code__
-    for apply in (
-        inspect.getattr_static(torch.autograd.Function, "apply").__func__,
-        torch.autograd.function.BackwardCFunction.apply,
-    )
-)
+_CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())
 
 
 @dataclass(slots=True, eq=False)
@@ -255,19 +250,30 @@ class Trace(TorchDispatchMode):
     def _look_around(self) -> tuple[tuple[Site, ...], bool, bool]:
         """User frames, whether they run inside the backward pass, and whether in a custom function."""
         sites: list[Site] = []
-        in_backward = custom = inner_is_user = False
+        in_backward = custom = False
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and len(sites) < _STACK_DEPTH:
             code = frame.f_code
             if not is_library(code.co_filename):
                 sites.append(site_of(frame))
-                inner_is_user = True
+                custom = custom or (code.co_name in _CUSTOM_METHODS and _is_custom(code))
             else:
                 in_backward = in_backward or (bool(sites) and code in self._backward_code)
-                custom = custom or (inner_is_user and code in _FUNCTION_APPLY)
-                inner_is_user = False
             frame = frame.f_back
         return tuple(sites), in_backward, custom
+
+
+@lru_cache(maxsize=4096)
+def _is_custom(code: CodeType) -> bool:
+    """Whether this is the body of a method of a custom autograd function, which `apply` calls from C or from Python."""
+    waiting = [torch.autograd.Function]
+    while waiting:
+        for kind in waiting.pop().__subclasses__():
+            waiting.append(kind)
+            method = inspect.unwrap(getattr(kind, code.co_name, kind))
+            if getattr(method, "__code__", None) is code:
+                return True
+    return False
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:

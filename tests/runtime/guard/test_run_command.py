@@ -116,6 +116,16 @@ def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
     assert f"{python} has no torch" in done.stderr
 
 
+def test_a_process_without_its_guard_is_no_healthy_one(tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    (tmp_path / "train.py").write_text("import torch\nprint('the end')\n")
+    done = stablelint("run", "--", sys.executable, "train.py", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "the end\n")
+    assert done.stderr.startswith("error: a process was not guarded: ")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [("raise SystemExit(7)", 7), ("pass", 0), ("1 / 0", 1)],
