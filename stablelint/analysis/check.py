@@ -143,7 +143,7 @@ class _Analysis:
         execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), value)
-        self._end(collector, of_body=True)
+        self._end(Review(self._module, collector, self._index, of_body=True))
 
     def _run_root(self, root: Root) -> None:
         """Looks at a function without its long calls, and with them where a finding can rest on those."""
@@ -172,7 +172,7 @@ class _Analysis:
                 calls.setdefault(node, []).extend(session.calls[node])
                 callers.setdefault(node, []).extend(session.callers[node])
             session.calls, session.callers = calls, callers
-        self._end(collector)
+        self._end(Review(self._module, collector, self._index, words=root.seen.words))
         return True
 
     def _entered(self, root: Root) -> Frame:
@@ -235,9 +235,8 @@ class _Analysis:
         self._session.budget = _BUDGET
         return collector
 
-    def _end(self, collector: Collector, of_body: bool = False) -> None:
+    def _end(self, review: Review) -> None:
         self._session.observe = ignore
-        review = Review(self._module, collector, self._index, of_body)
         found, proved = finish(review)
         self._diagnostics.extend(found)
         self._counts.update(site.judgement.by or "range" for site in proved)

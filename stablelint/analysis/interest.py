@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +43,10 @@ class Need:
     here: tuple[Words, ...]
     anywhere: tuple[Words, ...] = ()
     half: bool = False  # only where the file shows half precision
+
+    def is_met(self, words: Set[str]) -> bool:
+        """Whether a function with these words holds what is needed there."""
+        return not any(part.isdisjoint(words) for part in self.here)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -41,6 +42,7 @@ class Review:
     collector: Collector
     index: Index
     of_body: bool = False
+    words: Set[str] | None = None  # of the sieve; None where nothing was sieved
 
     @property
     def sites(self) -> list[Site]:
@@ -99,7 +101,7 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
     """The findings and the discharged sites of one function."""
     discharged = discharge_of_parts(review.sites)
     sites = [_masked_without_gradient(discharged(site), review) for site in review.sites]
-    for rule, matcher in review.index.matchers:
+    for rule, matcher in review.index.matchers_for(review.words):
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
     sites = [

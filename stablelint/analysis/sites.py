@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -56,8 +56,14 @@ class Index:
 
     by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
     sequences: tuple[tuple[Rule, Shape], ...]
-    matchers: tuple[tuple[Rule, Matcher], ...]
+    matchers: tuple[tuple[Rule, Matcher, tuple[Need, ...]], ...]
     needs: tuple[Need, ...]
+
+    def matchers_for(self, words: Set[str] | None) -> Iterator[tuple[Rule, Matcher]]:
+        """The matchers that can find something in a function with these words; all where they are not known."""
+        for rule, matcher, needs in self.matchers:
+            if words is None or any(need.is_met(words) for need in needs):
+                yield rule, matcher
 
 
 def index_of(catalog: Catalog) -> Index:
@@ -82,12 +88,13 @@ class _Held:
 def _index(digest: str, held: _Held) -> Index:
     by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
     sequences: list[tuple[Rule, Shape]] = []
-    matchers: list[tuple[Rule, Matcher]] = []
+    matchers: list[tuple[Rule, Matcher, tuple[Need, ...]]] = []
     needs: list[Need] = []
     for rule in held.catalog.rules.values():
         if rule.matcher is not None:
-            matchers.append((rule, matcher_named(rule.matcher)))
-            needs.extend(needs_of_matcher(matchers[-1][1]))
+            matcher = matcher_named(rule.matcher)
+            matchers.append((rule, matcher, needs_of_matcher(matcher)))
+            needs.extend(matchers[-1][2])
             continue
         for text in rule.patterns:
             shape = compile_pattern(text)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from stablelint.syntax.walk import children
+
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -104,13 +106,13 @@ def start(node: ast.AST) -> tuple[int, int]:
 
 def nodes_in(tree: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
     """The nodes of these kinds below `tree`, without those of functions defined in it."""
-    stack = list(ast.iter_child_nodes(tree))
+    stack = children(tree)
     while stack:
         node = stack.pop()
         if isinstance(node, kinds):
             yield node
         if not isinstance(node, _SCOPES):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))
 
 
 def mentions(tree: ast.AST, *names: str) -> bool:

@@ -33,6 +33,21 @@ def descendants(root: ast.AST, without: Container[int] = ()) -> list[ast.AST]:
     return found
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below a node; contexts and operators are left out."""
+    found: list[ast.AST] = []
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name)
+        if type(value) is not list:
+            if value is not None:
+                found.append(value)
+        elif type(node) in _GAPPY:
+            found.extend(item for item in value if item is not None)
+        else:
+            found.extend(value)
+    return found
+
+
 # Fields that hold a name, a number or a mark.
 _PLAIN = frozenset(
     "id attr arg name asname module level names kind type_comment conversion is_async simple tag lineno rest kwd_attrs "
