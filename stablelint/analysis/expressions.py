@@ -293,7 +293,7 @@ def _yield(node: ast.Yield, frame: Frame) -> Value:
 
 
 def _string(node: ast.JoinedStr, frame: Frame) -> Value:
-    for part in node.values:
+    for part in node.values if frame.reporting else ():
         if isinstance(part, ast.FormattedValue):
             evaluate(part.value, frame)
     return Value("text", frame.graph.fresh(), Kind.STRING, node=node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from stablelint.analysis.paths import Paths, Tests
 from stablelint.analysis.transfer import format_of, result_interval
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
 _FOLLOWED = 3  # of them in a row
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -111,23 +112,29 @@ def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool |
     position = None if usual is None else int(not usual)
     paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)), position)
     merged.names = names = dict(left.names)
-    for name, b in right.names.items():
-        a = names.get(name)
-        if a is not b:
-            names[name] = _meet_paths(graph, left, a, right, b, paths)
-    for place in left.attributes.keys() | right.attributes.keys():
-        one, two = left.attributes.get(place), right.attributes.get(place)
-        if one is not None and two is not None:
-            merged.attributes[place] = _meet_paths(graph, left, one, right, two, paths)
-        elif one is not None or two is not None:
-            merged.attributes[place] = graph.unknown(place[1])
-    for key in left.facts.keys() & right.facts.keys():
-        merged.facts[key] = left.facts[key].join(right.facts[key])
-    for pair in left.gaps.keys() & right.gaps.keys():
-        merged.gaps[pair] = left.gaps[pair].join(right.gaps[pair])
+    find = names.get
+    for name in [name for name, value in right.names.items() if find(name) is not value]:
+        names[name] = _meet_paths(graph, left, find(name), right, right.names[name], paths)
+    merged.attributes = attributes = dict(left.attributes)
+    if attributes != right.attributes:
+        for place in attributes.keys() | right.attributes.keys():
+            one, two = left.attributes.get(place), right.attributes.get(place)
+            if one is not None and two is not None:
+                attributes[place] = _meet_paths(graph, left, one, right, two, paths)
+            else:
+                attributes[place] = graph.unknown(place[1])
+    merged.facts = _joined(left.facts, right.facts)
+    merged.gaps = _joined(left.gaps, right.gaps)
     merged.nonempty = left.nonempty & right.nonempty
     merged.plural = left.plural & right.plural
     return merged
+
+
+def _joined(left: dict[_Key, Interval], right: dict[_Key, Interval]) -> dict[_Key, Interval]:
+    """What both paths know of a value, or of a difference."""
+    if left == right:
+        return left
+    return {key: left[key].join(right[key]) for key in left.keys() & right.keys()}
 
 
 def _own_tests(tests: Tests, shared: Tests) -> Tests:

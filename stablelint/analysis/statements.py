@@ -101,9 +101,8 @@ def _return(node: ast.Return, frame: Frame) -> None:
 
 
 def _leave(node: ast.stmt, frame: Frame) -> None:
-    if isinstance(node, ast.Raise) and node.exc is not None:
-        evaluate(node.exc, frame)
-    elif isinstance(node, ast.Break):
+    """Leaves a path; what an exception says of it is nobody's operand."""
+    if isinstance(node, ast.Break):
         frame.breaks.append(frame.state.copy())
     elif isinstance(node, ast.Continue):
         frame.continues.append(frame.state.copy())
@@ -117,6 +116,10 @@ def _if(node: ast.If, frame: Frame) -> None:
         execute(node.body if test.data else node.orelse, frame)
         return
     before = frame.state
+    if type(node.body[0]) is ast.Raise:
+        _pass(test, False, before)
+        execute(node.orelse, frame)
+        return
     taken = before.copy()
     _pass(test, True, taken)
     frame.state = taken

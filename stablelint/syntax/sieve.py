@@ -223,7 +223,7 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
         seen.words.add(LOSS)
     seen.calls[name] = seen.calls.get(name, 0) + 1
-    if name.endswith("_"):
+    if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and is_of_self(node.func.value):
             seen.assigned.add(node.func.value.attr)  # type: ignore[attr-defined]
