@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from stablelint.analysis import classes, inline
-from stablelint.analysis.frugal import any_unknown, rests_on_calls
+from stablelint.analysis.frugal import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.project import Project
 from stablelint.analysis.review import Review, diagnose, finish
@@ -139,7 +139,7 @@ class _Analysis:
 
     def _run_module(self) -> None:
         frame = Frame(self._graph, self._module, None, State(), self._session, reporting=True)
-        collector = self._begin(frame)
+        collector = self._begin()
         execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), value)
@@ -157,16 +157,20 @@ class _Analysis:
         frame.frugal = frugal
         calls, callers, since = session.calls, session.callers, self._graph.youngest
         session.calls, session.callers, session.passed_over = {}, {}, False
-        collector = self._begin(frame)
-        session.budget = _FRUGAL_BUDGET if frugal else _BUDGET
+        collector = self._begin()
+        if frugal:
+            session.observe = Watch(collector.observe, root.words, since).observe
+            session.budget = _FRUGAL_BUDGET
         try:
             session.running = [id(function.node)]
             inline.execute_function(function, frame)
             session.running = []
             self._run_nested(root, frame)
-            if session.passed_over and self._is_short_of(root, collector, since):
-                session.calls, session.callers = {}, {}
-                return False
+            if session.passed_over and self._passes_on_unknown(since):
+                raise RestsOnCallError
+        except RestsOnCallError:
+            session.calls, session.callers, session.running = {}, {}, []
+            return False
         finally:
             for node in session.calls:
                 calls.setdefault(node, []).extend(session.calls[node])
@@ -190,8 +194,8 @@ class _Analysis:
             hand_over(callers, frame.state)
         return frame
 
-    def _is_short_of(self, root: Root, collector: Collector, since: int) -> bool:
-        """Whether a site, or what is passed to a function that is analysed too, rests on a call not followed."""
+    def _passes_on_unknown(self, since: int) -> bool:
+        """Whether what is passed to a function that is analysed too rests on a call that was not followed."""
         passed = (
             value
             for node, seen in self._session.calls.items()
@@ -199,7 +203,7 @@ class _Analysis:
             for arguments in seen
             for value in arguments.values()
         )
-        return rests_on_calls(collector, root.words, since) or any_unknown(passed, since)
+        return any_unknown(passed, since)
 
     def _run_nested(self, root: Root, outer: Frame) -> None:
         """Functions defined within a function: each once, with what surrounds it."""
@@ -229,7 +233,7 @@ class _Analysis:
         seen = self._session.calls.get(id(root.function.node), [])
         return root.local and bool(seen) and len(seen) >= root.references
 
-    def _begin(self, frame: Frame) -> Collector:
+    def _begin(self) -> Collector:
         collector = Collector(self._index, self._half_shown, self._half_used)
         self._session.observe = collector.observe
         self._session.budget = _BUDGET

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stablelint.analysis.interest import Words
-from stablelint.analysis.sites import Collector
+from stablelint.analysis.state import Frame, Observer
 from stablelint.analysis.value import Kind, Value
 from stablelint.syntax.sieve import words_of
 
@@ -18,10 +18,28 @@ from stablelint.syntax.sieve import words_of
 _FORGETFUL = frozenset({"linear_module", "norm_module", "layer_output", "parameter", "shape"})
 
 
-def rests_on_calls(collector: Collector, words: Words, since: int) -> bool:
-    """Whether an operation that one of `words` stands for depends on a value unknown since the key `since`."""
-    roots = [value for value, _ in collector.observed if matters(value, words)]
-    return any_unknown(roots, since)
+class RestsOnCallError(Exception):
+    """A finding can rest on a call that was not followed."""
+
+
+class Watch:
+    """Looks on while a function is interpreted without its long calls, and ends that where they matter.
+
+    `words` stand for the operations that matter; what has a key beyond `since` was made in this function.
+    """
+
+    def __init__(self, observe: Observer, words: Words, since: int) -> None:
+        self._observe = observe
+        self._words = words
+        self._since = since
+        self._known: set[int] = set()
+
+    def observe(self, value: Value, frame: Frame) -> None:
+        """Hands an operation on; raises RestsOnCallError where it depends on a call that was passed over."""
+        if frame.session.passed_over and matters(value, self._words):
+            if any_unknown((value,), self._since, self._known):
+                raise RestsOnCallError
+        self._observe(value, frame)
 
 
 def matters(value: Value, words: Words) -> bool:
@@ -29,10 +47,13 @@ def matters(value: Value, words: Words) -> bool:
     return not words_of(value.op.removeprefix("method.")).isdisjoint(words)
 
 
-def any_unknown(values: Iterable[Value], since: int) -> bool:
-    """Whether a value, or one of those that it is made from, is unknown and younger than the key `since`."""
+def any_unknown(values: Iterable[Value], since: int, known: set[int] | None = None) -> bool:
+    """Whether a value, or one of those that it is made from, is unknown and younger than the key `since`.
+
+    `known` holds the ids of values that are not, and takes up those that are found.
+    """
     stack = list(values)
-    seen: set[int] = set()
+    seen = known if known is not None else set()
     while stack:
         value = stack.pop()
         if id(value) in seen:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
 _FOLLOWED = 3  # of them in a row
 _Key = TypeVar("_Key", bound=Hashable)
+Observer = Callable[[Value, "Frame"], None]
 
 
 @dataclass(slots=True)
@@ -220,7 +221,7 @@ def hand_over(callers: list[Caller], state: State) -> None:
 class Session:
     """What one run over one file shares among its frames."""
 
-    observe: Callable[[Value, Frame], None]  # called for each operation of a reporting frame
+    observe: Observer  # called for each operation of a reporting frame
     project: Project
     home: ModuleInfo | None = None  # the file under analysis
     calls: dict[int, list[dict[str, Value]]] = field(
