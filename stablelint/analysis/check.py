@@ -25,7 +25,7 @@ from stablelint.analysis.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
 from stablelint.numerics.interval import TOP
-from stablelint.syntax.sieve import mentions_torch
+from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
 _STACK = 6000  # Python frames; an operator in an expression takes three
@@ -47,7 +47,7 @@ def check_source(source: bytes, filename: str, catalog: Catalog, options: Analys
 
     What cannot be read or parsed is a problem in the report; nothing is raised.
     """
-    if not mentions_torch(source):
+    if not brings_torch(source):
         return FileReport(filename, lines=source.count(b"\n"))
     with _room():
         try:

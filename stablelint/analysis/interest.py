@@ -16,7 +16,7 @@ from stablelint.analysis.decompositions import PARTS
 from stablelint.analysis.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
-from stablelint.syntax.sieve import words_of
+from stablelint.syntax.sieve import ABSORBED, words_of
 
 if TYPE_CHECKING:
     from stablelint.analysis.pattern import Shape
@@ -45,8 +45,8 @@ class Need:
     half: bool = False  # only where the file shows half precision
 
     def is_met(self, words: Set[str]) -> bool:
-        """Whether a function with these words holds what is needed there."""
-        return not any(part.isdisjoint(words) for part in self.here)
+        """Whether a function with these words holds what is needed there; a constant may come from elsewhere."""
+        return not any(part.isdisjoint(words) for part in self.here if ABSORBED not in part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from stablelint.analysis.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
-from stablelint.syntax.sieve import handles_tensors
+from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
 
 Found = FunctionInfo | ClassInfo | tuple[ModuleInfo, str]

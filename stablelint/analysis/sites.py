@@ -62,7 +62,7 @@ class Index:
     def matchers_for(self, words: Set[str] | None) -> Iterator[tuple[Rule, Matcher]]:
         """The matchers that can find something in a function with these words; all where they are not known."""
         for rule, matcher, needs in self.matchers:
-            if words is None or any(need.is_met(words) for need in needs):
+            if words is None or not needs or any(need.is_met(words) for need in needs):
                 yield rule, matcher
 
 

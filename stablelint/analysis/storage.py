@@ -10,7 +10,6 @@ from stablelint.syntax.walk import descendants
 
 _SPREADS = frozenset("std var norm vector_norm".split())
 _ENDS = frozenset("max amax min amin".split())
-_CALLED = _SPREADS | _ENDS
 
 
 def stored_spread(info: ClassInfo, attr: str) -> FunctionInfo | None:
@@ -20,9 +19,17 @@ def stored_spread(info: ClassInfo, attr: str) -> FunctionInfo | None:
     in place: then the zero has been thought of.
     """
     if info.stored is None:
-        text = info.module.source.text
-        info.stored = dict(_stored_spreads(info)) if any(f"{name}(" in text for name in _CALLED) else {}
+        info.stored = dict(_stored_spreads(info)) if _may_store(info) else {}
     return info.stored.get(attr)
+
+
+def _may_store(info: ClassInfo) -> bool:
+    """Whether the text of a class calls what gives a spread, or a largest and a smallest."""
+    source, node = info.module.source, info.node
+    text = "\n".join(source.lines[node.lineno - 1 : node.end_lineno])
+    return bool(info.reassigned) and (
+        any(f"{name}(" in text for name in _SPREADS) or ("max(" in text and "min(" in text)
+    )
 
 
 def _stored_spreads(info: ClassInfo) -> Iterator[tuple[str, FunctionInfo]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LARGEST = 1e-3  # a larger constant is part of the formula
 
 
-@observes("sign")
+@observes("sign", "div|rsqrt add")
 def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """Open obligations beside a small constant that is added to the quotient, or multiplied by `sign(x)`."""
     sums = observed(review, "add")

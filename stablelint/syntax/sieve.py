@@ -1,4 +1,4 @@
-"""Decides cheaply what need not be looked at: files without torch, functions without a word that matters.
+"""Decides cheaply what need not be looked at: functions without a word that matters.
 
 A *word* stands for what a function does: the last component of a name that it uses, an operator (`/`, `**`, `+=`),
 `inf` and `nan`, `large` for a large literal, `[]` for a subscript. Words over-approximate: each operation that the
@@ -22,6 +22,7 @@ ABSORBED = "1-eps"
 JOINED = "*256"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LARGE = 1000.0
+_TINY = 1e-3
 _NUMBERS = {
     "nan": "nan",
     "NaN": "nan",
@@ -70,16 +71,6 @@ _OTHER_WORDS: Mapping[str, str] = {
     "eq": "==",
     "ne": "!=",
 }
-
-
-def mentions_torch(data: bytes) -> bool:
-    """Whether a file can concern us at all."""
-    return b"torch" in data
-
-
-def handles_tensors(data: bytes) -> bool:
-    """Whether the functions of a file can tell something of a tensor, be it that they never name the library."""
-    return mentions_torch(data) or b".clamp(" in data or b".detach(" in data
 
 
 @cache
@@ -189,10 +180,15 @@ def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Ma
         seen.words.add(IN_PLACE)
     elif word == "*" and (_is_byte(node.left) or _is_byte(right)):
         seen.words.add(JOINED)
-    elif type(node.left) is ast.Constant and type(right) is ast.Constant:
+    elif type(node.left) is ast.Constant and type(right) is ast.Constant and _is_tiny(node.left, right):
         seen.words.add(ABSORBED)
     elif word == "*" and _first_name(node.left) == _first_name(right):
         seen.words.add("x*x")
+
+
+def _is_tiny(*constants: ast.Constant) -> bool:
+    """Whether one of two constants may be lost beside the other."""
+    return any(isinstance(c.value, float) and abs(c.value) < _TINY for c in constants)
 
 
 def _is_byte(node: ast.expr) -> bool:

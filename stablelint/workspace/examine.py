@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem
+from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
 from stablelint.workspace.suppress import mentions, suppress
@@ -36,14 +37,9 @@ class Scope:
         return (self.root, self.level.value, str(self.discharged))
 
 
-def sieve(data: bytes) -> bool:
-    """Whether the file can hold a finding at all."""
-    return b"torch" in data
-
-
 def trivial_entry(data: bytes, path: str) -> Json | None:
     """The entry of a file that needs no analysis, or None if it does."""
-    if sieve(data) or mentions(data):
+    if brings_torch(data) or mentions(data):
         return None
     if not data:
         return {}
@@ -81,11 +77,12 @@ class Examiner:
             return "", {
                 "problems": [codec.encode_problem(Problem(f"cannot read this file: {error.strerror}"))]
             }
-        return digest(data), self.examine(data, path)
+        entry = trivial_entry(data, path)
+        return digest(data), self.examine(data, path) if entry is None else entry
 
     def examine(self, data: bytes, path: str) -> Json:
         """The entry of a file that holds `data`."""
-        report = self.report(data, path) if sieve(data) else _unanalysed(data, path)
+        report = self.report(data, path) if brings_torch(data) else _unanalysed(data, path)
         outcome = suppress(data, path, report.diagnostics)
         wanted = self._fixed(data, self._at_level(outcome.kept))
         proved = report.discharged if self._scope.discharged else ()

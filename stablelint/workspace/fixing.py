@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Applicability, Diagnostic, Problem, Span
+from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import pool
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
-from stablelint.workspace.examine import Examiner, Scope, setup, sieve
+from stablelint.workspace.examine import Examiner, Scope, setup
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
@@ -90,7 +91,7 @@ def _setup(scope: Scope, wanted: Wanted) -> pool.Task:
 def fix_text(before: bytes, filename: str, request: Request, wanted: Wanted) -> FileFix | Problem:
     """Works out the fixes of text that need not be on disk, as if it stood in the file `filename`."""
     path = os.path.abspath(filename)
-    if not sieve(before) and not mentions(before):
+    if not brings_torch(before) and not mentions(before):
         return FileFix(path, before, before)
     return _fixed(setup(request.scope), request.scope, wanted, path, before)
 

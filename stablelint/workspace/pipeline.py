@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stablelint.catalog import Catalog
 
 CACHE_FOLDER = ".stablelint_cache"
+_WORTH_SHARING_BYTES = 4_000_000  # from here on even the files without torch are left to several processes
 Progress = Callable[[int, int], None]  # files done, files in all
 
 
@@ -63,7 +64,9 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
     """Checks the files under `paths`. Bad input becomes a problem of the result; the rest is answered."""
     discovery = discover(paths, request.settings)
     cache = _open_cache(request, catalog)
-    answers, missing = _look_up(discovery.files, cache)
+    answers, missing = _recalled(discovery.files, cache)
+    if sum(file.size for file in missing) < _WORTH_SHARING_BYTES:
+        missing = _without_trivial(missing, answers, cache)
     try:
         for file, outcome in _examine(missing, request, len(discovery.files)):
             if isinstance(outcome, pool.Failure):
@@ -99,17 +102,31 @@ def _open_cache(request: Request, catalog: Catalog) -> Cache | None:
     return Cache(os.fspath(folder), context_digest(catalog.digest, *scope.parts()), scope.root)
 
 
-def _look_up(files: Iterable[Candidate], cache: Cache | None) -> tuple[dict[str, Answer], list[Candidate]]:
-    """The answers that are known or trivial, and the files that must be examined."""
+def _recalled(files: Iterable[Candidate], cache: Cache | None) -> tuple[dict[str, Answer], list[Candidate]]:
+    """The answers that the cache knows, and the other files."""
     answers: dict[str, Answer] = {}
     missing: list[Candidate] = []
     for file in files:
-        answer = _recall(file, cache) or _trivial(file, cache)
+        answer = _recall(file, cache)
         if answer is None:
             missing.append(file)
         else:
             answers[file.path] = answer
     return answers, missing
+
+
+def _without_trivial(
+    files: Iterable[Candidate], answers: dict[str, Answer], cache: Cache | None
+) -> list[Candidate]:
+    """The files that an examiner is needed for; the others are answered at once."""
+    missing: list[Candidate] = []
+    for file in files:
+        answer = _trivial(file, cache)
+        if answer is None:
+            missing.append(file)
+        else:
+            answers[file.path] = answer
+    return missing
 
 
 def _recall(file: Candidate, cache: Cache | None) -> Answer | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.syntax import operations
-from stablelint.syntax.sieve import glance, mentions_torch, words_of
+from stablelint.syntax.sieve import glance, words_of
 from stablelint.syntax.walk import descendants
 
 IMPORTS = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "math": "math"}
@@ -125,13 +125,6 @@ def test_reads_and_calls_are_counted() -> None:
     seen = glance(descendants(ast.parse("f(f, g.f(1))\nf = 2")), {})
     assert seen.loads["f"] == 3
     assert seen.calls == {"f": 2}
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"), [(b"import torch", True), (b"import numpy", False), (b"", False)]
-)
-def test_a_file_without_torch_does_not_concern_us(data: bytes, expected: bool) -> None:
-    assert mentions_torch(data) is expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,27 @@
+"""Which files can concern us at all, by a look at their bytes."""
+
+from __future__ import annotations
+
+import re
+
+# An import at the start of a line or after `:` or `;`, which an example in a docstring is not; a line of a list of
+# imports; a name as text, as `import_module("torch")` has it. A package may hand on `Tensor` under a name of its own.
+_BRINGS = re.compile(
+    rb"""(?:^(?:\xef\xbb\xbf)?|[\r\n:;])[ \t]*(?:from|import)[ \t][^\r\n#]*(?:torch|\bTensor\b|[ \t]import[ \t]*\*)"""
+    rb"""|(?:^|[\r\n])[ \t]*(?:torch|Tensor)[ \t]*,"""
+    rb"""|["']torch["'.]"""
+)
+
+
+def brings_torch(data: bytes) -> bool:
+    """Whether a file can concern us at all: it imports something of torch, tensors by name, or all that
+    another module holds.
+
+    Where torch stands in prose alone, as in many a tokenizer, nothing is computed with it.
+    """
+    return b"torch" in data and _BRINGS.search(data) is not None
+
+
+def handles_tensors(data: bytes) -> bool:
+    """Whether the functions of a file can tell something of a tensor, be it that they never name the library."""
+    return b"torch" in data or b".clamp(" in data or b".detach(" in data
