@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -85,10 +86,14 @@ def _store(path: Path, payload: str) -> None:
 
 def _shorten_traceback() -> None:
     """An event that ends the command is shown by the report, not as a traceback."""
-    previous = sys.excepthook
+    previous, previous_of_threads = sys.excepthook, threading.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if not isinstance(error, NonFiniteError):
             previous(kind, error, trace)
 
-    sys.excepthook = hook
+    def hook_of_threads(failed: threading.ExceptHookArgs) -> None:
+        if not isinstance(failed.exc_value, NonFiniteError):
+            previous_of_threads(failed)
+
+    sys.excepthook, threading.excepthook = hook, hook_of_threads

@@ -237,6 +237,7 @@ def _healthy_cases(replayer: Replayer, base: Call, label: str, hazards: Hazards)
     operands = dict(base.operands)
     generator = torch.Generator().manual_seed(7)
     touched = False
+    needs = base.needs
     for metavariable, source in replayer.metavariables.items():
         value = operands.get(source)
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
@@ -248,11 +249,12 @@ def _healthy_cases(replayer: Replayer, base: Call, label: str, hazards: Hazards)
         drawn = span[0] + (span[1] - span[0]) * drawn
         if _counts(value):
             drawn = torch.where(drawn > 0, drawn.ceil(), drawn.floor())
+            needs = (frozenset(operands) if needs is None else needs) - {source}  # a count has no gradient
         operands[source] = drawn.to(value)
         touched = True
     if not touched:
         return []
-    return [Case(replace(base, operands=operands, inputs={}), Role.HEALTHY, f"{label} ordinary")]
+    return [Case(replace(base, operands=operands, inputs={}, needs=needs), Role.HEALTHY, f"{label} ordinary")]
 
 
 def _counts(value: torch.Tensor) -> bool:
@@ -281,9 +283,11 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
             return [described]
         return [drawn, -1, torch.rand(4, 5, generator=generator) < 0.5, torch.arange(4), 1e-8]
 
+    counts = {source for source in sources if f"integral({meant.get(source)})" in replayer.site.facts}
+    needs = frozenset(sources) - counts  # a count has no gradient
     second: list[Call] = []
     for choice in islice(product(*(kinds(source) for source in sources)), _GUESSES):
-        call = Call(dict(zip(sources, choice, strict=True)), Context(), "invented")
+        call = Call(dict(zip(sources, choice, strict=True)), Context(), "invented", needs=needs)
         outcome = evaluate(replayer.model or replayer.original, call, replayer.names, backward=False)
         if outcome.error is not None or not outcome.values:
             continue

@@ -116,6 +116,15 @@ def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
     assert f"{python} has no torch" in done.stderr
 
 
+def test_a_thread_ends_without_a_traceback(script: Path) -> None:
+    body = textwrap.indent(FAULTY, "    ")
+    script.write_text(f"import threading\ndef train():{body}\nthreading.Thread(target=train).start()\n")
+    done = stablelint("run", "--", sys.executable, "train.py", folder=script.parent)
+    assert done.returncode == 1
+    assert "torch.log(p)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_process_without_its_guard_is_no_healthy_one(tmp_path: Path) -> None:
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("")
