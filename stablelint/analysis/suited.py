@@ -43,6 +43,8 @@ _KEEPS = frozenset(
 _RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
 _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
+# First words of an operation's name that are no package: "call" is what an instance yields when it is called.
+_NO_PACKAGES = frozenset("torch call method python math".split())
 # Tensor methods that other objects have as well, under the same name.
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 # Results hold some of the first operand's elements, as they are.
@@ -54,6 +56,7 @@ _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 # What takes one dimension only, although what it replaces takes several.
 _ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
+_OPERAND = re.compile(r"\$(\w+)")
 
 
 def unsuited(template: str, site: Site) -> str | None:
@@ -62,6 +65,10 @@ def unsuited(template: str, site: Site) -> str | None:
         dimension = site.match.bindings.get(found[1] or found[2])
         if dimension is not None and dimension.kind is Kind.SEQUENCE:
             return "the reduction is over several dimensions, and the rewrite takes one"
+    for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
+        made = _made_elsewhere(site.match.bindings[name], _DEPTH)
+        if made is not None:
+            return f"`{made}` need not make tensors, and the rewrite is one for tensors"
     for name, attribute in sorted(set(_OF_OPERAND.findall(template))):
         value = site.match.bindings.get(name)
         if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
@@ -80,6 +87,20 @@ def unsuited(template: str, site: Site) -> str | None:
                     f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
                 )
     return None
+
+
+def _made_elsewhere(value: Value, depth: int) -> str | None:
+    """The class of another package whose instances a value is computed from, or None.
+
+    Such an object may have the methods of a tensor (a symbolic one, a table) and yet be refused by torch's functions.
+    """
+    package, _, name = value.op.rpartition(".")
+    if package and name[:1].isupper() and package.partition(".")[0] not in _NO_PACKAGES:
+        return name
+    if depth == 0 or value.op not in _ARITHMETIC | _KEEPS | _MAKES_FLOATS:
+        return None
+    found = (_made_elsewhere(operand, depth - 1) for operand in value.operands.values())
+    return next((made for made in found if made is not None), None)
 
 
 def _picked_from(value: Value, seen: set[int], picked: bool) -> str | None:

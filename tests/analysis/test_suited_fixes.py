@@ -43,6 +43,27 @@ def test_a_root_of_what_may_be_a_number_is_left_alone() -> None:
     assert "nothing shows that `fan` is a tensor" in str(written.get("SL103"))
 
 
+@pytest.mark.parametrize("made", ["LazyTensor(x)", "Vi(0, 3)"])
+def test_torch_functions_are_not_written_for_the_objects_of_another_package(made: str) -> None:
+    written = fixes(f"""
+        from pykeops.torch import LazyTensor, Vi
+
+        def distances(x, y):
+            return (({made} - y) ** 2).sum(-1).sqrt()
+        """)
+    assert "need not make tensors" in str(written["SL105"])
+
+
+def test_what_a_layer_of_another_package_yields_is_taken_for_a_tensor() -> None:
+    written = fixes("""
+        from einops.layers.torch import Rearrange
+
+        def lengths(x):
+            return (Rearrange("b c l -> b l c")(x) ** 2).sum(-1).sqrt()
+        """)
+    assert isinstance(written["SL105"], tuple)
+
+
 def test_how_a_name_is_used_shows_that_it_is_a_tensor() -> None:
     written = fixes("""
         def scale(weight, fan):
