@@ -12,7 +12,7 @@ from stablelint.analysis.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_COUNTS = frozenset({"sum", "count_nonzero", "numel", "len", "size"})
+_COUNTS = frozenset({"sum", "count_nonzero", "mean", "numel", "len", "size"})
 _SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
     "lt": Interval(-math.inf, 0.0, hi_open=True),
@@ -154,7 +154,7 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
         state.nonempty |= {stripped(count.first.operands["index"]).key}
     if selector(count.first) is not count.first:
         state.nonempty |= {stripped(selector(count.first)).key}
-    if learned.lo > 1:
+    if learned.lo > 1 and count.op != "mean":
         state.plural |= {stripped(count.first).key}
 
 

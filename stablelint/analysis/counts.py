@@ -19,43 +19,17 @@ from stablelint.analysis.meaning import (
     counts_with_fallback,
     is_called_count,
 )
-from stablelint.analysis.opaque import is_length, is_length_name, is_mask_name
+from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.provenance import vanishes_with_data
 from stablelint.analysis.selections import is_mask_of_ids
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
-from stablelint.numerics.ranges.elementwise import ELEMENTWISE
-from stablelint.syntax.operations import VIEWS
 
-_TOTALS = frozenset("sum mean amax max norm vector_norm".split())
 _OF_TEXT = re.compile(
     r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
 )
-_WIDTH = re.compile(
-    r"(^|_)(sigmas?|width|bandwidth|cutoff|alpha|beta)$"
-)  # of a kernel, which a caller passes
 _ON_NUMBERS = frozenset("self max min len int float abs round math np sum".split())
-_POSITIONS = frozenset("arange linspace meshgrid".split())
-_WRITTEN = (
-    _POSITIONS
-    | VIEWS
-    | frozenset(ELEMENTWISE)
-    | frozenset(
-        "const zeros ones full sequence tensor phi index part where clamp overwritten logical_and".split()
-    )
-    | frozenset("square neg abs sqrt exp erf sin cos tan sinc tanh".split())
-)
-
-
-def _is_count_of_lengths(site: Site, operand: Value) -> bool:
-    """What counts up lengths is 0 only for a batch of nothing."""
-    total = stripped(operand)
-    if total.op not in ("sum", "python.sum") or total.first is None:
-        return False
-    node = total.node
-    counted = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    return is_length(total.first) or (isinstance(counted, ast.Name) and is_length_name(counted.id))
 
 
 def _is_causal(site: Site, operand: Value) -> bool:
@@ -161,36 +135,10 @@ def _is_row_of_tokens(site: Site, operand: Value) -> bool:
 
 
 def _is_weighed(total: Value | None, mask: Value) -> bool:
-    """Whether a sum is one of products with the mask."""
-    parts = behind(total, lambda v: v.op == "mul") if total is not None else ()
-    return any(stripped(f).key == mask.key for v in parts if v.op == "mul" for f in v.operands.values())
-
-
-def _is_filled_elsewhere(site: Site, operand: Value) -> bool:
-    """Zeros into which nothing in sight is written, and which yet are added up, are filled by what they are handed to."""
-    total, function = stripped(operand), site.frame.function
-    if total.op != "sum" or total.first is None or function is None:
-        return False
-    if not total.interval.lo == 0 == total.interval.hi:
-        return False
-    calls = (n for n in ast.walk(function.node) if isinstance(n, ast.Call))
-    handed = (
-        n for call in calls for v in (*call.args, *(k.value for k in call.keywords)) for n in ast.walk(v)
-    )
-    return any(isinstance(n, ast.Name) and n.id == total.first.name for n in handed)
-
-
-def _is_kernel(site: Site, operand: Value) -> bool:
-    """What is made of positions, of written numbers and of a width alone is a kernel or a window, and not 0 throughout."""
-    total = stripped(operand)
-    while total.op == "mul" and any(v.is_constant for v in total.operands.values()):
-        total = stripped(next(v for v in total.operands.values() if not v.is_constant))
-    if total.op not in _TOTALS or total.first is None:
-        return False
-    parts = [v for v in behind(total.first, lambda v: v.op in _POSITIONS) if v.kind is not Kind.NUMBER]
-    return any(v.op in _POSITIONS for v in parts) and all(
-        v.op in _WRITTEN or _WIDTH.search(v.name) for v in parts
-    )
+    """Whether a value is the sum of products with the mask."""
+    inner = stripped(total) if total is not None else mask
+    product = stripped(inner.first) if inner.op == "sum" and inner.first is not None else inner
+    return product.op == "mul" and any(stripped(v).key == mask.key for v in product.operands.values())
 
 
 def _is_setting(site: Site, operand: Value) -> bool:
@@ -203,7 +151,6 @@ def _is_setting(site: Site, operand: Value) -> bool:
 
 
 DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
-    _is_count_of_lengths,
     _is_causal,
     _is_share_of_extreme,
     is_masked_by_lengths,
@@ -211,7 +158,5 @@ DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
     _is_census,
     _is_extent,
     _is_row_of_tokens,
-    _is_kernel,
-    _is_filled_elsewhere,
     _is_setting,
 )

@@ -14,15 +14,10 @@ _RUNNING = re.compile(r"(^|_)(running|moving)_(var|variance|std)$")
 _HANDED = frozenset("argument item free unknown attribute".split())
 _JOINED = frozenset("cat stack sqrt".split())
 _DEPTH = 4  # operations looked through
-# Where the parts of what is joined together begin, each of which has an element; and times, which go forward.
-_ASCENDING = re.compile(r"(^|[_.])(ptr|indptr|offsets?|cu_?seq_?lens?|t|ts|times?|time_?stamps?)$")
 
 
 def is_step(value: Value) -> bool:
-    """`x[1:] - x[:-1]`, or the first step of a grid: neighbours of what a caller hands over may be equal.
-
-    Not where the parts of a batch begin, and not of times.
-    """
+    """`grid[1:] - grid[:-1]`, or its first step alone: two points of a grid that a caller hands over may be equal."""
     value = stripped(value)
     ends = list(map(stripped, value.operands.values())) if value.op == "sub" else []
     if len(ends) != 2 or any(end.op != "index" or end.first is None for end in ends):
@@ -30,19 +25,12 @@ def is_step(value: Value) -> bool:
     whole = [stripped(end.operands["input"]) for end in ends]
     if whole[0].key != whole[1].key or whole[0].kind is Kind.NUMBER or not _is_handed_over(whole[0]):
         return False
-    if _ASCENDING.search(whole[0].name) or any(_ASCENDING.search(_written(end)) for end in ends):
+    if not any(_GRID.search(v.name) for v in behind(whole[0], lambda _: False)):
         return False
     places = [_last(end.operands["index"]) for end in ends]
     if [place.op for place in places] == ["slice", "slice"]:
         return _bounds(places[0]) == (1, None) and _bounds(places[1]) == (None, -1)
-    first = [place.constant() for place in places] == [1, 0]
-    return first and any(_GRID.search(v.name) for v in behind(whole[0], lambda _: False))
-
-
-def _written(element: Value) -> str:
-    """The text of what is indexed, where it stands in the file that is checked."""
-    node = element.node
-    return ast.unparse(node.value) if isinstance(node, ast.Subscript) else ""
+    return [place.constant() for place in places] == [1, 0]
 
 
 def _last(index: Value) -> Value:

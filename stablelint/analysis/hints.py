@@ -62,6 +62,11 @@ def names_a_mask(name: str) -> bool:
     return hint(name) is _MASK
 
 
+def names_ties(name: str) -> bool:
+    """Whether a name says that a value tells which things have to do with which."""
+    return hint(name) is _TIES
+
+
 def names_a_logarithm(name: str) -> bool:
     """Whether a name says that a value is the logarithm of a scale."""
     return hint(name) is _LOGARITHM

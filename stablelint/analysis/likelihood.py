@@ -50,6 +50,7 @@ from stablelint.analysis.sites import Site
 from stablelint.analysis.untaken import DOUBTS_BY_GRADIENT
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.analysis.wholes import DOUBTS_BY_WHOLE
 from stablelint.analysis.wording import (
     DOUBTS_BY_WORDING,
     is_announced,
@@ -246,6 +247,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     is_outside_of_support,
     *DOUBTS_BY_COUNT,
     *DOUBTS_BY_RATIO,
+    *DOUBTS_BY_WHOLE,
     *DOUBTS_BY_WORDING,
 )
 _DOUBTS_OF_PROMOTED = (is_announced, is_taken_as_angle)

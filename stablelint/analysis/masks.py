@@ -12,6 +12,7 @@ from stablelint.analysis.views import behind, stripped
 
 DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
 _PASSED_MASK = re.compile(r"mask(s|ed_\w+)?$")
+_PADDED = re.compile(r"(^|_)is_pad(ding|ded)?$")
 _PADDING_MASK = re.compile(r"(?<![a-z])pad(ding)?_mask$")
 _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
@@ -19,6 +20,7 @@ _COMPARED = frozenset("gt ge lt le".split())
 _TESTED = _COMPARED | {"eq", "ne"}
 _PASSED = frozenset("argument item attribute unknown index part".split())
 _JOINED = frozenset({"logical_and", "mul"})
+_UNITED = frozenset("logical_and logical_or add phi".split())
 _LENGTH = 8  # operations looked through
 
 
@@ -85,14 +87,14 @@ def is_passed_mask(mask: Value) -> bool:
         mask = unnegated(mask.operands["input"])
     if leaves_out_padding(mask):
         return True
-    if mask.op in ("logical_and", "phi"):
+    if mask.op in _UNITED:
         return all(map(is_passed_mask, mask.operands.values()))
     if mask.op == "bool" and mask.first is not None:
         mask = stripped(mask.first)
         return mask.op == "argument" and _PASSED_MASK.search(mask.name) is not None  # as a whole
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = unnegated(mask.first)
-    return mask.op in _PASSED and _PASSED_MASK.search(mask.name) is not None
+    return mask.op in _PASSED and (_PASSED_MASK.search(mask.name) or _PADDED.search(mask.name)) is not None
 
 
 def is_known(mask: Value) -> bool:
@@ -138,12 +140,14 @@ def is_chance_test(test: Value, depth: int = 6) -> bool:
     test = unnegated(test)
     if test.op == "mul" and not 0 <= test.interval.lo <= test.interval.hi <= 1:
         return False  # what is masked is no mask
-    if test.op in ("phi", "mul") and depth:
+    if test.op in ("phi", "mul", "logical_and") and depth:
         parts = [part for part in test.operands.values() if not part.interval.lo > 0]
         return bool(parts) and all(is_chance_test(part, depth - 1) for part in parts)
     if is_mask_of_lengths(test):
         return True
-    return test.op in _COMPARED and any(map(_is_drawn_or_counted, test.operands.values()))
+    return test.op in DRAWN or (
+        test.op in _COMPARED and any(map(_is_drawn_or_counted, test.operands.values()))
+    )
 
 
 def _is_drawn_or_counted(value: Value) -> bool:

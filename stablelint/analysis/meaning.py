@@ -51,6 +51,15 @@ def meets_its_extreme(mask: Value) -> bool:
 def _reaches(value: Value, comparison: str, bound: Value) -> bool:
     """Whether an element of `value` meets a comparison with a bound that is made of its own maximum or minimum."""
     inner = stripped(bound)
+    offset = stripped(value)
+    if comparison == "ge" and offset.op == "sub" and inner.interval.lo != 0:
+        taken = stripped(offset.operands["other"])  # `x - x.max() > -t`
+        if (
+            taken.op in _REACHED["ge"]
+            and taken.first is not None
+            and _is_same(taken.first, offset.operands["input"])
+        ):
+            return True
     if inner.op in ("mul", "div") and comparison == "ge" and value.interval.lo >= 0:
         factor = inner.operands["other"].constant()
         if (

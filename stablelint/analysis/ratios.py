@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 
 from stablelint.analysis.families import NORMS
 from stablelint.analysis.places import is_objective
-from stablelint.analysis.provenance import is_differentiated
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
 
 _SPREADS = NORMS | {"std", "var"}
-_SIZES = frozenset({"size", "numel"})
 _STARTS = frozenset("const zeros zeros_like".split())
 _COUNTS = frozenset("sum count_nonzero numel size item len".split())
 _GROUPED = frozenset("scatter_add index_add scatter_sum scatter_reduce".split())
@@ -42,24 +40,14 @@ def _is_spread(value: Value, depth: int = _LENGTH) -> bool:
     return any(_is_spread(base, depth - 1) for base in bases)
 
 
-def _is_cosine(site: Site, operand: Value) -> bool:
-    """What is divided by the product of two norms is a cosine, and the vectors are directions."""
-    product = stripped(operand)
-    if site.value.op != "div" or product.op != "mul":
-        return False
-    return all(stripped(factor).op in NORMS for factor in product.operands.values())
-
-
 def _is_turns(site: Site, operand: Value) -> bool:
     """How often a loop turned, how long a list is, is 0 only where there was nothing to do.
 
     It is told where the function guards another such quotient, and so has met the empty case; and of what a condition
-    has selected: of a list, or of a tensor where a gradient is taken.
+    has selected.
     """
     if operand.kind is not Kind.NUMBER or site.value.op != "div" or operand.interval.is_point:
         return False
-    if stripped(operand).op in _SIZES:
-        return not is_differentiated(site.frame.function, site.frame)
     return _counts_turns(operand, _LENGTH) and not _guards_another(site)
 
 
@@ -177,7 +165,6 @@ def _holds(branch: ast.If | ast.IfExp, node: ast.AST) -> bool:
 
 DOUBTS_BY_RATIO: tuple[Callable[[Site, Value], bool], ...] = (
     _is_relative_figure,
-    _is_cosine,
     _is_turns,
     _is_running_total,
     _is_weighted_group,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
@@ -133,3 +134,11 @@ def leaves_out_padding(mask: Value) -> bool:
     if other.constant() == 0:  # a cast to bool
         return leaves_out_padding(mask.first)
     return _PADDING.search(f"{mask.name} {mask.first.name} {other.name}") is not None
+
+
+def is_background(mask: Value) -> bool:
+    """Whether a mask picks the elements of class 0: the background, of which there is always some."""
+    test = stripped(mask)
+    while test.op in ("tensor", "bool") and test.first is not None:
+        test = stripped(test.first)
+    return test.op == "eq" and _is_compared_with_zero(test) and not is_mask_name(test.operands["input"].name)

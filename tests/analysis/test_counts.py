@@ -17,7 +17,7 @@ def rules_on(code: str, line: int) -> set[str]:
     [
         ("x.new_zeros(3, 9).scatter_add(1, bins, torch.ones_like(x))", "sum(dim=1, keepdim=True)", False),
         ("x.new_zeros(3, 9).scatter_add(1, bins, torch.ones_like(x))", "sum()", False),
-        ("x.new_zeros(3, 9).scatter_add(1, bins, torch.ones_like(x))", "sum(dim=0, keepdim=True)", True),
+        ("x.new_zeros(3, 9).scatter_add(1, bins, torch.ones_like(x))", "sum(dim=0, keepdim=True)", False),
         ("x.new_zeros(3, 9).scatter_add(1, bins, (x > 0).float())", "sum(dim=1, keepdim=True)", True),
     ],
 )

@@ -50,7 +50,7 @@ def test_elements_that_are_replaced_keep_their_bad_gradient(tmp_path: Path, owne
 def test_no_comparison_with_the_mean_of_nothing_holds(use: str, found: bool) -> None:
     code = f"""
     def harder(x: torch.Tensor, y: torch.Tensor, labels: torch.Tensor):
-        mask = labels == 0
+        mask = labels == 1
         return {use}
     """
     assert ((3, "SL502") in likely(code)) is found

@@ -79,7 +79,7 @@ def test_a_norm_vanishes_with_raw_data_and_not_with_what_a_network_yields(
 
         def forward(self, x):
             v = {operand}
-            return 1.0 / v.norm(dim=-1)
+            return 3.0 * v / v.norm(dim=-1)
     """
     assert levels(tmp_path, code)["SL102"] == {level}
 

@@ -107,16 +107,6 @@ def test_a_class_without_a_member_is_not_read_by_its_members(result: str, shown:
     assert ((2, "SL102") in likely(code)) is shown
 
 
-@pytest.mark.parametrize(("name", "shown"), [("text_lens", False), ("hits", True)])
-def test_a_list_of_lengths_sums_to_none_for_an_empty_batch_only(name: str, shown: bool) -> None:
-    code = f"""
-    def mean(losses: torch.Tensor, target: torch.Tensor):
-        {name} = [float(torch.sum(target[i] != -1)) for i in range(3)]
-        return losses / sum({name})
-    """
-    assert ((3, "SL102") in likely(code)) is shown
-
-
 @pytest.mark.parametrize(
     ("comment", "shown"),
     [

@@ -16,7 +16,7 @@ from stablelint.analysis.masks import (
 )
 from stablelint.analysis.meaning import meets_its_extreme
 from stablelint.analysis.predicates.context import Context, in_metric, value_of
-from stablelint.analysis.selections import leaves_out_padding, selecting_mask
+from stablelint.analysis.selections import is_background, leaves_out_padding, selecting_mask
 from stablelint.analysis.value import NONEMPTY, Kind, Value
 from stablelint.analysis.views import stripped
 from stablelint.catalog.predicates import Predicate
@@ -85,6 +85,8 @@ def _can_be_false(mask: Value, context: Context) -> bool:
     """Whether a mask may be false throughout."""
     if in_metric(context) or is_kept(mask) or is_chance_test(mask):
         context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
+    if is_background(mask):
+        context.weak = True  # what is of class 0 is nearly everything
     if leaves_out_padding(mask) or is_outer_mask(mask) or is_known(mask) or meets_its_extreme(mask):
         context.weak = True  # a batch is not padding throughout; some element is the largest
     return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
