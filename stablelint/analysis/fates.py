@@ -14,6 +14,7 @@ from enum import Enum
 
 from stablelint.analysis.inline import takes_receiver
 from stablelint.analysis.modules import FunctionInfo
+from stablelint.syntax.walk import descendants
 
 
 class Fate(Enum):
@@ -73,8 +74,8 @@ def fates_of(node: ast.AST, function: FunctionInfo | None, gradient: bool = Fals
 
 def _calls_within(outer: FunctionInfo, name: str) -> list[ast.AST]:
     """The calls of a function that is nested in another; none where it is also handed on."""
-    uses = [n for n in ast.walk(outer.node) if _is_read(n, name)]
-    calls: list[ast.AST] = [n for n in ast.walk(outer.node) if isinstance(n, ast.Call) and n.func in uses]
+    uses = [n for n in descendants(outer.node) if _is_read(n, name)]
+    calls: list[ast.AST] = [n for n in descendants(outer.node) if isinstance(n, ast.Call) and n.func in uses]
     return calls if len(calls) == len(uses) else []
 
 
@@ -92,7 +93,7 @@ class _Walk:
         """Follows expressions through the body of a function; tells whether it returns something made of them."""
         body = function.node
         self._returned.append(False)
-        parents = {child: node for node in ast.walk(body) for child in ast.iter_child_nodes(node)}
+        parents = {child: node for node in descendants(body) for child in ast.iter_child_nodes(node)}
         pending = list(starts)
         while pending and Fate.READ not in self.found:
             self._uses -= 1
@@ -181,7 +182,7 @@ class _Walk:
         if called is None or parameter is None or (id(called.node), parameter, 0) in self._seen:
             return False
         self._seen.add((id(called.node), parameter, 0))
-        loads: list[ast.AST] = [n for n in ast.walk(called.node) if _is_read(n, parameter)]
+        loads: list[ast.AST] = [n for n in descendants(called.node) if _is_read(n, parameter)]
         return not self.enter(called, loads, depth)
 
 
@@ -257,7 +258,7 @@ def _loads(name: ast.Name, body: ast.AST, parents: dict[ast.AST, ast.AST]) -> li
         outer = parents.get(outer)
     first = (0, 0) if outer is not None else (name.lineno, name.col_offset)
     last = math.inf if outer is not None else _bound_anew(name, parents)
-    read = [n for n in ast.walk(body) if isinstance(n, ast.Name) and _is_read(n, name.id)]
+    read = [n for n in descendants(body) if isinstance(n, ast.Name) and _is_read(n, name.id)]
     return [n for n in read if n is not name and (n.lineno, n.col_offset) >= first and n.lineno <= last]
 
 

@@ -13,6 +13,7 @@ from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 from stablelint.analysis.views import behind
+from stablelint.syntax.walk import descendants
 
 _SHARES = frozenset("softmax log_softmax logsumexp".split())
 _CHOICES = (".Categorical", ".OneHotCategorical", ".Bernoulli", ".Multinomial")
@@ -30,7 +31,7 @@ def is_met_afterwards(site: Site, operand: Value) -> bool:
     name = _assigned_name(statement)
     if name is None or function is None:
         return False
-    for later in ast.walk(function.node):
+    for later in descendants(function.node):
         if not isinstance(later, ast.If | ast.Assign) or later.lineno <= getattr(statement, "lineno", 0):
             continue
         if isinstance(later, ast.If):
@@ -46,7 +47,7 @@ def is_infinite_cost_met(site: Site, operand: Value) -> bool:
     function = site.frame.function
     if site.value.op != "ctc_loss" or function is None:
         return False
-    return any(_is_finite_test(node) for node in ast.walk(function.node))
+    return any(_is_finite_test(node) for node in descendants(function.node))
 
 
 def is_compared_mean(site: Site, operand: Value) -> bool:
@@ -58,7 +59,7 @@ def is_entry_of_figures(site: Site, operand: Value) -> bool:
     """A mean that becomes an entry of a dictionary as a plain number is a figure to be read."""
     if site.statement is None:
         return False
-    parents = {child: node for node in ast.walk(site.statement) for child in ast.iter_child_nodes(node)}
+    parents = {child: node for node in descendants(site.statement) for child in ast.iter_child_nodes(node)}
     outer = parents.get(site.node)
     call = parents.get(outer) if outer is not None else None
     is_number = isinstance(outer, ast.Attribute) and outer.attr in _NUMBERS and isinstance(call, ast.Call)
@@ -74,8 +75,8 @@ def is_only_drawn_from(site: Site, operand: Value) -> bool:
     name, function = _assigned_name(site.statement), site.frame.function
     if not site.value.op.endswith(_CHOICES) or name is None or function is None:
         return False
-    parents = {child: node for node in ast.walk(function.node) for child in ast.iter_child_nodes(node)}
-    names = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == name]
+    parents = {child: node for node in descendants(function.node) for child in ast.iter_child_nodes(node)}
+    names = [n for n in descendants(function.node) if isinstance(n, ast.Name) and n.id == name]
     uses = [parents[n] for n in names if isinstance(n.ctx, ast.Load)]
     return bool(uses) and all(isinstance(use, ast.Attribute) and use.attr in _DRAWS for use in uses)
 
@@ -84,7 +85,7 @@ def is_no_share(site: Site, operand: Value) -> bool:
     """The logarithm of 0 becomes a share of 0 in the softmax that takes it, where no gradient is taken."""
     if site.value.op not in LOGARITHMS or site.statement is None:
         return False
-    if not any(_takes_shares_of(node, site.node) for node in ast.walk(site.statement)):
+    if not any(_takes_shares_of(node, site.node) for node in descendants(site.statement)):
         return False
     return not any(is_trained(value, site.frame) for value in site.value.operands.values())
 
@@ -115,8 +116,8 @@ def _gives(statement: ast.stmt, name: str) -> bool:
 
 
 def _tests_for_nan(node: ast.AST, name: str) -> bool:
-    calls = (call for call in ast.walk(node) if _is_finite_test(call))
-    return any(isinstance(n, ast.Name) and n.id == name for call in calls for n in ast.walk(call))
+    calls = (call for call in descendants(node) if _is_finite_test(call))
+    return any(isinstance(n, ast.Name) and n.id == name for call in calls for n in descendants(call))
 
 
 def _is_finite_test(node: ast.AST) -> bool:

@@ -16,6 +16,7 @@ from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
 from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
+from stablelint.syntax.walk import descendants
 
 _SHOWN = 48  # characters of an expression in a message
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
@@ -180,7 +181,7 @@ def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
         return True  # an in-place operation: the name stands for its result from there on
     row: int = node.lineno  # type: ignore[attr-defined]
-    loads = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == text]
+    loads = [n for n in descendants(scope) if isinstance(n, ast.Name) and n.id == text]
     later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= row]
     if fix.target not in parse_template(fix.replace or "...").metavariables:
         later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
@@ -195,7 +196,7 @@ def _is_unpacked(node: ast.AST | None, site: Site) -> bool:
     function = site.frame.function
     return function is not None and any(
         isinstance(one, ast.Assign) and one.value is node and isinstance(one.targets[0], ast.Tuple | ast.List)
-        for one in ast.walk(function.node)
+        for one in descendants(function.node)
     )
 
 
@@ -203,7 +204,7 @@ def _picked(node: ast.AST, root: ast.AST) -> ast.AST:
     """The choice of one result, within `root`, where `node` is a call that gives several; else `node`."""
     if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in _SEVERAL:
         return node
-    for one in ast.walk(root):
+    for one in descendants(root):
         chosen = isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant)
         named = isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
         if (chosen or named) and one.value is node and not _is_called(one, root):  # type: ignore[attr-defined]
@@ -212,7 +213,7 @@ def _picked(node: ast.AST, root: ast.AST) -> ast.AST:
 
 
 def _is_called(node: ast.AST, root: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) and one.func is node for one in ast.walk(root))
+    return any(isinstance(one, ast.Call) and one.func is node for one in descendants(root))
 
 
 def _inside_function(node: ast.AST, site: Site) -> bool:
@@ -225,7 +226,7 @@ def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
     if text is None:
         return None
     found = [
-        n for n in ast.walk(root) if isinstance(n, ast.Name | ast.Attribute) and ast.unparse(n) == text
+        n for n in descendants(root) if isinstance(n, ast.Name | ast.Attribute) and ast.unparse(n) == text
     ]  # fmt: skip
     return found[0] if found else None
 

@@ -20,6 +20,7 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Level, Status
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.walk import descendants
 
 
 @dataclass(slots=True)
@@ -231,7 +232,7 @@ def _literal_in(root: ast.AST | None, value: Value) -> ast.expr | None:
     """Where `root` itself spells a value that belongs to no file: a tuple of dimensions, an element type."""
     if root is None or value.module is not None:
         return None
-    for node in ast.walk(root):
+    for node in descendants(root):
         if isinstance(node, ast.Tuple | ast.List) and node is value.node:
             return node
         if isinstance(node, ast.Attribute) and value.op == "dtype" and node.attr == value.dtype:
@@ -257,11 +258,11 @@ def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
         return False
     if not encloses(frame.function.node, node):
         return False
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    if any(isinstance(n, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for n in ast.walk(node)):
+    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
+    if any(isinstance(n, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
         return False  # it would be computed twice
     first, last = node.lineno, root.node.lineno  # type: ignore[attr-defined]
-    for inner in ast.walk(frame.function.node):
+    for inner in descendants(frame.function.node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
             if first <= inner.lineno <= last:
                 return False
@@ -275,11 +276,11 @@ def text_before(value: Value, root: Value, frame: Frame) -> str | None:
         return None
     if frame.function is None or isinstance(frame.function.node, ast.Lambda):
         return None
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    if any(isinstance(n, ast.Await | ast.Yield | ast.NamedExpr) for n in ast.walk(node)):
+    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
+    if any(isinstance(n, ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
         return None
     first, last = sorted((node.lineno, place.lineno))  # type: ignore[attr-defined]
-    for inner in ast.walk(frame.function.node):
+    for inner in descendants(frame.function.node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
             if first <= inner.lineno < last or (inner.lineno == last and node.lineno > place.lineno):  # type: ignore[attr-defined]
                 return None

@@ -48,7 +48,7 @@ def _stored_spreads(info: ClassInfo) -> Iterator[tuple[str, FunctionInfo]]:
         elif isinstance(node, ast.AugAssign):
             minded.add(_own(node.target) or "")
         elif isinstance(node, ast.Compare):
-            minded.update(_own(one) or "" for one in ast.walk(node))
+            minded.update(_own(one) or "" for one in descendants(node))
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

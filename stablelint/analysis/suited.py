@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 from stablelint.syntax import operations
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.sites import Site
@@ -181,7 +182,7 @@ def _name_of(node: ast.AST) -> str:
 def _used_as_tensors(function: ast.AST) -> frozenset[str]:
     """Names (and attributes of names) on which the function calls what only tensors have."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in descendants(function):
         if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
             found.add(_name_of(node.value))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -200,7 +201,7 @@ def _used_as_tensors(function: ast.AST) -> frozenset[str]:
 def _receivers(function: ast.AST) -> frozenset[int]:
     """Identities of expressions on which, or on whose power or multiple, the function calls a tensor's method."""
     found: set[int] = set()
-    for node in ast.walk(function):
+    for node in descendants(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func.attr
             if operations.method(method) is not None and method not in _SHARED_METHODS:

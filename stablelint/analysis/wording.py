@@ -9,6 +9,7 @@ from collections.abc import Callable
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 from stablelint.analysis.views import stripped
+from stablelint.syntax.walk import descendants
 
 _MEANT = re.compile(
     r"ignor|intend|meant|expected|purpose|design|want|deliberate|never|cannot|handled|replaced|dropped|avoid|"
@@ -71,7 +72,7 @@ def is_put_right(site: Site, operand: Value) -> bool:
 
 
 def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    bodies = [getattr(n, field, None) for n in ast.walk(node) for field in ("body", "orelse")]
+    bodies = [getattr(n, field, None) for n in descendants(node) for field in ("body", "orelse")]
     return [body for body in bodies if isinstance(body, list)]
 
 
@@ -123,7 +124,7 @@ def is_of_a_difference(site: Site, operand: Value) -> bool:
 
 def _calls(site: Site) -> list[ast.Call]:
     within = site.statement if site.statement is not None else site.node
-    return [n for n in ast.walk(within) if isinstance(n, ast.Call)]
+    return [n for n in descendants(within) if isinstance(n, ast.Call)]
 
 
 def _called(call: ast.Call) -> str | None:

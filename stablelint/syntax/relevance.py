@@ -19,7 +19,9 @@ def brings_torch(data: bytes) -> bool:
 
     Where torch stands in prose alone, as in many a tokenizer, nothing is computed with it.
     """
-    return b"torch" in data and _BRINGS.search(data) is not None
+    if b"torch" not in data:
+        return False
+    return b"\nimport torch" in data or b"\nfrom torch" in data or _BRINGS.search(data) is not None
 
 
 def handles_tensors(data: bytes) -> bool:

@@ -127,7 +127,8 @@ def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
             if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
                 attr: str = node.attr  # type: ignore[attr-defined]
                 read.append(attr)
-                if attr not in words and not _is_elsewhere(node.value, imports):  # type: ignore[attr-defined]
+                own = attr in seen.called and _is_method(node)  # type: ignore[arg-type]
+                if attr not in words and not own and not _is_elsewhere(node.value, imports):  # type: ignore[attr-defined]
                     words.add(attr)
                 if attr[-1] == "_" and _is_init(node.value, imports):  # type: ignore[attr-defined]
                     words.add(f"init.{attr}")
@@ -154,6 +155,21 @@ def _origin(node: ast.expr, imports: Mapping[str, str]) -> str:
     while type(node) is ast.Attribute:
         node = node.value
     return imports.get(node.id, "") if type(node) is ast.Name else ""
+
+
+def _is_method(called: ast.Attribute) -> bool:
+    """Whether `self.normalize(…)` is a method of the class: only a layer or a loss is kept under such a name."""
+    return is_of_self(called) and called.attr not in _layers()
+
+
+@cache
+def _layers() -> frozenset[str]:
+    """Names under which an object keeps a layer: operations that there is a module for."""
+    return frozenset(
+        operation
+        for spelling, operation in operations.spellings()
+        if spelling.rpartition(".")[2][0].isupper()
+    )
 
 
 def _is_elsewhere(node: ast.expr, imports: Mapping[str, str]) -> bool:

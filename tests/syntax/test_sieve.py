@@ -166,3 +166,20 @@ def f(a, /, b=1, *c, d, e=2, **k): nonlocal_ = lambda: (yield)
     tree = ast.parse(patterns)
     expected = {id(node) for node in ast.walk(tree) if not isinstance(node, bare)}
     assert {id(node) for node in descendants(tree)} == expected
+
+
+def test_a_method_of_the_class_is_no_operation_though_a_layer_may_be() -> None:
+    assert not words("self.normalize(x)") & words_of("normalize")
+    assert words("F.normalize(x)") & words_of("normalize")
+    assert words("self.softmax(x)") & words_of("softmax")
+    assert words("self.normalize(x) + F.normalize(y)") & words_of("normalize")
+
+
+def test_a_constructor_is_no_change_in_place() -> None:
+    assert "op=" not in words("super().__init__()")
+    assert "op=" in words("x.add_(1)")
+
+
+def test_constants_are_absorbed_where_one_is_tiny() -> None:
+    assert "1-eps" in words("1 - 1e-15")
+    assert "1-eps" not in words("1024 * 4")
