@@ -17,6 +17,7 @@ import compileall
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -42,6 +43,20 @@ rules:
   - {id: c, languages: [python], severity: ERROR, message: c, pattern: torch.exp($X)}
   - {id: d, languages: [python], severity: ERROR, message: d, pattern: "torch.log(torch.softmax($X, ...))"}
   - {id: e, languages: [python], severity: ERROR, message: e, pattern: $X / $Y.sum(...)}
+"""
+
+SOME_RULES = """
+import pathlib, sys
+from stablelint.catalog import load_catalog
+from stablelint.catalog.catalog import Catalog
+from stablelint.workspace.examine import Examiner, Scope
+whole, step = load_catalog(), int(sys.argv[2])
+some = Catalog(whole.sources[::step], f"{whole.digest} {step}")
+print(len(some.rules))
+if len(sys.argv) == 3:
+    examine = Examiner(Scope(sys.argv[1]), some)
+    for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py"))[::10]:
+        examine(str(path))
 """
 
 SMALL = """
@@ -142,6 +157,16 @@ def growth(scratch: Path) -> Iterator[Row]:
         yield row(f"one file of {lines:,} lines", run([*LINT, "--no-cache", path.name], folder, timeout=300))
 
 
+def rules(tree: Path) -> Iterator[Row]:
+    """A tenth of the files in one process, with a part of the rules and with all."""
+    for step in (8, 4, 2, 1):
+        command = [PYTHON, "-c", SOME_RULES, str(tree), str(step)]
+        number = subprocess.run(
+            [*command, "count"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        yield row(f"a tenth of the files, {number} rules", best_of(2, command, ROOT))
+
+
 def render(rows: list[Row], unit: str) -> str:
     """A Markdown table with the ratio of each wall time to that of the row whose name starts with `unit`."""
     base = next(wall for name, wall, _, _ in rows if name.startswith(unit))
@@ -175,6 +200,7 @@ def report(package: str, peers: Path | None) -> str:
                 render(list(whole_package(tree, peers, scratch)), "ast.parse"),
                 render(list(small_file(scratch)), "one small file, cold"),
                 render(list(growth(scratch)), "one file of 2,500"),
+                render(list(rules(tree)), "a tenth of the files"),
             ]
         )
 
