@@ -21,6 +21,13 @@ def _finite(pattern: str, replace: str, operands: dict[str, list[float]], dtype:
     return gate.evaluate(tree, tensors, dtype).finite
 
 
+def _clamp_hands_on() -> bool:
+    """Whether this torch hands on the gradient of an operand that lies on the bound of a clamp."""
+    edge = torch.ones(1, requires_grad=True)
+    edge.clamp(-1, 1).backward()
+    return bool(edge.grad == 1)
+
+
 ZERO = {"x": [0.0]}
 HALF, SINGLE = torch.float16, torch.float32
 FALSE = [
@@ -39,7 +46,12 @@ FALSE = [
     pytest.param("$x * torch.log($x)", "torch.xlogy($x, $x)", ZERO, SINGLE, id="xlogy(p, p)"),
     pytest.param("$x * torch.log($x)", "-torch.special.entr($x)", ZERO, SINGLE, id="entr"),
     pytest.param(
-        "torch.acos($x)", "torch.acos($x.clamp(-1, 1))", {"x": [1.0]}, SINGLE, id="clamp to the edge"
+        "torch.acos($x)",
+        "torch.acos($x.clamp(-1, 1))",
+        {"x": [1.0]},
+        SINGLE,
+        id="clamp to the edge",
+        marks=pytest.mark.skipif(not _clamp_hands_on(), reason="there a clamp has no gradient at its bounds"),
     ),
     pytest.param(
         "torch.exp($x)",

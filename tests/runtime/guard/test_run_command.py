@@ -118,7 +118,9 @@ def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
 
 def test_a_thread_ends_without_a_traceback(script: Path) -> None:
     body = textwrap.indent(FAULTY, "    ")
-    script.write_text(f"import threading, torch\ndef train():{body}\nthreading.Thread(target=train).start()\n")
+    script.write_text(
+        f"import threading, torch\ndef train():{body}\nthreading.Thread(target=train).start()\n"
+    )
     done = stablelint("run", "--", sys.executable, "train.py", folder=script.parent)
     assert done.returncode == 1
     assert "torch.log(p)" in done.stderr

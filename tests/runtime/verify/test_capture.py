@@ -128,6 +128,19 @@ def test_a_crash_keeps_what_was_reached(tmp_path: Path) -> None:
     assert found["log"].bad_results > 0
 
 
+def test_a_failure_is_written_at_once_since_no_exit_may_come(tmp_path: Path) -> None:
+    path = tmp_path / "leave.py"
+    path.write_text(
+        "import os\nimport torch\n\nfor step in range(60):\n    y = torch.log(torch.ones(2) * (step < 50))\nos._exit(0)\n",
+        encoding="utf-8",
+    )
+    text = "torch.ones(2) * (step < 50)"
+    sites = {"log": site_at(path, f"torch.log({text})", None, {"x": text})}
+    ending, _, found = capture(tmp_path, sites, [sys.executable, "leave.py"])
+    assert ending.status == 0
+    assert (found["log"].calls, found["log"].bad_results) == (51, 1)
+
+
 def test_a_time_out_keeps_what_was_reached(tmp_path: Path) -> None:
     path = tmp_path / "endless.py"
     loop = "while True:\n    y = torch.log(torch.zeros(2))\n    time.sleep(0.005)\n"

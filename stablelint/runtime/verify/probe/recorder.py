@@ -29,6 +29,7 @@ from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name,
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs
 _FLUSH_SECONDS = 2.0
+_URGENT = 8  # first failures of a site that are written at once: a process may end without a word
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -110,7 +111,8 @@ class Recorder:
         self.heard: list[tuple[dict[str, object], Context, object]] = []
         self.spent = 0.0
         self._searching = False
-        self._dirty = False
+        self._dirty = self._failed_first = False
+        self._urgent = _URGENT
         self.frames = Frames()
         self._gradients = Gradients()
         self._lock = threading.RLock()
@@ -159,7 +161,7 @@ class Recorder:
                 watched.dropped += 1
             now = time.perf_counter()
             self.spent += now - started
-            if self._dirty and now - self._flushed > _FLUSH_SECONDS:
+            if self._dirty and (self._failed_first or now - self._flushed > _FLUSH_SECONDS):
                 self.flush()
 
     def compiled(self, number: int) -> None:
@@ -210,6 +212,8 @@ class Recorder:
                 watched.bad_results += 1
                 if all(all_finite(item, nan_only=True) for item in operands.values()):
                     call = self._call(operands, grad)
+                    self._failed_first = not sample.failing and self._urgent > 0
+                    self._urgent -= self._failed_first
                     sample.failing.append(call)
             elif grad:
                 self._await_gradient(watched, operands)
@@ -314,7 +318,7 @@ class Recorder:
         if self.folder is None:
             return
         with self._lock:
-            self._dirty = False
+            self._dirty = self._failed_first = False
             self._flushed = time.perf_counter()
             encoder = Encoder()
             with contextlib.suppress(Exception), torch.no_grad():
