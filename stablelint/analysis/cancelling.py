@@ -136,10 +136,16 @@ def _is_lifted(value: Value) -> bool:
     inner = stripped(value)
     if inner.op in _LIFTS:
         return True
-    tiny = any(
-        v.is_constant and v.interval.lo >= 0 and 0 < v.interval.hi < TINY for v in inner.operands.values()
-    )
-    return inner.op == "add" and (tiny or (inner.guard == "eps" and inner.interval.lo < TINY))
+    if inner.op != "add":
+        return False
+    return any(map(_is_tiny, inner.operands.values())) or (inner.guard == "eps" and inner.interval.lo < TINY)
+
+
+def _is_tiny(value: Value) -> bool:
+    """Whether a value is a tiny number that is written down, or one of a format: `torch.finfo(x.dtype).eps`."""
+    if value.op == "finfo_field":
+        return value.guard == "eps"
+    return value.is_constant and value.interval.lo >= 0 and 0 < value.interval.hi < TINY
 
 
 def summands(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:

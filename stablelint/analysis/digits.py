@@ -17,6 +17,7 @@ _MADE_OF_NUMBERS = frozenset({"tensor", "torch.Tensor", "torch.FloatTensor"})
 _WHOLES = frozenset({Kind.SEQUENCE, Kind.INSTANCE})
 _EXPONENTIALS = frozenset("exp expm1 cosh sinh".split())
 _LARGEST_OF_DOUBLE = math.log(sys.float_info.max)
+_OUTGROWING = frozenset({"cosh", "ndtr"})
 _SMALL = 1e-2
 _DOUBLE = re.compile(r"\bfloat64\b|\btorch\.double\b")
 
@@ -70,12 +71,17 @@ def is_logarithm_undone(site: Site, operand: Value) -> bool:
 def is_lifted(site: Site, operand: Value) -> bool:
     """A small number that was added to all that a form is made of keeps it off 0."""
     made = [stripped(v) for v in site.match.bindings.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
-    if not made or site.rule.expect == "inaccurate":
+    if not made or site.rule.expect == "inaccurate" or _fails_far_from_zero(site.value):
         return False
     return all(
         v.op == "add" and any(0 < p.interval.lo == p.interval.hi < _SMALL for p in v.operands.values())
         for v in made
     )
+
+
+def _fails_far_from_zero(value: Value) -> bool:
+    """Whether a logarithm is taken of what leaves the format at its ends: `log(cosh(x + 1e-12))`."""
+    return value.first is not None and stripped(value.first).op in _OUTGROWING
 
 
 def is_within_double(site: Site, operand: Value) -> bool:

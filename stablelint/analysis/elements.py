@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from stablelint.analysis import lookup
 from stablelint.analysis.apply import apply
@@ -14,6 +15,8 @@ from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import stripped
 
 _BLANK = frozenset({"zeros", "zeros_like", "empty"})
+_NAMED = frozenset("argument attribute unknown item free".split())
+_MASK = re.compile(r"(^|_)mask$")
 
 
 def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
@@ -71,7 +74,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
     mask = selector(index)
-    if mask.dtype == "bool":
+    if mask.dtype == "bool" or _is_called_mask(mask):
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
         if base.op in _BLANK and frame.loop_depth:
@@ -82,6 +85,11 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         lookup.bind(target.value, updated, frame)
     elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
+
+
+def _is_called_mask(index: Value) -> bool:
+    """Whether a name says that what an index stands for is a mask, and not the places where one is true."""
+    return index.op in _NAMED and _MASK.search(index.name) is not None
 
 
 def _is_view(selected: Value) -> bool:

@@ -45,7 +45,8 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
     (re.compile(r"(^|_)(attn_|attention_|pad_|padding_|loss_|valid_|key_padding_)?masks?$", re.I), _MASK),
     (
         re.compile(
-            r"(^|_)(log_?(std|var|sigma|scale|alpha|temperature|variance|stddev|vars|stds|stdev)|logit_scale)s?$"
+            r"(^|_)((log|ln)_?(std|var|sigma|scale|alpha|temperature|variance|stddev|vars|stds|stdev|precision)|logit_scale)"
+            r"s?(_?(sq|squared))?(_?\d|_[a-z])?_*$"
         ),
         _LOGARITHM,
     ),

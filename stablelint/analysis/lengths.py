@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator
 
 from stablelint.analysis.cancelling import root_of
 from stablelint.analysis.provenance import vanishes_with_data
+from stablelint.analysis.relations import contracted_with_itself
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import stripped
 
@@ -20,6 +21,8 @@ def is_squared_length(value: Value) -> bool:
 
     It is 0 where the vector is, where two points agree, or where the signal is flat.
     """
+    if (contracted := contracted_with_itself(stripped(value))) is not None:
+        return vanishes_with_data(contracted)
     roots = [root_of(term) for term in _terms(value)]
     if len(roots) < 2 or any(root is None for root in roots):
         return False

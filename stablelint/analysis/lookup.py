@@ -45,6 +45,7 @@ _BUILTINS = frozenset(
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
 _TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
+_VIEW_OF = {"data": "detach", "imag": "imag"}  # the imaginary part is another number than the real one
 
 
 def name(node: ast.Name, frame: Frame) -> Value:
@@ -203,7 +204,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     ):
         from stablelint.analysis.apply import apply
 
-        return apply("view" if attr != "data" else "detach", {"input": base}, node, frame)
+        return apply(_VIEW_OF.get(attr, "view"), {"input": base}, node, frame)
     if base.kind is Kind.TENSOR and attr == "ndim":
         return Value(
             "ndim",

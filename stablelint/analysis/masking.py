@@ -16,7 +16,7 @@ from stablelint.syntax.operations import SELECTIONS, VIEWS
 _HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLES_AT_ZERO = frozenset("div reciprocal log log2 log10 sqrt rsqrt".split())
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
-_GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
+GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _CARRIERS = VIEWS | {"dropout"}
@@ -136,7 +136,7 @@ def _groups(value: Value, depth: int) -> list[Value] | None:
     if value.op == "bincount":
         return [value]
     source = value.operands.get("src") or value.operands.get("source")
-    if value.op not in _GROUPED or source is None or source.zero >= Ground.SATURATION:
+    if value.op not in GROUPED or source is None or source.zero >= Ground.SATURATION:
         return None
     return [value]
 

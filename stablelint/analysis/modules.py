@@ -36,6 +36,9 @@ class FunctionInfo:
     owner: ClassInfo | None = None
     closure: object | None = None  # the frame in which a nested function was defined
     measured: Outline | None = None  # see `outline`
+    callers: tuple[
+        FunctionInfo, ...
+    ] = ()  # of a private function: those in the file that call it by its name
 
     @property
     def name(self) -> str:

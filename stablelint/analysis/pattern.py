@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from stablelint.analysis.expressions import evaluate
@@ -16,6 +17,7 @@ from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
 from stablelint.syntax.operations import VIEWS
 from stablelint.syntax.source import Source
 
+_LITERAL = "literal"  # what a metavariable holds that stands for a number
 _COMMUTATIVE = frozenset("add mul maximum minimum eq ne logical_and logical_or".split())
 _JOINS = 3  # that one match goes through
 _IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
@@ -86,8 +88,8 @@ class Match:
         return True
 
 
-def compile_pattern(text: str) -> Shape:
-    """The graph of a pattern."""
+def compile_pattern(text: str, literals: Collection[str] = ()) -> Shape:
+    """The graph of a pattern; the metavariables among `literals` stand for numbers that are written down alone."""
     parsed: Pattern = parse_pattern(text)
     source = Source("<pattern>", text, ast.Module([], []))
     module = ModuleInfo(
@@ -96,7 +98,8 @@ def compile_pattern(text: str) -> Shape:
     session = Session(observe=lambda value, frame: None, project=Project(), budget=10_000)
     frame = Frame(Graph(), module, None, State(), session)
     for name in parsed.metavariables:
-        hole = Value("metavariable", frame.graph.fresh(), Kind.UNKNOWN, name=name)
+        data = _LITERAL if name in literals else None
+        hole = Value("metavariable", frame.graph.fresh(), Kind.UNKNOWN, name=name, data=data)
         frame.state.names[PREFIX + name] = hole
     roots: list[Value | None] = []
     for tree in parsed.trees:
@@ -122,6 +125,8 @@ def _lower(node: ast.expr, frame: Frame) -> Value:
 def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
     """Whether `value` is an instance of `shape`; extends `found` where it is."""
     if shape.op == "metavariable":
+        if shape.data == _LITERAL and not isinstance(value.constant(), int | float):
+            return False
         return _bind(shape.name, value, found)
     if shape.op == "const":
         constant = value.constant()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from stablelint.analysis.admitted import is_let_in
 from stablelint.analysis.cancelling import (
     is_half_lifted,
     is_own_logarithm,
@@ -82,7 +83,10 @@ def _is_computed_cosine(site: Site) -> bool:
         return False
     if any(v.op in DRAWN for v in behind(operand, lambda _: False)):
         return False  # an angle is drawn at random, out of a range that was written for it
-    return stripped(operand).op in COMPUTED and site.ranges[site.judgement.operand] == TOP
+    cosine = stripped(operand)
+    if cosine.op == "abs" and cosine.first is not None:
+        cosine = stripped(cosine.first)  # of two directions that have no sign, such as unit quaternions
+    return cosine.op in COMPUTED and cosine.interval == TOP and site.ranges[site.judgement.operand].hi > 1
 
 
 def _is_root_of_wave(site: Site) -> bool:
@@ -312,6 +316,7 @@ _FORMS = (
     _Form(_is_inside_of_window, "a window of a single element leaves 0 here"),
     _Form(_is_running_spread, "the running variance of a channel that is dead is 0"),
     _Form(_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0"),
+    _Form(is_let_in, "the function refuses what is below 0 alone, and lets the 0 in", in_metric=True),
     _Form(
         is_log_of_size,
         "a size may be small, and adding 1 first loses its digits",

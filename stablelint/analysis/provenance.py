@@ -12,6 +12,7 @@ from stablelint.analysis.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
 from stablelint.analysis.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
 from stablelint.analysis.modules import FunctionInfo
 from stablelint.analysis.opaque import is_mask_name
+from stablelint.analysis.pairs import is_of_all_pairs
 from stablelint.analysis.places import (
     base_names,
     is_measured,
@@ -113,7 +114,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
             return is_differentiated(outer, frame)
         return (
             not takes_numbers_only(function)
-            and not function.name.startswith("_")
+            and (not function.name.startswith("_") or _is_called_by_differentiated(function, frame))
             and not _INFERENCE.search(function.name)
             and not is_measured(function, function.module)
         )
@@ -131,6 +132,12 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     return ("Module" in names or forward is not None) and not _INFERENCE.search(function.name)
 
 
+def _is_called_by_differentiated(function: FunctionInfo, frame: Frame) -> bool:
+    """Whether a function that gradients flow through hands a private one its arguments."""
+    callers = (c for c in function.callers if not c.without_gradient)
+    return any(is_differentiated(caller, frame) for caller in callers)
+
+
 def _is_called_by_autograd(frame: Frame) -> bool:
     """Whether a function is a method of an `autograd.Function`, in which no gradient is recorded."""
     owner = frame.function.owner if frame.function is not None else None
@@ -144,7 +151,7 @@ def vanishes_with_data(value: Value, given: bool = True) -> bool:
     """
     if is_edge(value) or _WINDOW.search(stripped(value).name):
         return False
-    if is_masked_difference(value):
+    if is_masked_difference(value) or is_of_all_pairs(value):
         return True
     found = False
     for part in behind(value, _vanishes_at_once):

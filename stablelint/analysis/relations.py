@@ -19,6 +19,7 @@ def related(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interva
         difference(op, operands, ranges)
         or _peaked(op, operands, ranges)
         or _squared(op, operands, ranges)
+        or _sum_of_squares(op, operands)
         or _lifted(op, operands, ranges)
         or _straight_through(op, operands)
         or _sum_of_shifted(op, operands)
@@ -171,6 +172,27 @@ def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interv
             inside = ranges[name].meet(kept)
             return inside.join(Interval.point(0.0)) if inside is not None else Interval.point(0.0)
     return None
+
+
+def _sum_of_squares(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """What a tensor contracted with itself is not below."""
+    return None if contracted(op, operands) is None else Interval(0.0, math.inf, hi_open=True)
+
+
+def contracted_with_itself(value: Value) -> Value | None:
+    """The tensor of whose squares a value is sums: `x` of `einsum("bi,bi->b", x, x)`."""
+    return contracted(value.op, value.operands)
+
+
+def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
+    """The tensor that a product of these operands contracts with itself, index by index."""
+    if op != "einsum" or not {"equation", "input", "other"} <= operands.keys():
+        return None
+    equation, one, other = operands["equation"].constant(), operands["input"], operands["other"]
+    if not isinstance(equation, str) or recast(one).key != recast(other).key:
+        return None
+    taken = equation.partition("->")[0].replace(" ", "").split(",")
+    return one if len(taken) == 2 and taken[0] == taken[1] else None
 
 
 def _straight_through(op: str, operands: Mapping[str, Value]) -> Interval | None:

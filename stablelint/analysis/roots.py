@@ -48,6 +48,7 @@ def roots_of(module: ModuleInfo, needs: Sequence[Need], half: bool) -> list[Root
     _survey(found, names, module, needs, half)
     _follow_gradients(found)
     ordered = _callers_first(found, names)
+    _note_callers(ordered)
     wanted: set[str] = (
         set()
     )  # names of functions that are analysed, and of which it matters what callers pass
@@ -100,6 +101,17 @@ def _follow_gradients(found: list[Root]) -> None:
             felt[name] = felt.get(name, False) or graded
     for root in found:
         root.ungraded = not felt.get(root.function.name, True)
+
+
+def _note_callers(ordered: list[Root]) -> None:
+    """Tells the private functions of a file who calls them; of functions that call each other, the later one."""
+    calling: dict[str, list[FunctionInfo]] = {}
+    for root in ordered:
+        if root.function.name.startswith("_") and root.function.owner is None:
+            root.function.callers = tuple(calling.get(root.function.name, ()))
+        for name in root.seen.callees:
+            if name.startswith("_"):
+                calling.setdefault(name, []).append(root.function)
 
 
 def _bound(glances: list[Glance], interest: Interest) -> dict[str, set[str]]:

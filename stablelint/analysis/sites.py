@@ -97,8 +97,9 @@ def _index(digest: str, held: _Held) -> Index:
             matchers.append((rule, matcher, needs_of_matcher(matcher)))
             needs.extend(matchers[-1][2])
             continue
+        literals = _literals(rule)
         for text in rule.patterns:
-            shape = compile_pattern(text)
+            shape = compile_pattern(text, literals)
             needs.append(needs_of(shape, rule))
             if shape.is_sequence:
                 sequences.append((rule, shape))
@@ -106,6 +107,12 @@ def _index(digest: str, held: _Held) -> Index:
                 by_operation.setdefault(shape.operation, []).append((rule, shape))
     table = {op: tuple(v) for op, v in by_operation.items()}
     return Index(table, tuple(sequences), tuple(matchers), tuple(needs))
+
+
+def _literals(rule: Rule) -> set[str]:
+    """The metavariables that a rule asks to be literals: of two factors, the other one is not tried for them."""
+    asked = [parse_predicate(text) for text in rule.where]
+    return {name for p in asked if p.name == "literal" and not p.negated for name in p.metavariables}
 
 
 class Collector:

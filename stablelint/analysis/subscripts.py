@@ -55,6 +55,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
                 Value("item", key, node=node, module=frame.module, name=str(index.data)), frame
             )
         if base.kind is Kind.TENSOR and _keeps_all(index):
+            if any(part.kind is Kind.NONE for part in _parts(index)):
+                return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
             return apply("view", {"input": base}, node, frame)
         mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
         known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
@@ -79,8 +81,11 @@ def _spelled(part: object) -> Hashable:
 
 def _keeps_all(index: Value) -> bool:
     """Whether an index only adds dimensions: `x[:, None]`, `x[..., None]`."""
-    parts = index.data if index.kind is Kind.SEQUENCE else [index]
-    return all(_is_whole(part) for part in parts)
+    return all(_is_whole(part) for part in _parts(index))
+
+
+def _parts(index: Value) -> list[Value]:
+    return list(index.data) if index.kind is Kind.SEQUENCE else [index]
 
 
 def _is_whole(part: Value) -> bool:

@@ -44,6 +44,8 @@ def result_interval(
     if op in VIEWS or op in SELECTIONS or op in ("index", "identity", "item"):
         first = next(iter(ranges.values()), TOP)
         return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
+    if op == "fill_diagonal_" and "value" in ranges:
+        return ranges["input"].join(ranges["value"])
     if op == "scatter_sum":
         return Interval(0.0, math.inf, hi_open=True) if ranges["src"].lo >= 0 else TOP
     if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):

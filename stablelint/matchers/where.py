@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.cancelling import TINY
 from stablelint.analysis.interest import observes
 from stablelint.analysis.masking import (
+    GROUPED,
     Hider,
     feels_gradient,
     felt_operands,
@@ -24,7 +25,7 @@ from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses, text_before
 from stablelint.analysis.suited import is_tensor
 from stablelint.analysis.value import Ground, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:
@@ -72,10 +73,8 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         # Where paths meet, the text of one would be no text of the other.
         texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
     known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
-    met = (
-        _is_of_nan(hider, site, bindings[name])
-        if test is None
-        else _compares(test, bindings[name], grows=name == "e")
+    met = _is_of_nan(hider, site, bindings[name]) or (
+        test is not None and _compares(test, bindings[name], grows=name == "e")
     )
     expected = met and any(is_trained(v, site.frame) for v in felt_operands(site.value, bindings[name]))
     level = Level.LIKELY if known or expected else Level.POSSIBLE
@@ -98,9 +97,23 @@ def _is_of_nan(hider: Hider, site: Site, operand: Value) -> bool:
 
     Where paths meet, one may be that of groups, of which only those without an element are 0: no gradient reaches them.
     """
-    if hider.value.op != "nan_to_num" or site.value.op in _OPERAND or not has_contract(site):
+    replaced = hider.value.op == "nan_to_num" or (hider.test is not None and _finds_nan(hider.test, site))
+    if not replaced or site.value.op in _OPERAND or not has_contract(site):
         return False
-    return stripped(operand).op != "phi"
+    return not (
+        stripped(operand).op == "phi" and any(v.op in GROUPED for v in behind(operand, lambda _: False))
+    )
+
+
+def _finds_nan(test: Value, site: Site) -> bool:
+    """Whether a test is `isnan` of the site's result, or that it is not finite."""
+    test = stripped(test)
+    negated = test.op == "logical_not" and test.first is not None
+    if negated:
+        test = stripped(test.operands["input"])
+    if test.op != ("isfinite" if negated else "isnan") or test.first is None:
+        return False
+    return stripped(test.first).key == stripped(site.value).key
 
 
 def _compares(test: Value, operand: Value, grows: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from stablelint.analysis.grounds.selection import is_kept_apart, spoken_of
+from stablelint.analysis.pairs import are_all_pairs, is_beside_diagonal
 from stablelint.analysis.relations import difference, is_span_on_a_path
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.vanishing import vanish_together
@@ -32,9 +33,7 @@ def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, G
         return Ground.NONE, ends
     if a.key == b.key and op == "sub":
         return Ground.EXACT, Ground.EXACT
-    if vanish_together(a, b):
-        return Ground.EXACT, ends
-    if op == "sub" and ((_is_mean_of(b, a) and not is_kept_apart(a)) or is_span_on_a_path(a, b)):
+    if vanish_together(a, b) or (op == "sub" and _meet(a, b)):
         return Ground.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
         return Ground.NONE, ends
@@ -46,9 +45,22 @@ def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, G
     return min(Ground.COINCIDENCE, ends), ends
 
 
+def _meet(a: Value, b: Value) -> bool:
+    """Whether two values agree somewhere by what they are, and their difference is 0 there."""
+    return (
+        are_all_pairs(a, b)
+        or (_is_mean_of(b, a) and not is_kept_apart(a))
+        or is_span_on_a_path(a, b)
+        or _is_number_on_a_path(a, b)
+        or _is_number_on_a_path(b, a)
+    )
+
+
 def _of_sum(a: Value, b: Value, ends: Ground) -> tuple[Ground, Ground] | None:
     if _is_lifted_share(a, b):
         return min(a.zero, Ground.COINCIDENCE), min(ends, Ground.COINCIDENCE)
+    if is_beside_diagonal(a, b) or is_beside_diagonal(b, a):
+        return Ground.COINCIDENCE, ends
     if a.interval.lo >= 0 and b.interval.lo >= 0:
         drawn = stripped(a).op in _DRAWS and stripped(b).op in _DRAWS and a.key != b.key
         return min(a.zero, b.zero, Ground.COINCIDENCE if drawn else Ground.EXACT), ends
@@ -63,6 +75,14 @@ def _of_difference(a: Value, b: Value, ends: Ground) -> tuple[Ground, Ground] | 
     if difference("sub", {"input": a, "other": b}, {}) is not None:
         return Ground.EXACT, max(ends, Ground.COINCIDENCE)
     return None
+
+
+def _is_number_on_a_path(number: Value, value: Value) -> bool:
+    """Whether one of the paths that meet in a value brings the very number: `1 - (x if test else 1)`."""
+    joined = stripped(value)
+    if not number.is_constant or joined.op != "phi":
+        return False
+    return any(stripped(path).interval == number.interval for path in joined.operands.values())
 
 
 def _is_mean_of(mean: Value, value: Value) -> bool:

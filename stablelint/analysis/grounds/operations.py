@@ -11,6 +11,7 @@ from stablelint.analysis.grounds.arithmetic import combined
 from stablelint.analysis.grounds.rows import reduced, row_of_zeros
 from stablelint.analysis.grounds.selection import clamped, is_kept_apart, selected
 from stablelint.analysis.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
+from stablelint.analysis.pairs import is_of_all_pairs
 from stablelint.analysis.relations import triangle_cut, unit_length
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import stripped
@@ -55,7 +56,17 @@ def _kept(op: str, operands: Operands, first: Value, interval: Interval) -> Grou
 def _of_index(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
     if leaves_out_start(operands) or keeps_the_larger(operands):
         return min(first.zero, Ground.COINCIDENCE), first.ends
+    if operands["index"].dtype == "bool" and is_of_all_pairs(first):
+        return min(first.zero, Ground.COINCIDENCE), first.ends  # as a rule none of a row with itself
     return first.zero, first.ends
+
+
+def _of_filled_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    fill = operands.get("value")
+    if fill is None:
+        return of_any(op, operands, first, interval)
+    zero = min(first.zero, Ground.COINCIDENCE) if is_of_all_pairs(first) else first.zero
+    return max(zero, fill.zero), min(first.ends, fill.ends)
 
 
 def _of_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
@@ -248,4 +259,5 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(_KEEPING, _kept),
     "index": _of_index,
     "diagonal": _of_diagonal,
+    "fill_diagonal_": _of_filled_diagonal,
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stablelint.analysis.pairs import is_of_all_pairs
 from stablelint.analysis.relations import is_span
 from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.views import behind, stripped
 from stablelint.numerics.interval import Interval
 
 _TEST_DEPTH = 6
@@ -40,7 +41,9 @@ def selected(operands: Mapping[str, Value]) -> tuple[Ground, Ground]:
     branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
     test = operands.get("condition") or operands.get("mask")
     spoken = spoken_of(test) if test is not None else frozenset()
-    zeros = [min(v.zero, Ground.COINCIDENCE) if _is_tested(v, spoken) else v.zero for v in branches]
+    alone = test is not None and any(v.op == "eye" for v in behind(test, lambda _: False))
+    told = [_is_tested(v, spoken) or (alone and is_of_all_pairs(v)) for v in branches]
+    zeros = [min(v.zero, Ground.COINCIDENCE) if t else v.zero for v, t in zip(branches, told, strict=True)]
     zero = max(zeros, default=Ground.NONE)
     return zero, min((v.ends for v in branches), default=Ground.NONE)
 

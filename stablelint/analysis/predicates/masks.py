@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from stablelint.analysis.masks import (
@@ -22,7 +23,7 @@ from stablelint.analysis.views import stripped
 from stablelint.catalog.predicates import Predicate
 
 _SPARING = frozenset(
-    "triu tril eye amax cummax topk sort kthvalue cumsum".split()
+    "triu tril amax cummax topk sort kthvalue cumsum".split()
 )  # of which each row keeps an element
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
 
@@ -31,7 +32,7 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     """Masked by something that is not known to spare an element of each row, as a causal mask does."""
     value = stripped(value_of(predicate, context))
     mask = value.operands.get("mask") or value.operands.get("condition")
-    if mask is None or _spares(mask, 8):
+    if mask is None or _spares(mask, 8, hides=not _keeps_what_is_true(value)):
         return False
     if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask):
         context.weak = True  # a pattern made once, by one who saw it; positions up to a length
@@ -40,12 +41,36 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     return True
 
 
-def _spares(mask: Value, depth: int) -> bool:
+def _keeps_what_is_true(value: Value) -> bool:
+    """Whether it is where the test fails that the scores are masked: `where(kept, scores, -inf)`."""
+    return (
+        value.op == "where" and "input" in value.operands and value.operands["input"].interval.hi > -math.inf
+    )
+
+
+def _spares(mask: Value, depth: int, hides: bool) -> bool:
+    """Whether a mask leaves an element in each row; where it is true it `hides` elements, or keeps them."""
+    if mask.op == "eye":
+        return not hides  # `~pairs | eye` keeps the diagonal out, `~pairs & ~eye` keeps it in
     if mask.op in _SPARING or _is_diagonal(mask):
         return True
     if depth == 0 or mask.op == "arange":
         return False
-    return any(_spares(v, depth - 1) for v in mask.operands.values())
+    if mask.op == "sub" and "other" in mask.operands:
+        one, other = mask.operands["input"], mask.operands["other"]
+        return _spares(one, depth - 1, hides) or _spares(other, depth - 1, not hides)
+    turned = hides is not _negates(mask)
+    return any(_spares(v, depth - 1, turned) for v in mask.operands.values())
+
+
+def _negates(mask: Value) -> bool:
+    """Whether a test is true where what it tests is not."""
+    other = mask.operands.get("other")
+    if mask.op == "eq" and other is not None:
+        return other.constant() in (0, False)
+    if mask.op == "ne" and other is not None:
+        return other.constant() in (1, True)
+    return mask.op in ("logical_not", "bitwise_not", "lt", "le")
 
 
 def _is_diagonal(value: Value) -> bool:

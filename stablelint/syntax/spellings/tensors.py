@@ -73,6 +73,7 @@ uniform_        input,from,to             .uniform_
 normal_         input,mean,std            .normal_
 zero_           input                     .zero_
 fill_           input,value               .fill_
+fill_diagonal_  input,value               .fill_diagonal_
 copy_           input,src                 .copy_
 exponential_    input,lambd               .exponential_
 zeros           size                      torch.zeros .new_zeros
