@@ -106,12 +106,11 @@ def _is_of_nan(hider: Hider, site: Site, operand: Value) -> bool:
 
 
 def _finds_nan(test: Value, site: Site) -> bool:
-    """Whether a test is `isnan` of the site's result, or that it is not finite."""
+    """Whether a test asks of the site's result if it is NaN, or finite."""
     test = stripped(test)
-    negated = test.op == "logical_not" and test.first is not None
-    if negated:
-        test = stripped(test.operands["input"])
-    if test.op != ("isfinite" if negated else "isnan") or test.first is None:
+    if test.op == "logical_not" and test.first is not None:
+        test = stripped(test.first)
+    if test.op not in ("isnan", "isfinite") or test.first is None:
         return False
     return stripped(test.first).key == stripped(site.value).key
 

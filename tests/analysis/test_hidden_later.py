@@ -1,0 +1,44 @@
+"""Quotients and logarithms whose NaN is wiped away after the fact, by whatever spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from .support import likely
+
+_SATURATION = """
+class Saturation(nn.Module):
+    def forward(self, image):
+        largest, smallest = image.amax(1), image.amin(1)
+        s = (largest - smallest) / largest
+        {wiped}
+        return s
+"""
+
+
+@pytest.mark.parametrize(
+    "wiped",
+    [
+        "s[torch.isnan(s)] = 0",
+        "s = torch.where(torch.isnan(s), torch.zeros_like(s), s)",
+        "s = s.masked_fill(s.isnan(), 0.0)",
+        "s = torch.where(torch.isfinite(s), s, torch.zeros_like(s))",
+        "s = torch.nan_to_num(s)",
+    ],
+)
+def test_who_wipes_nan_away_has_met_the_zero(wiped: str) -> None:
+    assert [rule for _, rule in likely(_SATURATION.format(wiped=wiped))] == ["SL503"]
+
+
+def test_the_nan_of_something_else_tells_nothing() -> None:
+    assert likely(_SATURATION.format(wiped="s[torch.isnan(image)] = 0")) == []
+
+
+def test_nan_of_what_several_paths_yield_is_wiped_away_too() -> None:
+    code = """
+    class Distance(nn.Module):
+        def forward(self, x, flat):
+            y = self.filter(x) if flat else self.wide(x)
+            return torch.nan_to_num(y{shape}.log())
+    """
+    assert [rule for _, rule in likely(code.format(shape=""))] == ["SL503"]
