@@ -41,9 +41,7 @@ def test_the_smallest_number_of_a_format_guards_one_factor_alone(eps: str) -> No
     assert rules(code) == ["SL102"]
 
 
-@pytest.mark.parametrize(
-    "size", ["x.abs().sum(-1)", "(x**2).sum(-1)", "x.square().sum(-1)", "x.norm(dim=-1)"]
-)
+@pytest.mark.parametrize("size", ["x.abs().sum(-1)", "torch.sum(torch.abs(x), dim=1)", "x.norm(dim=-1)"])
 def test_a_norm_written_as_a_sum_is_0_for_silence(size: str) -> None:
     assert rules(f"def energy(x):\n    return torch.log({size})") == ["SL101"]
     assert rules(f"def energy(x):\n    x = nn.Linear(3, 3)(x)\n    return torch.log({size})") == []

@@ -32,7 +32,7 @@ _EXACT = (
 ).split()
 _BOUNDED = "tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split()
 _REDUCTIONS = "sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split()
-_KEEPING = [*VIEWS, *SELECTIONS, *"neg sqrt sign floor trunc cumsum".split()]
+_KEEPING = [*VIEWS, *SELECTIONS, *"neg sqrt sign floor trunc cumsum imag".split()]
 _ENTROPIES = "cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split()
 
 # What is made out of nothing.

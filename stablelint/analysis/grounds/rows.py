@@ -13,21 +13,12 @@ def reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
         return _of_maximum_norm(stripped(operand).operands["input"]), operand.ends
     if op == "sum" and operand.zero is Ground.SATURATION and _underflows_together(operand):
         return Ground.SATURATION, operand.ends
-    if op == "sum" and _is_size_of_signal(operand):
-        return Ground.EXACT, operand.ends
+    if op == "sum" and stripped(operand).op == "abs" and stripped(operand).operands["input"].interval == TOP:
+        return Ground.EXACT, operand.ends  # a norm, which is 0 for silence
     zero = operand.zero if op in ("amin", "min", "prod", "median") else row_of_zeros(operand)
     if zero is Ground.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
         return zero, operand.ends
     return min(zero, Ground.COINCIDENCE), operand.ends
-
-
-def _is_size_of_signal(operand: Value) -> bool:
-    """Whether the sum of these is a norm, or the square of one: of absolute values, or of squares."""
-    size = stripped(operand)
-    exponent = size.operands.get("exponent")
-    squares = size.op == "pow" and exponent is not None and exponent.constant() == 2
-    inner = size.first
-    return (squares or size.op == "abs") and inner is not None and inner.interval == TOP
 
 
 def _of_maximum_norm(vector: Value) -> Ground:
