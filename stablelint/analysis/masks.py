@@ -50,6 +50,11 @@ def tests_kept(value: Value) -> bool:
     return value.op in _TESTED and is_kept(value)
 
 
+def is_test(mask: Value) -> bool:
+    """Whether a mask is a comparison that is made here, of something that is no mask itself."""
+    return stripped(mask).op in _TESTED and not is_passed_mask(mask)
+
+
 def _is_made(mask: Value) -> bool:
     """Whether a mask is put together of constants alone, and neither compares nor draws."""
     parts = list(behind(mask, lambda _: False))

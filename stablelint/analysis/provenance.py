@@ -105,7 +105,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         return False
     if is_objective(function) or says_so(function):
         return True
-    if any(map(_ASIDE.search, places(function.module))):
+    if any(map(_ASIDE.search, places(function.module))) or _writes_out(function):
         return False
     if function.owner is None:
         if isinstance(function.node, ast.Lambda):
@@ -130,6 +130,12 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
     if forward is not None and forward.without_gradient:
         return False
     return ("Module" in names or forward is not None) and not _INFERENCE.search(function.name)
+
+
+def _writes_out(function: FunctionInfo) -> bool:
+    """Whether a function writes its result where it is told: `out=` records no gradient."""
+    given = function.node.args
+    return any(a.arg == "out" for a in (*given.args, *given.kwonlyargs))
 
 
 def _is_called_by_differentiated(function: FunctionInfo, frame: Frame) -> bool:

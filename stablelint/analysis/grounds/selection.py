@@ -24,6 +24,11 @@ def clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, 
         return Ground.COINCIDENCE, _clamped_ends(operands, interval)
     if any(v.interval.contains(0.0) for v in known):
         return Ground.EXACT, _clamped_ends(operands, interval)
+    bound = operands.get("min")
+    if bound is not None and bound.kind is not Kind.NONE and not bound.is_constant and bound.interval.hi > 0:
+        return min(first.zero, Ground.COINCIDENCE), _clamped_ends(
+            operands, interval
+        )  # a bound that somebody chose
     return first.zero, _clamped_ends(operands, interval)
 
 

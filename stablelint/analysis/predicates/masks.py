@@ -13,6 +13,7 @@ from stablelint.analysis.masks import (
     is_mask_of_padding,
     is_outer_mask,
     is_passed_mask,
+    is_test,
     is_whole_mask,
 )
 from stablelint.analysis.meaning import meets_its_extreme
@@ -36,8 +37,8 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
         return False
     if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask):
         context.weak = True  # a pattern made once, by one who saw it; positions up to a length
-    if "z" in context.bindings and is_passed_mask(mask):
-        context.weak = True  # an additive mask is made of one that belongs to the batch as it is
+    if "z" in context.bindings and not is_test(mask):
+        context.weak = True  # what somebody has made a mask of before goes into an additive one as it is
     if is_chance_test(mask) and context.root.op == "softmax":
         context.weak = True  # the like; but in the logarithm each masked element is -inf
     return True
