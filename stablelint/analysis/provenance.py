@@ -133,15 +133,20 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
 
 
 def _writes_out(function: FunctionInfo) -> bool:
-    """Whether a function writes its result where it is told: `out=` records no gradient."""
+    """Whether a function lets its caller say where the result is written (`out=out`), which records no gradient."""
     given = function.node.args
-    return any(a.arg == "out" for a in (*given.args, *given.kwonlyargs))
+    if all(a.arg != "out" for a in (*given.args, *given.kwonlyargs)):
+        return False
+    return any(isinstance(n, ast.keyword) and n.arg == "out" for n in ast.walk(function.node))
 
 
 def _is_called_by_differentiated(function: FunctionInfo, frame: Frame) -> bool:
-    """Whether a function that gradients flow through hands a private one its arguments."""
-    callers = (c for c in function.callers if not c.without_gradient)
-    return any(is_differentiated(caller, frame) for caller in callers)
+    """Whether a function that gradients flow through hands a private one its arguments; construction does not."""
+    return any(
+        is_differentiated(caller, frame)
+        for caller in function.callers
+        if not caller.without_gradient and (caller.owner is None or caller.name not in caller.owner.builders)
+    )
 
 
 def _is_called_by_autograd(frame: Frame) -> bool:

@@ -13,6 +13,7 @@ from stablelint.analysis.families import CONDITIONS, NORMS
 from stablelint.analysis.hints import names_ties
 from stablelint.analysis.masks import unnegated
 from stablelint.analysis.opaque import is_mask_name
+from stablelint.analysis.pairs import is_of_all_pairs
 from stablelint.analysis.places import is_objective
 from stablelint.analysis.selections import is_background
 from stablelint.analysis.sites import Site
@@ -42,7 +43,7 @@ def is_count(value: Value, depth: int = _DEPTH) -> bool:
     if _is_test(value) or _is_test(stripped(value)):
         return True
     inner = unnegated(value)
-    if _is_test(inner) or is_masked_difference(inner):
+    if _is_test(inner) or is_masked_difference(inner) or is_of_all_pairs(inner):
         return True
     parts = [part for part in inner.operands.values() if not part.is_constant]
     if not depth or not parts:
@@ -85,7 +86,7 @@ def _is_length_of_another(site: Site, operand: Value) -> bool:
     function = site.frame.function
     if not _divides(site) or (function is not None and is_objective(function)):
         return False
-    lengths = list(_lengths(operand))
+    lengths = [length for length in _lengths(operand) if not is_of_all_pairs(length)]
     divided = site.value.operands["input"]
     own = {vector.key for norm in lengths if norm.first is not None for vector in _chosen(norm.first)}
     return bool(lengths) and not any(v.key in own for v in behind(divided, lambda v: v.op in _LENGTHS))

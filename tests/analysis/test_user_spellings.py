@@ -66,3 +66,13 @@ def test_a_private_function_is_trained_through_where_its_callers_are(
         return _radius(points)
     """
     assert levels(tmp_path, code)["SL103"] == {level}
+
+
+@pytest.mark.parametrize(("given", "level"), [("out=out", Level.POSSIBLE), ("dim=0", Level.LIKELY)])
+def test_what_writes_where_it_is_told_records_no_gradient(tmp_path: Path, given: str, level: Level) -> None:
+    code = f"""
+    def phases(v: torch.Tensor, out=None):
+        u = F.normalize(v, {given})
+        return u, (v[..., 0] ** 2 + v[..., 1] ** 2).sqrt()
+    """
+    assert levels(tmp_path, code)["SL103"] == {level}
