@@ -13,6 +13,7 @@ from stablelint.analysis.views import stripped
 
 _DEPTH = 4  # sums looked into
 _PLANES = frozenset({"real", "imag"})
+_CHANNELS = frozenset("index part split chunk unbind".split())
 _FILTERS = frozenset("diff conv1d conv2d conv3d".split())
 
 
@@ -55,7 +56,12 @@ def _are_slopes(components: list[Value]) -> bool:
 
 
 def _signal_of(slope: Value) -> Value | None:
-    """What a value is the difference of neighbours of, or filtered from."""
+    """What a value is the difference of neighbours of, or filtered from, as one channel of several, say."""
+    filtered = slope
+    while filtered.op in _CHANNELS and filtered.first is not None:
+        filtered = stripped(filtered.first)
+    if filtered.op in _FILTERS:
+        slope = filtered
     if slope.op in _FILTERS and slope.first is not None:
         return stripped(slope.first)
     ends = [stripped(v) for v in slope.operands.values()] if slope.op == "sub" else []

@@ -74,6 +74,30 @@ def test_a_tensor_contracted_with_itself_is_a_squared_length() -> None:
     assert likely(code.format(equation="bi,bi->b", other="x + 1")) == []
 
 
+@pytest.mark.parametrize(
+    ("channels", "codes"),
+    [
+        ("e[:, 0], e[:, 1]", ["SL103"]),
+        ("e[:, :1], e[:, 1:]", ["SL103"]),
+        ("e.chunk(2, dim=1)", ["SL103"]),
+        ("self.learned(e)[:, 0], self.learned(e)[:, 1]", []),
+    ],
+)
+def test_the_slopes_of_a_picture_are_channels_of_what_was_filtered(channels: str, codes: list[str]) -> None:
+    code = f"""
+    class Edges(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kernel", torch.tensor([[[[1.0, 0.0, -1.0]]], [[[1.0, 1.0, -2.0]]]]))
+            self.learned = nn.Conv2d(2, 2, 3)
+        def forward(self, x):
+            e = F.conv2d(x, self.kernel)
+            gx, gy = {channels}
+            return torch.sqrt(gx * gx + gy * gy)
+    """
+    assert [rule for _, rule in likely(code)] == codes
+
+
 def test_the_parts_of_a_complex_number_are_two_components() -> None:
     code = """
     class Magnitude(nn.Module):
