@@ -121,6 +121,16 @@ def test_a_second_verification_runs_only_what_is_not_settled(
     assert edited["captured"]["calls"] == 3, "an edited function is verified anew"
 
 
+def test_a_regression_test_is_written_though_the_verdict_is_known(
+    proved: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    folder = _folder(tmp_path / "known", PROGRAM)
+    shutil.copytree(proved[0] / "evidence", folder / ".stablelint")
+    done = _verify(folder, "--no-rerun", "--emit-tests", "regression", "--", "train.py")
+    assert "known from an earlier run" not in done.out
+    assert list((folder / "regression").glob("test_train_*_sl202.py"))
+
+
 def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "interrupted", ENDLESS)
     words = ["verify", "train.py", "--no-cache", "--search", "0", "--output-format", "json", "--", "train.py"]

@@ -194,7 +194,9 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
     from stablelint.runtime.verify.verify import verify
     from stablelint.runtime.words import CommandNotFoundError
 
-    known = [] if options.again else _known(session, found)
+    # a page and a test are made of operands, and of those of an earlier run nothing is kept but the verdict
+    anew = options.again or options.html or options.emit_tests
+    known = [] if anew else _known(session, found)
     settled = {report.site.id for report in known}
     request = VerifyRequest(
         [site for site in found.sites if site.id not in settled],
