@@ -150,8 +150,9 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
     if count.op not in _COUNTS or count.first is None:
         return
     state.nonempty |= {stripped(count.first).key}
-    if count.first.op == "index":  # a selection with an element: its mask has a true one
-        state.nonempty |= {stripped(count.first.operands["index"]).key}
+    selection = stripped(count.first)
+    if selection.op == "index":  # a selection with an element: its mask has a true one
+        state.nonempty |= {stripped(selection.operands["index"]).key}
     if selector(count.first) is not count.first:
         state.nonempty |= {stripped(selector(count.first)).key}
     if learned.lo > 1 and count.op != "mean":

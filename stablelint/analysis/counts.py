@@ -29,6 +29,7 @@ from stablelint.analysis.views import behind, stripped
 _OF_TEXT = re.compile(
     r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
 )
+_FACTORS = 3  # of a count, looked through
 _ON_NUMBERS = frozenset("self max min len int float abs round math np sum".split())
 
 
@@ -118,15 +119,19 @@ def _is_row_of_tokens(site: Site, operand: Value) -> bool:
     But of a masked mean, `(x * mask).sum(1) / mask.sum(1)`, whose mask may be anything.
     """
     total = stripped(operand)
-    if total.op != "sum" or total.first is None:
+    for _ in range(_FACTORS):
+        if total.op not in ("mul", "sqrt"):
+            break
+        total = stripped(next((v for v in total.operands.values() if v.zero is Ground.EXACT), total))
+    if total.op not in ("sum", "count_nonzero") or total.first is None:
         return False
     mask = stripped(total.first)
     while mask.op == "mul" and mask.operands["other"].is_constant:
         mask = stripped(mask.operands["input"])
-    if mask.op == "logical_not" and mask.first is not None:
-        mask = stripped(mask.first)
     if is_mask_of_ids(mask):
         return True
+    if mask.op == "logical_not" and mask.first is not None:
+        mask = stripped(mask.first)
     if mask.op != "argument" or not is_mask_name(mask.name):
         return False
     if is_mask_of_padding(mask):

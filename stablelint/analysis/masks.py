@@ -96,6 +96,8 @@ def is_passed_mask(mask: Value) -> bool:
         return all(map(is_passed_mask, mask.operands.values()))
     if mask.op == "bool" and mask.first is not None:
         mask = stripped(mask.first)
+        if mask.op in ("sum", "any") and mask.first is not None:  # rows of which it keeps something
+            mask = unnegated(mask.first)
         return mask.op == "argument" and _PASSED_MASK.search(mask.name) is not None  # as a whole
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = unnegated(mask.first)

@@ -42,6 +42,8 @@ def counts_its_extreme(operand: Value) -> bool:
 def meets_its_extreme(mask: Value) -> bool:
     """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
     test = stripped(mask)
+    if test.op in ("gt", "ge") and _is_below_its_extreme(test.operands["input"]):
+        return not test.operands["other"].is_constant or test.operands["other"].interval.hi < 0
     if test.op not in _MIRRORED or len(test.operands) < 2:
         return False
     left, right = (test.operands[name] for name in ("input", "other"))
@@ -51,15 +53,6 @@ def meets_its_extreme(mask: Value) -> bool:
 def _reaches(value: Value, comparison: str, bound: Value) -> bool:
     """Whether an element of `value` meets a comparison with a bound that is made of its own maximum or minimum."""
     inner = stripped(bound)
-    offset = stripped(value)
-    if comparison == "ge" and offset.op == "sub" and inner.interval.lo != 0:
-        taken = stripped(offset.operands["other"])  # `x - x.max() > -t`
-        if (
-            taken.op in _REACHED["ge"]
-            and taken.first is not None
-            and _is_same(taken.first, offset.operands["input"])
-        ):
-            return True
     if inner.op in ("mul", "div") and comparison == "ge" and value.interval.lo >= 0:
         factor = inner.operands["other"].constant()
         if (
@@ -71,6 +64,15 @@ def _reaches(value: Value, comparison: str, bound: Value) -> bool:
     while inner.op in ("part", "index") and inner.first is not None:
         inner = stripped(inner.first)
     return inner.op in _REACHED[comparison] and inner.first is not None and _is_same(inner.first, value)
+
+
+def _is_below_its_extreme(value: Value) -> bool:
+    """Whether a value is a tensor less its own maximum, `x - x.max()`, and 0 at the largest element."""
+    difference = stripped(value)
+    largest = stripped(difference.operands["other"]) if difference.op == "sub" else difference
+    if difference.op != "sub" or largest.op not in _REACHED["ge"] or largest.first is None:
+        return False
+    return largest.op in ("amax", "max") and _is_same(largest.first, difference.operands["input"])
 
 
 def _is_same(one: Value, other: Value) -> bool:

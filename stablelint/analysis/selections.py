@@ -12,6 +12,8 @@ from stablelint.syntax.operations import VIEWS
 
 _DEPTH = 12
 _IDS = re.compile(r"^(?!.*(token|input|text|word)).*(^|_)(ids?|index|indices|seqs?)$")
+_LABELS = re.compile(r"label|target|(^|_)(y|gt)(_|$)|class|loss|reward|score|logit|grad", re.I)
+_NO_INDEX = frozenset({("ge", 0), ("ne", -1), ("gt", -1)})
 _PADDING = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
 _ELEMENT_BY_ELEMENT = frozenset(ELEMENTWISE) | frozenset(
@@ -113,12 +115,26 @@ def _is_compared_with_zero(test: Value) -> bool:
 
 
 def is_mask_of_ids(mask: Value) -> bool:
-    """Whether a mask tells ids from 0, which stands for nothing: `item_seq > 0`."""
+    """Whether a mask tells ids from 0, or whatever is not called a label from -1: `item_seq > 0`, `species >= 0`."""
+    mask = stripped(mask)
+    if mask.op == "logical_not" and mask.first is not None and stripped(mask.first).op == "eq":
+        return _leaves_out_minus_one("ne", stripped(mask.first))
+    if _leaves_out_minus_one(mask.op, mask):
+        return True
     other = mask.operands.get("other")
     if mask.op not in ("gt", "ne") or other is None or other.constant() != 0 or mask.first is None:
         return False
     ids = stripped(mask.first)
     return _IDS.search(ids.name or mask.first.name) is not None
+
+
+def _leaves_out_minus_one(test: str, mask: Value) -> bool:
+    """Whether a test of what is handed over leaves out -1, which is no index of anything."""
+    other = mask.operands.get("other")
+    if other is None or mask.first is None or (test, other.constant()) not in _NO_INDEX:
+        return False
+    ids = stripped(mask.first)
+    return ids.op in ("argument", "unknown", "item") and not _LABELS.search(ids.name)
 
 
 def leaves_out_padding(mask: Value) -> bool:

@@ -112,3 +112,61 @@ def test_a_share_of_a_mask_that_is_positive_tells_of_an_element() -> None:
     """
     assert likely(code.format(test=">")) == []
     assert (5, "SL502") in likely(code.format(test=">="))
+
+
+@pytest.mark.parametrize(
+    ("test", "shown"),
+    [
+        ("species >= 0", False),
+        ("~(species == -1)", False),
+        ("labels >= 0", True),
+        ("species >= 1", True),
+        ("species.relu() != -1", True),
+    ],
+)
+def test_what_is_minus_one_is_no_index_of_anything(test: str, shown: bool) -> None:
+    code = f"""
+    def per_atom(x: torch.Tensor, species: torch.Tensor, labels: torch.Tensor):
+        return x / ({test}).sum(1).sqrt()
+    """
+    assert ((2, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(("compared", "shown"), [("x - x.amax(-1, keepdim=True)", False), ("x - w", True)])
+def test_the_largest_less_itself_is_above_what_is_below_0(compared: str, shown: bool) -> None:
+    code = f"""
+    def support(x: torch.Tensor, w: torch.Tensor, t: float):
+        return w / (({compared}) > -1.0 / t).sum(-1)
+    """
+    assert ((2, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(
+    ("mask", "shown"),
+    [
+        ("~action_is_pad", False),
+        ("~(~padding_mask + tokens_mask)", False),
+        ("tokens_mask.sum(-1).bool()", False),
+        ("mask", True),  # of which nothing is known
+        ("x > 0", True),
+    ],
+)
+def test_a_mask_whose_name_tells_what_it_leaves_out_leaves_something(mask: str, shown: bool) -> None:
+    code = f"""
+    def loss(x, mask, action_is_pad, padding_mask, tokens_mask):
+        return x[{mask}].mean()
+    """
+    assert (likely(code) == [(2, "SL502")]) is shown
+
+
+def test_one_selection_that_holds_something_tells_of_the_other_by_the_same_mask() -> None:
+    code = """
+    def covariance(a: torch.Tensor, b: torch.Tensor, high: float):
+        valid = a > high
+        x, y = a[valid].detach().reshape(-1).cpu(), b[valid].detach().reshape(-1).cpu()
+        if len(x) != 0:
+            return (x - x.mean()) * (y - y.mean())
+        return a * 0
+    """
+    assert likely(code) == []
+    assert (5, "SL502") in likely(code.replace("b[valid]", "b[b > high]"))

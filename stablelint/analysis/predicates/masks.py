@@ -15,6 +15,7 @@ from stablelint.analysis.masks import (
     is_passed_mask,
     is_test,
     is_whole_mask,
+    unnegated,
 )
 from stablelint.analysis.meaning import meets_its_extreme
 from stablelint.analysis.predicates.context import Context, in_metric, value_of
@@ -27,6 +28,9 @@ _SPARING = frozenset(
     "triu tril amax cummax topk sort kthvalue cumsum".split()
 )  # of which each row keeps an element
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
+
+
+_NAMELESS = frozenset({"mask", "masks"})
 
 
 def _masked_rows(predicate: Predicate, context: Context) -> bool:
@@ -95,6 +99,8 @@ def _emptiable(predicate: Predicate, context: Context) -> bool:
     mask = stripped(value_of(predicate, context))
     if mask.op in _WEIGHTS or mask.op == "eye":
         return False
+    if mask.dtype == "bool" and mask.op != "logical_and" and is_passed_mask(mask):
+        context.weak = context.weak or unnegated(mask).name not in _NAMELESS  # which tells what is left out
     return _can_be_false(mask, context)
 
 
