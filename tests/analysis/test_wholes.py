@@ -147,7 +147,8 @@ def test_the_largest_less_itself_is_above_what_is_below_0(compared: str, shown: 
         ("~action_is_pad", False),
         ("~(~padding_mask + tokens_mask)", False),
         ("tokens_mask.sum(-1).bool()", False),
-        ("mask", True),  # of which nothing is known
+        ("~mask", True),  # of which nothing is known
+        ("mask.bool()", True),
         ("x > 0", True),
     ],
 )

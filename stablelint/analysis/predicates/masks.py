@@ -100,7 +100,10 @@ def _emptiable(predicate: Predicate, context: Context) -> bool:
     if mask.op in _WEIGHTS or mask.op == "eye":
         return False
     if mask.dtype == "bool" and mask.op != "logical_and" and is_passed_mask(mask):
-        context.weak = context.weak or unnegated(mask).name not in _NAMELESS  # which tells what is left out
+        inner = unnegated(mask)
+        if inner.op == "bool" and inner.first is not None:
+            inner = unnegated(inner.first)
+        context.weak = context.weak or inner.name not in _NAMELESS  # which tells what is left out
     return _can_be_false(mask, context)
 
 
