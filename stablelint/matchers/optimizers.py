@@ -1,0 +1,101 @@
+"""Optimizers whose constants the type of the parameters cannot hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.interest import observes
+from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.tree import nodes_in, start
+from stablelint.numerics.formats import FLOAT16, round_to
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+    from stablelint.analysis.sites import Site
+    from stablelint.analysis.value import Value
+    from stablelint.catalog.rule import Rule
+
+_ADAPTIVE = tuple(f"torch.optim.{name}" for name in ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop"))
+_EPS = 1e-8  # the default of all of them
+_CASTS = frozenset("half to float double bfloat16".split())
+_HALVES = frozenset({"float16", "half"})
+
+
+@observes("Adam|AdamW|NAdam|RAdam|RMSprop half|float16")
+def half_optimizer(review: Review, rule: Rule) -> Iterator[Site]:
+    """An optimizer of `model.parameters()`, where the last cast of the model before it was one to float16."""
+    for pair in observed(review, *_ADAPTIVE):
+        call, frame = pair
+        model = _model(call.node)
+        if model is None or not _eps_vanishes(call):
+            continue
+        if _is_half(model, call.node, scope_of(frame)):
+            yield make_site(review, rule, pair)
+
+
+def _model(call: ast.AST | None) -> str | None:
+    """The text of the module whose parameters an optimizer is given."""
+    given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    if not isinstance(given, ast.Call) or not isinstance(given.func, ast.Attribute):
+        return None
+    return ast.unparse(given.func.value) if given.func.attr == "parameters" else None
+
+
+def _eps_vanishes(call: Value) -> bool:
+    given = call.operands.get("eps")
+    eps = given.constant() if given is not None else _EPS
+    return isinstance(eps, int | float) and round_to(float(eps), FLOAT16) == 0
+
+
+def _is_half(model: str, call: ast.AST | None, root: ast.AST) -> bool:
+    """Whether the last cast of a module before a call was one to float16: `model.half()`, `model = Net().half()`."""
+    if call is None:
+        return False
+    casts = [
+        node for node in nodes_in(root, ast.Call) if start(node) < start(call) and _is_cast(node, model, root)
+    ]
+    return bool(casts) and _is_to_half(max(casts, key=_end))
+
+
+def _is_cast(node: ast.AST, model: str, root: ast.AST) -> bool:
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Attribute)
+        or node.func.attr not in _CASTS
+    ):
+        return False
+    if _subject(node) == model:
+        return True
+    return any(
+        isinstance(statement, ast.Assign)
+        and statement.value is node
+        and [ast.unparse(target) for target in statement.targets] == [model]
+        for statement in nodes_in(root, ast.Assign)
+    )
+
+
+def _subject(cast: ast.Call) -> str:
+    """The text of what is cast, once or several times in a row."""
+    subject: ast.expr = cast
+    while (
+        isinstance(subject, ast.Call)
+        and isinstance(subject.func, ast.Attribute)
+        and subject.func.attr in _CASTS
+    ):
+        subject = subject.func.value
+    return ast.unparse(subject)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def _is_to_half(cast: ast.AST) -> bool:
+    if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute):
+        return False
+    if cast.func.attr != "to":
+        return cast.func.attr == "half"
+    given = [*cast.args, *(keyword.value for keyword in cast.keywords)]
+    return any(isinstance(part, ast.Attribute) and part.attr in _HALVES for part in given)
