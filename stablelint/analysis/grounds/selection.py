@@ -46,11 +46,14 @@ def selected(operands: Mapping[str, Value]) -> tuple[Ground, Ground]:
     branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
     test = operands.get("condition") or operands.get("mask")
     spoken = spoken_of(test) if test is not None else frozenset()
-    alone = test is not None and any(v.op == "eye" for v in behind(test, lambda _: False))
-    told = [_is_tested(v, spoken) or (alone and is_of_all_pairs(v)) for v in branches]
+    told = [_is_tested(v, spoken) or (is_of_all_pairs(v) and _asks_for_diagonal(test)) for v in branches]
     zeros = [min(v.zero, Ground.COINCIDENCE) if t else v.zero for v, t in zip(branches, told, strict=True)]
     zero = max(zeros, default=Ground.NONE)
     return zero, min((v.ends for v in branches), default=Ground.NONE)
+
+
+def _asks_for_diagonal(test: Value | None) -> bool:
+    return test is not None and any(v.op == "eye" for v in behind(test, lambda _: False))
 
 
 def is_kept_apart(value: Value) -> bool:
