@@ -46,7 +46,7 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
     (
         re.compile(
             r"(^|_)((log|ln)_?(std|var|sigma|scale|alpha|temperature|variance|stddev|vars|stds|stdev|precision)|logit_scale)"
-            r"s?(_?(sq|squared))?(_?\d|_[a-z])?_*$"
+            r"s?(_?(sq|squared))?_*$"
         ),
         _LOGARITHM,
     ),

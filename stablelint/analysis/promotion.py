@@ -24,7 +24,7 @@ from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, i
 from stablelint.analysis.masks import DRAWN
 from stablelint.analysis.modules import FunctionInfo
 from stablelint.analysis.places import is_measured, is_shown
-from stablelint.analysis.provenance import is_trained
+from stablelint.analysis.provenance import is_handed_on, is_trained
 from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind, Value
@@ -183,7 +183,7 @@ def _is_root_of_length(site: Site) -> bool:
     ):
         return False
     squares = site.match.bindings[site.judgement.operand]
-    if not is_squared_length(squares) or not is_trained(squares, site.frame):
+    if not is_squared_length(squares) or not (is_trained(squares, site.frame) or is_handed_on(site.frame)):
         return False
     fates = fates_of(site.node, site.frame.function, gradient=True)
     return not (fates and fates <= WITHOUT_GRADIENT)

@@ -114,7 +114,7 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
             return is_differentiated(outer, frame)
         return (
             not takes_numbers_only(function)
-            and (not function.name.startswith("_") or _is_called_by_differentiated(function, frame))
+            and not function.name.startswith("_")
             and not _INFERENCE.search(function.name)
             and not is_measured(function, function.module)
         )
@@ -140,9 +140,10 @@ def _writes_out(function: FunctionInfo) -> bool:
     return any(isinstance(n, ast.keyword) and n.arg == "out" for n in ast.walk(function.node))
 
 
-def _is_called_by_differentiated(function: FunctionInfo, frame: Frame) -> bool:
+def is_handed_on(frame: Frame) -> bool:
     """Whether a function that gradients flow through hands a private one its arguments; construction does not."""
-    return any(
+    function = frame.function
+    return function is not None and any(
         is_differentiated(caller, frame)
         for caller in function.callers
         if not caller.without_gradient and (caller.owner is None or caller.name not in caller.owner.builders)

@@ -47,9 +47,7 @@ def test_a_norm_written_as_a_sum_is_0_for_silence(size: str) -> None:
     assert rules(f"def energy(x):\n    x = nn.Linear(3, 3)(x)\n    return torch.log({size})") == []
 
 
-@pytest.mark.parametrize(
-    "name", ["ln_var", "logvar_1", "log_sigma_sq", "z_logvar", "__logvar__", "log_var_q"]
-)
+@pytest.mark.parametrize("name", ["ln_var", "log_sigma_sq", "z_logvar", "__logvar__"])
 def test_a_logarithm_is_known_by_many_names(name: str) -> None:
     code = f"def kl(mu, {name}):\n    return (mu**2 + {name}.exp()).sum()"
     assert rules(code) == ["SL201"]
