@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 
-from stablelint.analysis.masks import is_chance_test, is_mask_of_padding, unnegated
+from stablelint.analysis.masks import is_chance_test, unnegated
 from stablelint.analysis.meaning import (
     counts_along_edge,
     counts_everything,
@@ -21,15 +20,10 @@ from stablelint.analysis.meaning import (
 )
 from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.provenance import vanishes_with_data
-from stablelint.analysis.selections import is_mask_of_ids
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
 
-_OF_TEXT = re.compile(
-    r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
-)
-_FACTORS = 3  # of a count, looked through
 _ON_NUMBERS = frozenset("self max min len int float abs round math np sum".split())
 
 
@@ -113,39 +107,6 @@ def _is_extent(site: Site, operand: Value) -> bool:
     return counts_along_edge(operand)
 
 
-def _is_row_of_tokens(site: Site, operand: Value) -> bool:
-    """A mask that a caller passes leaves something in each row: a thing has parts, though a text may be empty.
-
-    But of a masked mean, `(x * mask).sum(1) / mask.sum(1)`, whose mask may be anything.
-    """
-    total = stripped(operand)
-    for _ in range(_FACTORS):
-        if total.op not in ("mul", "sqrt"):
-            break
-        total = stripped(next((v for v in total.operands.values() if v.zero is Ground.EXACT), total))
-    if total.op not in ("sum", "count_nonzero") or total.first is None:
-        return False
-    mask = stripped(total.first)
-    while mask.op == "mul" and mask.operands["other"].is_constant:
-        mask = stripped(mask.operands["input"])
-    if is_mask_of_ids(mask):
-        return True
-    if mask.op == "logical_not" and mask.first is not None:
-        mask = stripped(mask.first)
-    if mask.op != "argument" or not is_mask_name(mask.name):
-        return False
-    if is_mask_of_padding(mask):
-        return True
-    return _OF_TEXT.search(mask.name) is None and not _is_weighed(site.value.operands.get("input"), mask)
-
-
-def _is_weighed(total: Value | None, mask: Value) -> bool:
-    """Whether a value is the sum of products with the mask."""
-    inner = stripped(total) if total is not None else mask
-    product = stripped(inner.first) if inner.op == "sum" and inner.first is not None else inner
-    return product.op == "mul" and any(stripped(v).key == mask.key for v in product.operands.values())
-
-
 def _is_setting(site: Site, operand: Value) -> bool:
     """What divides a number and is kept by an object is a setting, of which Python says by itself that it is 0."""
     node = site.value.node
@@ -162,6 +123,5 @@ DOUBTS_BY_COUNT: tuple[Callable[[Site, Value], bool], ...] = (
     _is_nobodys_share,
     _is_census,
     _is_extent,
-    _is_row_of_tokens,
     _is_setting,
 )

@@ -40,6 +40,7 @@ from stablelint.analysis.harmless import (
     is_only_drawn_from,
     is_outside_of_support,
 )
+from stablelint.analysis.parts import DOUBTS_BY_PART
 from stablelint.analysis.places import is_measured, is_shown, is_test
 from stablelint.analysis.promotion import promoted
 from stablelint.analysis.provenance import needs_agreement
@@ -246,6 +247,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     is_no_share,
     is_outside_of_support,
     *DOUBTS_BY_COUNT,
+    *DOUBTS_BY_PART,
     *DOUBTS_BY_RATIO,
     *DOUBTS_BY_WHOLE,
     *DOUBTS_BY_WORDING,

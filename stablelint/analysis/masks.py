@@ -14,6 +14,8 @@ DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ expon
 _PASSED_MASK = re.compile(r"mask(s|ed_\w+)?$")
 _PADDED = re.compile(r"(^|_)is_pad(ding|ded)?$")
 _PADDING_MASK = re.compile(r"(?<![a-z])pad(ding)?_mask$")
+_OF_TEXT = re.compile(r"text|prompt|caption", re.I)
+_OF_TIES = re.compile(r"neigh|adj|edge", re.I)
 _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
 _COMPARED = frozenset("gt ge lt le".split())
@@ -132,6 +134,23 @@ def is_mask_of_padding(mask: Value, depth: int = 12) -> bool:
     if inner.op == "pad" and inner.first is not None and depth:
         return is_mask_of_padding(inner.first, depth - 1)
     return inner.op in ("argument", "item") and _PADDING_MASK.search(inner.name) is not None
+
+
+def is_mask_of_caller(mask: Value, depth: int = 12) -> bool:
+    """Whether a caller passes a mask, cast, laid out or negated here, that is one neither of a text nor of ties.
+
+    Two masks that are joined here may leave nothing between them.
+    """
+    inner = unnegated(mask)
+    if inner.op == "phi" and depth:
+        return all(is_mask_of_caller(path, depth - 1) for path in inner.operands.values())
+    if inner.op == "sub" and inner.operands["input"].constant() == 1 and depth:
+        return is_mask_of_caller(inner.operands["other"], depth - 1)
+    if inner.op in ("index", "bool") and inner.first is not None and depth:
+        return is_mask_of_caller(inner.first, depth - 1)
+    if inner.op not in ("argument", "item") or not _PASSED_MASK.search(inner.name):
+        return False
+    return not _OF_TEXT.search(inner.name) and not _OF_TIES.search(inner.name)
 
 
 def is_mask_of_lengths(mask: Value) -> bool:

@@ -140,7 +140,7 @@ def _leaves_out_minus_one(test: str, mask: Value) -> bool:
 def leaves_out_padding(mask: Value) -> bool:
     """Whether a mask leaves out padding, and nothing else: what is called so, or rows that are 0 throughout."""
     mask = stripped(mask)
-    if _is_row_of_zeros(mask) or is_mask_of_ids(mask):
+    if _is_row_of_zeros(mask) or is_mask_of_ids(mask) or is_unpadded(mask):
         return True
     if mask.op == "index" and mask.first is not None:
         return leaves_out_padding(mask.first)
@@ -150,6 +150,15 @@ def leaves_out_padding(mask: Value) -> bool:
     if other.constant() == 0:  # a cast to bool
         return leaves_out_padding(mask.first)
     return _PADDING.search(f"{mask.name} {mask.first.name} {other.name}") is not None
+
+
+def is_unpadded(mask: Value) -> bool:
+    """Whether a mask is the contrary of a test for an element of padding: `~tokens.eq(self.padding_idx)`."""
+    mask = stripped(mask)
+    test = stripped(mask.first) if mask.op == "logical_not" and mask.first is not None else mask
+    if test is mask or test.op != "eq":
+        return False
+    return _PADDING.search(test.operands["other"].name) is not None
 
 
 def is_background(mask: Value) -> bool:

@@ -162,4 +162,4 @@ def test_the_largest_reaches_a_quantile() -> None:
 def test_no_row_is_padding_throughout() -> None:
     code = "def f(x, {name}):\n    return x.masked_fill({name}.unsqueeze(1).to(torch.bool), float('-inf')).softmax(-1)"
     assert likely(code.format(name="key_padding_mask")) == []
-    assert likely(code.format(name="attention_mask")) == ["SL501"]
+    assert likely(code.format(name="text_mask")) == ["SL501"]

@@ -143,12 +143,17 @@ def test_a_thing_has_parts_though_a_text_may_be_empty(mask: str, shown: bool) ->
     assert ("SL102" in rules_on(code, 2)) is shown
 
 
-def test_the_mask_of_a_masked_mean_may_leave_out_all() -> None:
-    code = """
-        def pooled(x, mask):
-            return (x * mask).sum(1) / mask.sum(1)
-        """
-    assert rules_on(code, 2) & {"SL102", "SL502"}
+@pytest.mark.parametrize(
+    ("mask", "shown"), [("mask", False), ("node_mask", False), ("attention_mask", True), ("x > 0", True)]
+)
+def test_the_mask_of_a_masked_mean_may_leave_out_a_whole_text_or_what_a_test_fails_for(
+    mask: str, shown: bool
+) -> None:
+    code = f"""
+    def pooled(x, mask, node_mask, attention_mask):
+        return (x * ({mask})).sum(1) / ({mask}).sum(1)
+    """
+    assert bool(rules_on(code, 2) & {"SL102", "SL502"}) is shown
 
 
 @pytest.mark.parametrize(

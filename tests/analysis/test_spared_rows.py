@@ -95,8 +95,8 @@ def test_a_mask_drawn_at_random_leaves_something() -> None:
 
 
 SOFTMAX = """
-    def attend(scores: torch.Tensor, mask: torch.Tensor, value: torch.Tensor):
-        share = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
+    def attend(scores: torch.Tensor, hidden: torch.Tensor, value: torch.Tensor):
+        share = torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
         {then}
         return share @ value
     """
@@ -105,9 +105,9 @@ SOFTMAX = """
 @pytest.mark.parametrize(
     "then",
     [
-        "share = share.masked_fill(mask, 0.0)",
-        "share = F.dropout(share, 0.1).masked_fill(mask, 0.0)",
-        "share = torch.where(mask, 0.0, share)",
+        "share = share.masked_fill(hidden, 0.0)",
+        "share = F.dropout(share, 0.1).masked_fill(hidden, 0.0)",
+        "share = torch.where(hidden, 0.0, share)",
         "share = share.nan_to_num(0.0)",
     ],
 )
@@ -119,8 +119,8 @@ def test_a_softmax_that_is_masked_again_needs_no_element_in_each_row(then: str) 
     "then",
     [
         "share = share.masked_fill(value > 0, 0.0)",
-        "total = share @ value; share = share.masked_fill(mask, 0.0)",
-        "share = share * 2; share = share.masked_fill(mask, 0.0)",
+        "total = share @ value; share = share.masked_fill(hidden, 0.0)",
+        "share = share * 2; share = share.masked_fill(hidden, 0.0)",
     ],
 )
 def test_a_softmax_that_is_used_before_it_is_masked_again_or_masked_by_another_test_does(then: str) -> None:
@@ -152,9 +152,30 @@ def test_a_mask_that_is_passed_beside_lengths_spares_a_place_in_each_row(beside:
     assert likely(ALIGNMENT.format(beside=beside)) == []
 
 
-@pytest.mark.parametrize("beside", ["feats", "max_seqlen", "cu_seqlens", "max_length"])
-def test_a_mask_that_is_passed_beside_anything_else_may_not(beside: str) -> None:
-    assert [code for _, code in likely(ALIGNMENT.format(beside=beside))] == ["SL501"]
+@pytest.mark.parametrize(
+    ("mask", "shown"),
+    [
+        ("x_mask", False),
+        ("x_mask.repeat(2, 1)", False),
+        ("x_mask == 0", False),
+        ("(1 - x_mask).bool()", False),
+        ("x_mask[:, None]", False),
+        ("text_mask", True),
+        ("neighbor_mask == 0", True),
+        ("x_mask | y_mask", True),
+        ("x_mask & ~text_mask", True),
+        ("hidden", True),
+        ("scores > x_mask", True),
+    ],
+)
+def test_a_mask_that_a_caller_passes_spares_a_place_in_each_row_but_of_texts_and_ties(
+    mask: str, shown: bool
+) -> None:
+    code = f"""
+    def attend(scores: torch.Tensor, x_mask, y_mask, text_mask, neighbor_mask, hidden: torch.Tensor):
+        return torch.softmax(scores.masked_fill({mask}, float("-inf")), dim=-1)
+    """
+    assert likely(code) == ([(2, "SL501")] if shown else [])
 
 
 def test_a_test_of_what_an_object_keeps_holds_somewhere() -> None:

@@ -9,6 +9,7 @@ from stablelint.analysis.masks import (
     is_chance_test,
     is_kept,
     is_known,
+    is_mask_of_caller,
     is_mask_of_lengths,
     is_mask_of_padding,
     is_outer_mask,
@@ -39,8 +40,10 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
     mask = value.operands.get("mask") or value.operands.get("condition")
     if mask is None or _spares(mask, 8, hides=not _keeps_what_is_true(value)):
         return False
-    if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask):
-        context.weak = True  # a pattern made once, by one who saw it; positions up to a length
+    if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask) or is_mask_of_caller(mask):
+        context.weak = (
+            True  # a pattern made once, by one who saw it; positions up to a length; parts of a thing
+        )
     if "z" in context.bindings and not is_test(mask):
         context.weak = True  # what somebody has made a mask of before goes into an additive one as it is
     if is_chance_test(mask) and context.root.op == "softmax":
