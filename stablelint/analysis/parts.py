@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from stablelint.analysis.families import CONDITIONS
+from stablelint.analysis.families import CONDITIONS, EXPONENTIALS
 from stablelint.analysis.masks import is_mask_of_padding, unnegated
 from stablelint.analysis.opaque import is_mask_name
 from stablelint.analysis.selections import is_mask_of_ids, is_unpadded
@@ -48,8 +48,8 @@ def _factors(value: Value, depth: int = _FACTORS) -> Iterator[Value]:
 
 
 def _is_weight(factor: Value) -> bool:
-    """Whether a factor weighs parts, and tells none of them from the others by a test or a rectifier."""
-    return factor.interval.lo >= 0 and factor.op not in CONDITIONS and factor.op != "relu"
+    """Whether a factor weighs parts, and makes none of them 0: no test, no rectifier, no exponential that underflows."""
+    return factor.interval.lo >= 0 and factor.op not in CONDITIONS | EXPONENTIALS | {"relu"}
 
 
 def _is_of_parts(mask: Value) -> bool:

@@ -24,6 +24,7 @@ def divided(total: str, before: str = "", name: str = "f", x: str = "x") -> list
         ("batch['atom_pad_mask'].sum(1)", False),
         ("(atom_mask * torch.sigmoid(x)).sum(1)", False),
         ("(atom_mask * F.relu(x)).sum(1)", True),
+        ("(atom_mask * torch.exp(x - x.max())).sum(1)", True),
         ("(atom_mask * (x > 0)).sum(1)", True),
         ("(mask == 1).sum(1)", True),
         ("loss_mask.sum(1)", True),

@@ -9,28 +9,28 @@ from .support import findings, likely, possible
 FOUND = {
     "an optional mask": (
         """
-        def f(s, mask=None):
-            if mask is not None:
-                s = s.masked_fill(mask == 0, float("-inf"))
+        def f(s, text_mask=None):
+            if text_mask is not None:
+                s = s.masked_fill(text_mask == 0, float("-inf"))
             return torch.softmax(s, -1)
         """,
         "SL501",
     ),
     "an optional mask in place": (
         """
-        def f(s, mask=None):
-            if mask is not None:
-                s.masked_fill_(mask == 0, float("-inf"))
+        def f(s, text_mask=None):
+            if text_mask is not None:
+                s.masked_fill_(text_mask == 0, float("-inf"))
             return F.softmax(s, dim=-1)
         """,
         "SL501",
     ),
     "a rearrangement behind the branch": (
         """
-        def f(q, k, mask=None):
+        def f(q, k, text_mask=None):
             s = q @ k.transpose(-2, -1)
-            if mask is not None:
-                s = s.masked_fill(mask.unsqueeze(1) == 0, float("-inf"))
+            if text_mask is not None:
+                s = s.masked_fill(text_mask.unsqueeze(1) == 0, float("-inf"))
             s = s.view(1, 2, 3)
             return F.softmax(s, dim=-1)
         """,
