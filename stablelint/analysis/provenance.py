@@ -21,6 +21,7 @@ from stablelint.analysis.places import (
     places,
     says_so,
 )
+from stablelint.analysis.reach import is_preparation
 from stablelint.analysis.roles import takes_gradients, takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_edge, is_masked_difference
@@ -33,6 +34,8 @@ _LEARNED = frozenset(
     "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
 )
 _LAYERS = _LEARNED - {"parameter", "rsample"}
+_NUMBERS = frozenset("tensor torch.Tensor torch.FloatTensor".split())  # which copy what they are given
+_TOLERANT = frozenset("nanmean nansum nanmedian nanquantile".split())
 # Elements that ordinary data makes 0 all at once, whatever made the operand.
 _VANISHING = frozenset(
     "relu relu6 hardtanh eq ne gt ge lt le logical_and logical_or logical_not one_hot clamp".split()
@@ -47,7 +50,7 @@ _LEARNABLE = re.compile(r"^(weight|kernel|param|parameter)$|noise|(^|_)(pred(_|$
 _NOISE = re.compile(r"(^|_)noise(_|$)")
 _WINDOW = re.compile(r"(^|_)window$")  # 0 nowhere but at its ends; what it is multiplied with may be
 _INTEGERS = re.compile(
-    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|relative_positions?|windows?)$"
+    r"(^|_)(ids|index|indices|labels?|buckets?|lengths?|counts?|times?|timesteps?|relative_positions?|windows?)$"
 )
 _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
@@ -57,7 +60,7 @@ _INFERENCE = re.compile(
     re.I,
 )
 _ASIDE = re.compile(
-    r"(^|_)(data|datasets?|data_?pipes?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?)$|^data_"
+    r"(^|_)(data|datasets?|data_?pipes?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?|frontends?|eval(_utils?)?)$|processing$|^data_"
 )
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
@@ -71,12 +74,18 @@ def is_trained(value: Value, frame: Frame) -> bool:
     found = [v for v in behind(value, _stops_gradient) if not _stops_gradient(v)]
     if any(v.op in _LEARNED for v in found):
         return True
-    given = any(
-        v.op in _GIVEN or v.op.startswith(("call.", "method.")) for v in found if v.kind is not Kind.NUMBER
-    )
+    given = any(_is_given(v, frame) for v in found if v.kind is not Kind.NUMBER)
     if frame.function is not None and (takes_gradients(frame.function) or _is_called_by_autograd(frame)):
         return False
     return given and (frame.module.is_script or is_differentiated(frame.function, frame))
+
+
+def _is_given(value: Value, frame: Frame) -> bool:
+    """Whether a value is handed over, or kept by an object, but for what it gathers itself outside of a loss."""
+    owner = frame.function.owner if frame.function is not None else None
+    if value.op == "attribute" and owner is not None and value.name in owner.reassigned:
+        return any(map(names_an_objective, (owner.name, *base_names(owner))))
+    return value.op in _GIVEN or value.op.startswith(("call.", "method."))
 
 
 def is_yielded(value: Value) -> bool:
@@ -92,7 +101,7 @@ def _is_data(value: Value) -> bool:
 
 
 def _stops_gradient(value: Value) -> bool:
-    return _blocks_gradient(value) or _is_data(value)
+    return _blocks_gradient(value) or _is_data(value) or value.op in _NUMBERS or value.op in _TOLERANT
 
 
 def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
@@ -128,6 +137,8 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         return False
     forward = next((info.methods["forward"] for info in family if "forward" in info.methods), None)
     if forward is not None and forward.without_gradient:
+        return False
+    if is_measured(function, function.module) or is_preparation(function, family):
         return False
     return ("Module" in names or forward is not None) and not _INFERENCE.search(function.name)
 

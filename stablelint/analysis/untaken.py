@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
 from stablelint.analysis.fates import WITHOUT_GRADIENT, fates_of
 from stablelint.analysis.masking import felt_operands
+from stablelint.analysis.places import is_objective, says_so
 from stablelint.analysis.provenance import is_trained
+from stablelint.analysis.reach import is_run_by_module
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
+from stablelint.syntax.walk import descendants
 
 _ROOTS = frozenset({"sqrt", "rsqrt", "pow"})
+_ITERATIONS = re.compile(r"^max_?(\w+_)?(iters?|iterations?|steps?)$")
+_DIFFERENTIATES = frozenset("backward manual_backward grad vjp jvp jacobian hessian".split())
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -44,6 +50,71 @@ def _changed_in_place(node: ast.AST) -> ast.expr | None:
     if not isinstance(called, ast.Attribute) or not called.attr.endswith("_"):
         return None
     return called.value
+
+
+def is_iterated(site: Site, operand: Value) -> bool:
+    """What a function carries from turn to turn of an iteration is a solver's own bookkeeping, if no loss."""
+    function = site.frame.function
+    if not site.judgement.backward_only or function is None or function.owner is not None:
+        return False
+    if is_objective(function) or says_so(function) or is_run_by_module(function):
+        return False
+    if _differentiates(function.node):
+        return False
+    row = getattr(site.node, "lineno", 0)
+    begun = [loop for loop in _iterations(function.node) if loop.lineno < row]
+    behind = _names_behind(site.node, function.node) if begun else set()
+    return any(not _carried(loop).isdisjoint(behind) for loop in begun)
+
+
+def _differentiates(function: ast.AST) -> bool:
+    """Whether a function takes a gradient itself: it trains, or iterates on one."""
+    named = (getattr(n, "attr", None) or getattr(n, "id", None) for n in descendants(function))
+    return not _DIFFERENTIATES.isdisjoint(named)
+
+
+def _iterations(function: ast.AST) -> list[ast.For | ast.While]:
+    """The loops that go on until something holds, or give up after the largest number of turns."""
+    loops = (n for n in descendants(function) if isinstance(n, ast.For | ast.While))
+    return [loop for loop in loops if _is_iteration(loop)]
+
+
+def _is_iteration(loop: ast.For | ast.While) -> bool:
+    if isinstance(loop, ast.While) or any(isinstance(n, ast.Break) for n in descendants(loop)):
+        return True
+    return any(isinstance(n, ast.Name) and _ITERATIONS.search(n.id) for n in ast.walk(loop.iter))
+
+
+def _carried(loop: ast.For | ast.While) -> set[str]:
+    """The names that a turn of a loop takes over from the one before: read first, and bound later."""
+    bound: set[str] = set()
+    carried: set[str] = set()
+    for statement in loop.body:
+        names = [n for n in descendants(statement) if isinstance(n, ast.Name)]
+        early = {n.id for n in names if isinstance(n.ctx, ast.Load)} - bound
+        bound |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        carried |= early
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            carried.add(statement.target.id)
+    return carried & bound
+
+
+def _names_behind(node: ast.AST, within: ast.AST) -> set[str]:
+    """The names that an expression is made of, as far as the assignments of a function tell."""
+    made: dict[str, list[ast.AST]] = {}
+    for statement in descendants(within):
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                for bound in target.elts if isinstance(target, ast.Tuple) else (target,):
+                    if isinstance(bound, ast.Name):
+                        made.setdefault(bound.id, []).append(statement.value)
+    found: set[str] = set()
+    pending: list[ast.AST] = [node]
+    while pending:
+        names = {n.id for n in ast.walk(pending.pop()) if isinstance(n, ast.Name)} - found
+        found |= names
+        pending.extend(value for name in names for value in made.get(name, ()))
+    return found
 
 
 def is_left_at_zero(site: Site, operand: Value) -> bool:
@@ -80,5 +151,6 @@ DOUBTS_BY_GRADIENT: tuple[Callable[[Site, Value], bool], ...] = (
     is_unfelt,
     is_felt_by_none,
     is_taken_in_place,
+    is_iterated,
     is_left_at_zero,
 )
