@@ -13,12 +13,13 @@ from stablelint.analysis.blends import blended, chance_of_target
 from stablelint.analysis.conditions import identity
 from stablelint.analysis.contexts import CREATIONS
 from stablelint.analysis.grounds import grounds
+from stablelint.analysis.hints import is_told_by_name
 from stablelint.analysis.relations import peaks
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import recast, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -47,11 +48,15 @@ _RANDOM = frozenset(
     ).split()
 )
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
+_LINKS = frozenset({"sigmoid", "softplus"})  # they take any number, and make a probability or a scale of it
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _SPELLINGS = frozenset(
     "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split()
 )  # operations that `canonical` may say otherwise
+_OF_ARRAYS = frozenset(
+    "sum mean std var max min amax amin prod sqrt rsqrt".split()
+)  # that an array of numpy has, too
 _COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
 
 
@@ -182,7 +187,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     kind = kind_of(op, [v for v in values if v is not operands["dtype"]] if "dtype" in operands else values)
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
-    ranges = _ranges(operands, frame, fmt)
+    ranges = _ranges(op, operands, frame, fmt)
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands
@@ -215,12 +220,14 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
     return transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
 
 
-def _ranges(operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
+def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
     """Where the operands lie; a Python constant takes the format of the tensor it meets."""
     effective = frame.state.effective if frame.state.facts else None
     ranges: dict[str, Interval] = {}
     for name, value in operands.items():
         interval = value.interval if effective is None else effective(value)
+        if op in _LINKS and is_told_by_name(recast(value)):
+            interval = TOP  # what is put through a link function is a raw score, whatever its name says
         ranges[name] = interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
     return ranges
 
@@ -270,6 +277,6 @@ def kind_of(op: str, values: list[Value]) -> Kind:
         return values[0].kind if values and values[0].kind in (Kind.TENSOR, Kind.FOREIGN) else Kind.TENSOR
     if op == "index":
         return values[0].kind if values[0].kind in (Kind.TENSOR, Kind.FOREIGN, Kind.NUMBER) else Kind.UNKNOWN
-    if Kind.FOREIGN in kinds and op in ("sum", "mean", "std", "var", "max", "min", "amax", "amin", "prod"):
+    if Kind.FOREIGN in kinds and op in _OF_ARRAYS:
         return Kind.FOREIGN
     return Kind.TENSOR

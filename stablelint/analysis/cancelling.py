@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from stablelint.analysis.families import CONDITIONS, LOGARITHMS
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.numerics.formats import FLOAT32
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
@@ -95,12 +96,18 @@ def _is_logarithm_of(logarithm: Value, share: Value) -> bool:
         logarithm.op not in LOGARITHMS
         or logarithm.first is None
         or share.kind is Kind.NUMBER
+        or _is_above_zero(share)
         or _is_lifted(share)
     ):
         return False
     inside = stripped(logarithm.first)
     whole = stripped(inside.operands["input"]) if inside.op == "div" else inside
     return share.key in (inside.key, whole.key)
+
+
+def _is_above_zero(value: Value) -> bool:
+    """Whether nothing of a value is 0 or less: where a test has picked its elements, `p[p > 0]`, say."""
+    return value.interval.lo > 0 or (value.interval.lo == 0 and value.interval.lo_open)
 
 
 def _unsigned(value: Value) -> Value:
@@ -195,3 +202,13 @@ def _is_called_cosine(value: Value) -> bool:
         return True
     nodes = ast.walk(value.node) if value.node is not None else ()
     return any(isinstance(n, ast.Name) and _COSINE.search(n.id) is not None for n in nodes)
+
+
+def is_scaled_down(cosine: Value) -> bool:
+    """Whether a cosine was brought inside by a factor just below 1, which rounding does not outgrow."""
+    scale = next((v.constant() for v in cosine.operands.values() if v.is_constant), None)
+    if not isinstance(scale, int | float) or cosine.op not in ("mul", "div"):
+        return False
+    if cosine.op == "div":
+        return cosine.operands["other"].is_constant and 1 + FLOAT32.eps < scale < 2
+    return 0.5 < scale < 1 - FLOAT32.eps

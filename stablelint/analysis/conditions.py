@@ -12,7 +12,7 @@ from stablelint.analysis.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_COUNTS = frozenset({"sum", "count_nonzero", "mean", "numel", "len", "size"})
+_COUNTS = frozenset({"sum", "python.sum", "count_nonzero", "mean", "numel", "len", "size"})
 _SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
     "lt": Interval(-math.inf, 0.0, hi_open=True),

@@ -21,14 +21,15 @@ _MASK = re.compile(r"(^|_)mask$")
 
 def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
     """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
-    parts = _parts(value, len(target.elts), target, frame)
+    parts = _parts(value, target.elts, target, frame)
     for place, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
         ignored = isinstance(element, ast.Name) and element.id.startswith("_")
         decomposed = None if ignored else part_at(value, place, value.node or target, frame)
         lookup.bind(element, decomposed or part, frame)
 
 
-def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]:
+def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) -> list[Value]:
+    count = len(places)
     if value.kind is Kind.SEQUENCE and len(value.data) == count:
         return list(value.data)
     if value.op == "phi" and value.kind is Kind.UNKNOWN:  # only a path that yields as many is unpacked
@@ -43,10 +44,10 @@ def _parts(value: Value, count: int, node: ast.AST, frame: Frame) -> list[Value]
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
         return [_part(value, i, node, frame) for i in range(count)]
-    if value.op == "shape":
+    if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
         from stablelint.analysis.subscripts import size_of
 
-        return [size_of(value.operands["input"], node, frame) for _ in range(count)]
+        return [size_of(value.first, place, frame) for place in places]
     return [frame.graph.unknown(node=node) for _ in range(count)]
 
 

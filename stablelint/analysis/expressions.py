@@ -132,6 +132,10 @@ def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare,
             "python.is", key, Kind.NUMBER, {"input": left, "other": right}, Interval(0, 1), node=node
         )
         return test if isinstance(operator, ast.Is) else apply("logical_not", {"input": test}, node, frame)
+    if isinstance(left.constant(), int | float) and right.kind is Kind.TENSOR:
+        found = apply("eq", {"input": right, "other": left}, node, frame)
+        held = apply("any", {"input": found}, node, frame)  # `0 in x` asks whether an element is 0
+        return held if isinstance(operator, ast.In) else apply("logical_not", {"input": held}, node, frame)
     listed = right.kind is Kind.SEQUENCE and all(v.is_constant for v in right.data)
     key = (
         frame.graph.key("contains", left.key, *(v.key for v in right.data)) if listed else frame.graph.fresh()

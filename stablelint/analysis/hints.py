@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stablelint.analysis.value import Ground
+from stablelint.analysis.value import Ground, Value
 from stablelint.numerics.interval import TOP, Interval
 
 
@@ -54,6 +54,7 @@ _HINTS: tuple[tuple[re.Pattern[str], Hint], ...] = (
     (re.compile(r"^(adj|adjacency|affinity)(_?(mat|matrix|t))?$", re.I), _TIES),
     (re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I), _SCALE),
 )
+_GIVEN = frozenset("argument attribute unknown item".split())
 _SIZE = re.compile(r"(^|_)(sizes?|shape)$", re.I)
 _NOT_A_MASK = re.compile(r"^(un|de|num_|n_|sum_|use_|has_|is_)", re.I)
 
@@ -76,6 +77,12 @@ def names_a_logarithm(name: str) -> bool:
 def names_a_size(name: str) -> bool:
     """Whether a name says that a value holds the sizes of a tensor, as Python numbers."""
     return _SIZE.search(name) is not None
+
+
+def is_told_by_name(value: Value) -> bool:
+    """Whether all that is known of where a value lies comes from what it is called."""
+    found = hint(value.name) if value.op in _GIVEN else None
+    return found is not None and value.interval == found.interval
 
 
 @lru_cache(maxsize=4096)

@@ -40,6 +40,7 @@ from stablelint.analysis.harmless import (
     is_only_drawn_from,
     is_outside_of_support,
 )
+from stablelint.analysis.laid_out import is_of_a_grid_without_zero
 from stablelint.analysis.parts import DOUBTS_BY_PART
 from stablelint.analysis.places import is_measured, is_shown, is_test
 from stablelint.analysis.promotion import promoted
@@ -221,6 +222,7 @@ def _is_to_look_at(site: Site, operand: Value) -> bool:
 
 _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     *DOUBTS_BY_GRADIENT,
+    is_of_a_grid_without_zero,
     is_scheduled,
     is_within_double,
     is_of_cosines,

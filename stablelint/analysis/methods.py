@@ -43,7 +43,10 @@ def call_method(
         named = ((name, v.key) for name, v in keywords.items())
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
-        return opaque(f"method.{attr}", key, operands, node, frame)
+        result = opaque(f"method.{attr}", key, operands, node, frame)
+        if receiver.kind is Kind.TENSOR and _changes(attr) and isinstance(node.func, ast.Attribute):
+            _store(node.func.value, result, frame)
+        return result
     operation, in_place = found
     # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
     given = positional if attr.startswith("new_") else [receiver, *positional]
@@ -52,6 +55,11 @@ def call_method(
     if in_place and isinstance(node.func, ast.Attribute):
         _store(node.func.value, result, frame)
     return result
+
+
+def _changes(method: str) -> bool:
+    """Whether a tensor's method, of which no more is known, writes into the tensor: `index_put_`."""
+    return method.endswith("_") and not method.endswith("__") and method != "share_memory_"
 
 
 def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:

@@ -11,6 +11,7 @@ from stablelint.analysis.admitted import is_let_in
 from stablelint.analysis.cancelling import (
     is_half_lifted,
     is_own_logarithm,
+    is_scaled_down,
     is_second_difference,
     is_squared_distance,
     is_squared_sine,
@@ -18,6 +19,7 @@ from stablelint.analysis.cancelling import (
 from stablelint.analysis.divisors import is_inside_of_window, is_running_spread, is_step
 from stablelint.analysis.families import WAVES
 from stablelint.analysis.fates import WITHOUT_GRADIENT, fates_of
+from stablelint.analysis.laid_out import is_laid_out
 from stablelint.analysis.lengths import is_squared_length
 from stablelint.analysis.logarithms import is_log_of_ratio, is_log_of_size
 from stablelint.analysis.magnified import is_guarded_by_nothing, is_magnified, is_variance_by_difference
@@ -86,6 +88,8 @@ def _is_computed_cosine(site: Site) -> bool:
     cosine = stripped(operand)
     if cosine.op == "abs" and cosine.first is not None:
         cosine = stripped(cosine.first)  # of two directions that have no sign, such as unit quaternions
+    if is_scaled_down(cosine) or is_laid_out(cosine):
+        return False
     return cosine.op in COMPUTED and cosine.interval == TOP and site.ranges[site.judgement.operand].hi > 1
 
 

@@ -12,6 +12,7 @@ _LIFTS = frozenset("add clamp mul div phi".split())
 # A part of them (an index) is another quantity, and no share.
 _PRODUCTS = frozenset("mul phi where masked_fill".split())
 _SCALES = frozenset({"mul", "div", "neg"})
+_FACTORS = 8
 
 
 def shares(observed: Iterable[Value]) -> frozenset[int]:
@@ -45,8 +46,13 @@ def _ends_product(value: Value) -> bool:
 
 
 def _is_shifted(exponential: Value) -> bool:
-    """Whether something is subtracted before the exponential: their maximum, as a rule."""
-    taken = exponential.first
-    while taken is not None and (stripped(taken).op in _SCALES or stripped(taken) is not taken):
-        taken = stripped(taken) if stripped(taken) is not taken else taken.first
-    return taken is None or taken.op == "sub"
+    """Whether something is subtracted before the exponential, and before what scales it: their maximum, as a rule."""
+    return exponential.first is None or _is_difference(exponential.first, _FACTORS)
+
+
+def _is_difference(taken: Value, depth: int) -> bool:
+    taken = stripped(taken)
+    if taken.op not in _SCALES or not depth:
+        return taken.op == "sub"
+    scaled = taken.operands.values() if taken.op == "mul" else [taken.operands["input"]]
+    return any(_is_difference(factor, depth - 1) for factor in scaled)

@@ -78,7 +78,7 @@ class State:
             fact = self._derived(value, depth - 1)
         if fact is None:
             return value.interval
-        return value.interval.meet(fact) or value.interval
+        return value.interval.meet(fact) or fact  # a test is made for what may be
 
     def _derived(self, value: Value, depth: int) -> Interval | None:
         """Where a value lies by what was tested of its operands, after it was computed."""

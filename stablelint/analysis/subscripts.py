@@ -10,8 +10,10 @@ from stablelint.analysis import hints, layers, lookup
 from stablelint.analysis.apply import apply
 from stablelint.analysis.conditions import narrowed_by, picks_something
 from stablelint.analysis.decompositions import part_at
+from stablelint.analysis.selections import selector
 from stablelint.analysis.state import Frame
 from stablelint.analysis.value import Ground, Kind, Value, join
+from stablelint.analysis.views import stripped
 from stablelint.numerics.interval import interned
 
 
@@ -64,6 +66,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         chosen = apply("index", {"input": selected, "index": index}, node, frame)
         if mask and picks_something(index, frame.state):
             frame.state.nonempty |= {index.key, chosen.key}
+        elif mask and frame.state.nonempty and stripped(selector(index)).key in frame.state.nonempty:
+            frame.state.nonempty |= {chosen.key}
         return chosen
     return frame.graph.unknown(node=node)
 

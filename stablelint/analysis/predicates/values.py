@@ -48,16 +48,22 @@ def _nonnegative(predicate: Predicate, context: Context) -> bool:
 
 
 def _positive(predicate: Predicate, context: Context) -> bool:
-    """Both are above 0; where what made them shows no way to the 0 that is in their range, it is in doubt."""
-    proved = doubted = True
+    """Both are above 0; where what made them shows no way to the 0 that is in their range, it is in doubt.
+
+    So it is where the first, which weighs the logarithm of both, is above 0, and nothing speaks for a 0 of the other.
+    """
+    proved = doubted = weighted = True
     for place, name in enumerate(predicate.args):
         interval = context.ranges[str(name)]
         above = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
         proved = proved and above
+        weighted = weighted and (
+            above if not place else value_of(predicate, context, place).zero is Ground.NONE
+        )
         doubted = doubted and (
             above or (interval.lo >= 0 and value_of(predicate, context, place).zero < Ground.SATURATION)
         )
-    context.weak = context.weak or doubted
+    context.weak = context.weak or doubted or weighted
     return proved
 
 

@@ -40,6 +40,10 @@ def _arange(call: Call) -> Interval:
     end = bounds[1] if len(bounds) > 1 else bounds[0] if bounds else call.operand(0, "end")
     step = bounds[2] if len(bounds) > 2 else call.named("step") or Interval.point(1.0)
     integral = start.integral and end.integral and step.integral
+    if step.hi < 0 and step.integral and end.integral:  # whole steps stop before the end
+        if start.hi <= end.lo:
+            return start
+        return Interval(end.lo, start.hi, True, start.hi_open, integral=integral)
     if step.lo <= 0:
         spanned = start.join(end)
         return Interval(spanned.lo, spanned.hi, spanned.lo_open, spanned.hi_open, integral=integral)
