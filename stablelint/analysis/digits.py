@@ -15,6 +15,8 @@ from stablelint.analysis.views import behind, stripped
 
 _MADE_OF_NUMBERS = frozenset({"tensor", "torch.Tensor", "torch.FloatTensor"})
 _WHOLES = frozenset({Kind.SEQUENCE, Kind.INSTANCE})
+_GIVEN = frozenset({"attribute", "argument", "free"})
+_DEPTH = 4  # operations looked through
 _EXPONENTIALS = frozenset("exp expm1 cosh sinh".split())
 _LARGEST_OF_DOUBLE = math.log(sys.float_info.max)
 _OUTGROWING = frozenset({"cosh", "ndtr"})
@@ -97,9 +99,35 @@ def is_of_cosines(site: Site, operand: Value) -> bool:
     exponential = site.match.bindings.get("e", site.value)
     if exponential.op not in _EXPONENTIALS or exponential.first is None:
         return False
-    value = stripped(exponential.first)
+    return _are_cosines(exponential.first, _DEPTH)
+
+
+def _are_cosines(value: Value, depth: int) -> bool:
+    """Whether a value is of cosines, scaled, shifted and put together with others of them."""
+    value = stripped(value)
     while value.op in ("mul", "div", "sub") and value.first is not None:
         value = stripped(value.first)
-    if value.op not in ("matmul", "bmm"):
+    if value.op in ("phi", "cat") and depth:
+        tensors = value.operands.get("tensors")
+        parts = list(value.operands.values()) if value.op == "phi" or tensors is None else tensors.data or []
+        parts = [part for part in parts if not part.is_constant]
+        return bool(parts) and all(_are_cosines(part, depth - 1) for part in parts)
+    return value.op in ("matmul", "bmm") and all(map(_is_direction, value.operands.values()))
+
+
+def _is_direction(factor: Value) -> bool:
+    """Whether a vector is normalised, on any path."""
+    inner = stripped(factor)
+    return all(map(unit_length, inner.operands.values())) if inner.op == "phi" else unit_length(inner)
+
+
+def is_below_its_largest(site: Site, operand: Value) -> bool:
+    """What is at most 0, as what its maximum was taken from, is multiplied with a setting, which is positive."""
+    exponential = site.match.bindings.get("e", site.value)
+    product = stripped(exponential.first) if exponential.first is not None else exponential
+    if exponential.op not in _EXPONENTIALS or product.op != "mul":
         return False
-    return all(unit_length(factor) for factor in value.operands.values())
+    factors = [stripped(factor) for factor in product.operands.values()]
+    shifted = [v for v in factors if v.op == "sub" and v.interval.hi <= 0]
+    settings = [v for v in factors if v.op in _GIVEN]
+    return len(shifted) == len(settings) == 1

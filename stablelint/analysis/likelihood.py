@@ -22,6 +22,7 @@ from stablelint.analysis.counts import DOUBTS_BY_COUNT, is_masked_by_lengths, is
 from stablelint.analysis.digits import (
     is_a_setting,
     is_amplitude,
+    is_below_its_largest,
     is_compared,
     is_lifted,
     is_logarithm_undone,
@@ -254,7 +255,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     *DOUBTS_BY_WHOLE,
     *DOUBTS_BY_WORDING,
 )
-_DOUBTS_OF_PROMOTED = (is_announced, is_taken_as_angle)
+_DOUBTS_OF_PROMOTED = (is_announced, is_taken_as_angle, is_of_cosines, is_below_its_largest)
 _DOUBTS_OF_FORMS: tuple[Callable[[Site, Value], bool], ...] = (
     is_announced,
     is_masked_by_lengths,

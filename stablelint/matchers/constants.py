@@ -6,15 +6,18 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.families import LOGARITHMS
 from stablelint.analysis.interest import observes
 from stablelint.analysis.judge import Judgement
 from stablelint.analysis.pattern import Match
 from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.views import stripped
 from stablelint.diagnostic import Level, Status
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import parents
 from stablelint.numerics.formats import FLOAT32, round_to
+from stablelint.syntax.operations import VIEWS
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _BYTES = (256, 65536)
+_BOUNDS = frozenset({"clamp", "maximum", "minimum"})
+# What has no pole, in its value or its gradient, at an operand of 1 or -1 or at what the others of them make of it.
+_POLELESS = VIEWS | frozenset("add sub mul neg relu abs square sum mean exp mse_loss l1_loss index".split())
 _LEAVES = frozenset({"argument", "attribute", "free", "unknown"})
 _OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a factor of nearly 1 may well be 1
 
@@ -37,7 +43,7 @@ def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         for constant in value.operands.values():
             if _is_absorbed(constant) and id(constant.node) not in told:
-                if _is_idle(value, constant, frame):
+                if _is_idle(value, constant, frame) or _is_harmless_bound(review, value):
                     continue
                 told.add(id(constant.node))
                 match = Match({"c": constant}, [value])
@@ -77,6 +83,30 @@ def _is_idle(bounded: Value, constant: Value, frame: Frame) -> bool:
         return False
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", None)
     return name == "log" and (call.func is outer or call.args[:1] == [bounded.node])
+
+
+def _is_harmless_bound(review: Review, bounded: Value) -> bool:
+    """Whether nothing behind a bound of 1 or -1 has a pole there: sums, products, and the logarithm of what it bounds.
+
+    What is handed on, or returned as it is, may meet a pole anywhere.
+    """
+    if bounded.op not in _BOUNDS:
+        return False
+    made, uses = {bounded.key: bounded}, 0
+    for value, _ in review.collector.observed:
+        parts = [part for part in value.operands.values() if part.key in made]
+        if value.key in made or not parts:
+            continue
+        divides = value.op == "div" and value.operands["other"].key not in made
+        if not (divides or value.op in _POLELESS or _is_log_of(value, bounded)):
+            return False
+        made[value.key] = value
+        uses += 1
+    return uses > 0
+
+
+def _is_log_of(value: Value, bounded: Value) -> bool:
+    return value.op in LOGARITHMS and value.first is not None and stripped(value.first).key == bounded.key
 
 
 @observes("*256 []")

@@ -49,6 +49,11 @@ def test_a_bound_within_double_precision_was_set_for_it(tmp_path: Path, bound: i
     [
         ("torch.matmul(F.normalize(x), F.normalize(y).T)", Level.POSSIBLE),
         ("torch.matmul(torch.tanh(x), torch.tanh(y).T)", Level.LIKELY),
+        (
+            "torch.cat([F.normalize(x) @ F.normalize(y).T, F.normalize(x) @ F.normalize(x).T], 1)",
+            Level.POSSIBLE,
+        ),
+        ("torch.cat([F.normalize(x) @ F.normalize(y).T, torch.tanh(x) @ torch.tanh(x).T], 1)", Level.LIKELY),
     ],
 )
 def test_cosines_over_a_temperature_do_not_run_away(tmp_path: Path, product: str, level: Level) -> None:
@@ -68,3 +73,27 @@ def test_a_small_number_added_to_both_keeps_a_form_off_zero(tmp_path: Path, lift
         return (p * torch.log(p / q)).sum()
     """
     assert levels(tmp_path, code)["SL211"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("exponent", "level"),
+    [
+        ("self.temperature * (x - x.max())", Level.POSSIBLE),
+        ("temperature * (x - x.max())", Level.POSSIBLE),
+        ("self.temperature * (x - x.mean())", Level.LIKELY),
+        ("self.temperature * x", Level.LIKELY),
+    ],
+)
+def test_a_setting_scales_what_its_maximum_was_taken_from(
+    tmp_path: Path, exponent: str, level: Level
+) -> None:
+    code = f"""
+    class Planner:
+        def __init__(self, config):
+            self.temperature = config.temperature
+
+        def weights(self, x: torch.Tensor, temperature: float):
+            score = torch.exp({exponent})
+            return score * x / score.sum()
+    """
+    assert levels(tmp_path, code)["SL201"] == {level}

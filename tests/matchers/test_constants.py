@@ -58,3 +58,19 @@ def test_a_slip_that_is_used_twice_is_told_once() -> None:
 )
 def test_an_upper_bound_of_what_only_the_logarithm_is_taken_of_is_idle(line: str, count: int) -> None:
     assert len(findings("SL410", f"def f(x):\n    x = x.sigmoid()\n    return {line}\n")) == count
+
+
+@pytest.mark.parametrize(
+    ("use", "count"),
+    [
+        ("F.relu(c - 0.1).sum() / len(x)", 0),
+        ("-(x * torch.log(c)).sum()", 0),
+        ("torch.acos(c)", 2),
+        ("torch.log(1 - c)", 2),
+        ("1 / (1 - c).sum()", 2),
+        ("c", 2),
+    ],
+)
+def test_a_bound_before_what_has_no_pole_is_idle(use: str, count: int) -> None:
+    code = f"def f(x):\n    c = torch.cos(x).clamp(-1 + 1e-9, 1 - 1e-9)\n    return {use}\n"
+    assert len(findings("SL410", code)) == count
