@@ -56,7 +56,7 @@ _LENGTH = 8  # operations looked through
 # What an episode yields is the same throughout where nothing was won, whatever network took part in it.
 _AGREEING = re.compile(r"(^|_)(adv|advantage|return|reward|ret)s?$")
 _INFERENCE = re.compile(
-    r"^_?(predict|post_?process|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)|post_?process",
+    r"^_?(predict|pre_?process|post_?process|generate|sample|encode|decode|eval|evaluate|test|validat|infer|plot|visuali|log_|metric|score|export)|post_?process",
     re.I,
 )
 _ASIDE = re.compile(
@@ -94,7 +94,12 @@ def is_yielded(value: Value) -> bool:
 
 
 def _is_data(value: Value) -> bool:
-    """Whether a name says that no gradient flows through a value: whole numbers, a mask, what an episode yielded."""
+    """Whether a name says that no gradient flows through a value: whole numbers, a mask, what an episode yielded.
+
+    Nor does one through `x.grad`, which a backward pass has left.
+    """
+    if value.op == "attribute" and value.name == "grad":
+        return True
     if value.op not in _GIVEN and not value.op.startswith(("call.", "method.")):
         return False
     return bool(_INTEGERS.search(value.name) or _AGREEING.search(value.name) or is_mask_name(value.name))

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from stablelint.analysis.modules import ClassInfo, FunctionInfo
 from stablelint.syntax.walk import descendants
 
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
+
 
 def is_run_by_module(function: FunctionInfo) -> bool:
     """Whether the forward pass of a module of the same file calls a function by its name."""
@@ -26,28 +28,26 @@ def is_preparation(function: FunctionInfo, family: Iterable[ClassInfo]) -> bool:
     What none of them calls is for other code to call, and may be a part of its forward pass.
     """
     family = tuple(family)
-    callers = _callers(family)
-    if not callers.get(function.name):
-        return False
     pending, seen = [function.name], {function.name}
     while pending:
         name = pending.pop()
-        calling = callers.get(name, set())
-        if name not in ("__init__", "__post_init__") and not calling and not _sets_property(name, family):
+        calling = _calling(name, family)
+        begins = name in _CONSTRUCTORS or _sets_property(name, family)
+        if not calling and (not begins or name == function.name):
             return False
         pending.extend(calling - seen)
         seen |= calling
     return True
 
 
-def _callers(family: Iterable[ClassInfo]) -> dict[str, set[str]]:
-    """The methods that call each method of `self`, by name."""
-    found: dict[str, set[str]] = {}
-    for info in family:
-        for name in info.methods:
-            for called in info.touches(name).called - {name}:
-                found.setdefault(called, set()).add(name)
-    return found
+def _calling(called: str, family: Iterable[ClassInfo]) -> set[str]:
+    """The methods of a class that call one of its methods."""
+    return {
+        name
+        for info in family
+        for name in info.methods
+        if called != name and called in info.touches(name).called
+    }
 
 
 def _sets_property(name: str, family: Iterable[ClassInfo]) -> bool:

@@ -61,6 +61,12 @@ def test_a_module_is_trained_through_the_iteration_that_it_runs() -> None:
     assert _roots(code + module) == [4]
 
 
+@pytest.mark.parametrize(("name", "shown"), [("grad", False), ("gap", True)])
+def test_what_a_backward_pass_has_left_has_no_gradient(name: str, shown: bool) -> None:
+    code = f"def size(p):\n    return p.{name}.clamp(min=0).sqrt()"
+    assert bool(_roots(code)) is shown
+
+
 _SPLINE = """
 class Spline(nn.Module):
     def __init__(self, knots: torch.Tensor):
