@@ -171,3 +171,14 @@ def test_the_sizes_of_a_slice_of_a_shape_are_numbers_and_two_of_them() -> None:
     assert likely(code) == []
     apart = code.replace("x / height + x / width", "x / (height - width)")
     assert likely(apart) == []
+
+
+def test_a_number_that_somebody_chose_bounds_from_below() -> None:
+    code = """
+        def limited(g: torch.Tensor, kept: torch.Tensor, gamma: float):
+            count = (kept > 0).sum()
+            return g / max(count, gamma)
+        """
+    assert likely(code) == []
+    assert likely(code.replace("max(count, gamma)", "min(count, gamma)")) == [(3, "SL102")]
+    assert likely(code.replace("max(count, gamma)", "max(count, (g > 0).sum().item())")) == [(3, "SL102")]

@@ -178,7 +178,7 @@ def _of_product(op: str, operands: Operands, first: Value, interval: Interval) -
 
 
 def _of_clamp(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return clamped(operands, interval)
+    return clamped(op, operands, interval)
 
 
 def _of_choice(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:

@@ -13,7 +13,7 @@ from stablelint.numerics.interval import Interval
 _TEST_DEPTH = 6
 
 
-def clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
+def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
     """What a clamp, `maximum` or `minimum` makes of the grounds of its operand and its bounds."""
     bounds = [v for name, v in operands.items() if name in ("min", "max", "other")]
     known = [v for v in bounds if v.interval.is_bounded]
@@ -25,11 +25,18 @@ def clamped(operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, 
     if any(v.interval.contains(0.0) for v in known):
         return Ground.EXACT, _clamped_ends(operands, interval)
     bound = operands.get("min")
+    if op == "maximum" and not first.is_constant and _is_setting(operands.get("other")):
+        bound = operands["other"]  # `max(x, gamma)`
     if bound is not None and bound.kind is not Kind.NONE and not bound.is_constant and bound.interval.hi > 0:
         return min(first.zero, Ground.COINCIDENCE), _clamped_ends(
             operands, interval
         )  # a bound that somebody chose
     return first.zero, _clamped_ends(operands, interval)
+
+
+def _is_setting(value: Value | None) -> bool:
+    """Whether a value is a number of Python's, and nothing speaks for its being 0."""
+    return value is not None and value.kind is Kind.NUMBER and value.zero is Ground.NONE
 
 
 def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
