@@ -12,6 +12,7 @@ from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 from stablelint.analysis.views import stripped
+from stablelint.syntax.walk import descendants
 
 _POLES = LOGARITHMS | {"div", "rsqrt"}
 _HANDED = frozenset("argument item free unknown attribute".split())
@@ -43,7 +44,7 @@ def admits_zero(value: Value, function: FunctionInfo | None) -> bool:
 
 def _checks(function: FunctionInfo) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that a function's arguments have to pass, and whether it is what passes them that is refused."""
-    for node in ast.walk(function.node):
+    for node in descendants(function.node):
         if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
             yield node.test, True
         elif isinstance(node, ast.Assert):
@@ -53,7 +54,7 @@ def _checks(function: FunctionInfo) -> Iterator[tuple[ast.expr, bool]]:
 def _admits(test: ast.expr, name: str, refusing: bool) -> bool:
     """Whether a test speaks of a name's 0 and lets it pass: `x < 0` that is refused, `x >= 0` that is demanded."""
     wanted = ast.Lt if refusing else ast.GtE
-    for node in ast.walk(test):
+    for node in descendants(test):
         if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], wanted):
             continue
         bound = node.comparators[0]

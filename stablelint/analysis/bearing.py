@@ -8,6 +8,7 @@ from stablelint.analysis.families import LOGARITHMS
 from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
+from stablelint.syntax.walk import children, descendants
 
 _SQUASH = frozenset("sigmoid expit tanh softmax atan arctan".split())  # whatever sign the infinity has
 _EXPONENTIALS = frozenset({"exp", "exp2"})  # only -inf becomes a number
@@ -32,7 +33,7 @@ class _Borne:
 
     def __init__(self, body: ast.AST) -> None:
         self._body = body
-        self._parents = {child: node for node in ast.walk(body) for child in ast.iter_child_nodes(node)}
+        self._parents = {child: node for node in descendants(body) for child in children(node)}
 
     def is_squashed(self, node: ast.AST, negative: bool, depth: int = 2) -> bool:
         """Whether all that is made of an infinite value of that sign ends in a function that bears it."""
@@ -61,7 +62,7 @@ class _Borne:
         target = assigned.targets[0]
         if len(assigned.targets) != 1 or not isinstance(target, ast.Name):
             return False
-        names = [n for n in ast.walk(self._body) if isinstance(n, ast.Name) and n.id == target.id]
+        names = [n for n in descendants(self._body) if isinstance(n, ast.Name) and n.id == target.id]
         if sum(isinstance(n.ctx, ast.Store) for n in names) != 1:
             return False
         uses = [n for n in names if isinstance(n.ctx, ast.Load)]

@@ -11,6 +11,7 @@ from stablelint.analysis.provenance import is_returned, is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 _OF_STEP = re.compile(r"^(model|posterior)_log_variance")  # of a step of a diffusion
 _NORMS = frozenset({"norm", "vector_norm"})
@@ -103,13 +104,13 @@ def is_refused_default(site: Site, operand: Value) -> bool:
         return False
     return any(
         isinstance(node, ast.If) and _asks_about(node, names) and _keeps_from(node, site.node)
-        for node in ast.walk(function.node)
+        for node in descendants(function.node)
     )
 
 
 def _asks_about(branch: ast.If, names: set[str]) -> bool:
     """Whether a test compares one of the names with a number."""
-    tests = (n for n in ast.walk(branch.test) if isinstance(n, ast.Compare))
+    tests = (n for n in descendants(branch.test) if isinstance(n, ast.Compare))
     return any(isinstance(test.left, ast.Name) and test.left.id in names for test in tests)
 
 
@@ -117,7 +118,7 @@ def _keeps_from(branch: ast.If, node: ast.AST) -> bool:
     """Whether a branch refuses what its test has found, before an expression, or leads to that alone."""
     if isinstance(branch.body[-1], ast.Raise):
         return branch.lineno < getattr(node, "lineno", 0)
-    return any(n is node for statement in branch.body for n in ast.walk(statement))
+    return any(n is node for statement in branch.body for n in descendants(statement))
 
 
 def _written_for(name: str, default: object, site: Site) -> list[object]:
@@ -127,7 +128,7 @@ def _written_for(name: str, default: object, site: Site) -> list[object]:
     names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
     place = names.index(name) if name in names else len(names)
     found: list[object] = []
-    for call in ast.walk(site.frame.module.source.tree):
+    for call in descendants(site.frame.module.source.tree):
         if not isinstance(call, ast.Call) or getattr(call.func, "id", None) != function.name:
             continue
         written = next((k.value for k in call.keywords if k.arg == name), None)

@@ -11,6 +11,7 @@ from stablelint.analysis.families import CONDITIONS, LOGARITHMS
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 from stablelint.numerics.formats import FLOAT32
+from stablelint.syntax.walk import descendants
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
@@ -200,7 +201,7 @@ def root_of(square: Value) -> Value | None:
 def _is_called_cosine(value: Value) -> bool:
     if _COSINE.search(value.name):
         return True
-    nodes = ast.walk(value.node) if value.node is not None else ()
+    nodes = descendants(value.node) if value.node is not None else ()
     return any(isinstance(n, ast.Name) and _COSINE.search(n.id) is not None for n in nodes)
 
 

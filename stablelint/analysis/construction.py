@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stablelint.analysis.modules import ModuleInfo
 from stablelint.analysis.sites import Site, encloses
 from stablelint.syntax import operations
+from stablelint.syntax.walk import descendants
 
 
 def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
@@ -46,7 +47,7 @@ def _scopes(
     function: ast.Name | ast.Attribute, call: ast.Call, site: Site, module: ModuleInfo
 ) -> Iterator[ast.AST]:
     if isinstance(function, ast.Attribute):
-        for node in ast.walk(module.source.tree):
+        for node in descendants(module.source.tree):
             if isinstance(node, ast.ClassDef) and encloses(node, call):
                 yield node
         return
@@ -58,7 +59,7 @@ def _scopes(
 def _assigned(target: ast.Name | ast.Attribute, scope: ast.AST) -> Iterator[ast.expr]:
     """The values that are assigned to the name or attribute within a scope."""
     text = ast.unparse(target)
-    for node in ast.walk(scope):
+    for node in descendants(scope):
         if isinstance(node, ast.Assign):
             if any(ast.unparse(one) == text for one in node.targets):
                 yield node.value

@@ -23,6 +23,7 @@ from stablelint.analysis.provenance import vanishes_with_data
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 _ON_NUMBERS = frozenset("self max min len int float abs round math np sum".split())
 
@@ -112,7 +113,7 @@ def _is_setting(site: Site, operand: Value) -> bool:
     node = site.value.node
     if site.value.kind is not Kind.NUMBER or not isinstance(node, ast.BinOp):
         return False
-    names = {n.id for n in ast.walk(node.right) if isinstance(n, ast.Name)}
+    names = {n.id for n in descendants(node.right) if isinstance(n, ast.Name)}
     return "self" in names and names <= _ON_NUMBERS
 
 

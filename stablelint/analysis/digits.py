@@ -12,6 +12,7 @@ from stablelint.analysis.relations import unit_length
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 _MADE_OF_NUMBERS = frozenset({"tensor", "torch.Tensor", "torch.FloatTensor"})
 _WHOLES = frozenset({Kind.SEQUENCE, Kind.INSTANCE})
@@ -47,7 +48,7 @@ def is_amplitude(site: Site, operand: Value) -> bool:
         return False
     if not isinstance(node.left, ast.Name) or not isinstance(node.op, ast.Sub):
         return False
-    sums = (n for n in ast.walk(function.node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Add))
+    sums = (n for n in descendants(function.node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Add))
     return any(
         {ast.dump(n.left), ast.dump(n.right)} == {ast.dump(node.left), ast.dump(node.right)} for n in sums
     )

@@ -7,6 +7,7 @@ import re
 
 from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 _GRID = re.compile(r"(^|_)(grid|knots?|nodes|ticks|abscissae?)(_|$)")
 _WINDOW = re.compile(r"^(?!pretrained)(.*_)?win(dow)?_?size$")  # a window that was trained with had its size
@@ -81,4 +82,4 @@ def is_running_spread(value: Value) -> bool:
 
 
 def _walk(value: Value) -> list[ast.AST]:
-    return list(ast.walk(value.node)) if value.node is not None else []
+    return list(descendants(value.node)) if value.node is not None else []

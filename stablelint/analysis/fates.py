@@ -14,7 +14,7 @@ from enum import Enum
 
 from stablelint.analysis.inline import takes_receiver
 from stablelint.analysis.modules import FunctionInfo
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import children, descendants
 
 
 class Fate(Enum):
@@ -93,7 +93,7 @@ class _Walk:
         """Follows expressions through the body of a function; tells whether it returns something made of them."""
         body = function.node
         self._returned.append(False)
-        parents = {child: node for node in descendants(body) for child in ast.iter_child_nodes(node)}
+        parents = {child: node for node in descendants(body) for child in children(node)}
         pending = list(starts)
         while pending and Fate.READ not in self.found:
             self._uses -= 1

@@ -13,7 +13,7 @@ from stablelint.analysis.provenance import is_trained
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Value
 from stablelint.analysis.views import behind
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import children, descendants
 
 _SHARES = frozenset("softmax log_softmax logsumexp".split())
 _CHOICES = (".Categorical", ".OneHotCategorical", ".Bernoulli", ".Multinomial")
@@ -59,7 +59,7 @@ def is_entry_of_figures(site: Site, operand: Value) -> bool:
     """A mean that becomes an entry of a dictionary as a plain number is a figure to be read."""
     if site.statement is None:
         return False
-    parents = {child: node for node in descendants(site.statement) for child in ast.iter_child_nodes(node)}
+    parents = {child: node for node in descendants(site.statement) for child in children(node)}
     outer = parents.get(site.node)
     call = parents.get(outer) if outer is not None else None
     is_number = isinstance(outer, ast.Attribute) and outer.attr in _NUMBERS and isinstance(call, ast.Call)
@@ -75,7 +75,7 @@ def is_only_drawn_from(site: Site, operand: Value) -> bool:
     name, function = _assigned_name(site.statement), site.frame.function
     if not site.value.op.endswith(_CHOICES) or name is None or function is None:
         return False
-    parents = {child: node for node in descendants(function.node) for child in ast.iter_child_nodes(node)}
+    parents = {child: node for node in descendants(function.node) for child in children(node)}
     names = [n for n in descendants(function.node) if isinstance(n, ast.Name) and n.id == name]
     uses = [parents[n] for n in names if isinstance(n.ctx, ast.Load)]
     return bool(uses) and all(isinstance(use, ast.Attribute) and use.attr in _DRAWS for use in uses)

@@ -9,6 +9,7 @@ from stablelint.analysis.shadows import has_contract
 from stablelint.analysis.sites import Site, encloses
 from stablelint.analysis.value import Kind
 from stablelint.analysis.views import stripped
+from stablelint.syntax.walk import descendants
 
 
 def is_log_of_ratio(site: Site) -> bool:
@@ -41,7 +42,7 @@ def is_log_of_size(site: Site) -> bool:
 
 def _is_term(site: Site) -> bool:
     """Whether the site's result is a term of a sum or a difference."""
-    sums = [n for n in ast.walk(site.statement or site.node) if isinstance(n, ast.BinOp)]
+    sums = [n for n in descendants(site.statement or site.node) if isinstance(n, ast.BinOp)]
     terms = [side for n in sums if isinstance(n.op, ast.Add | ast.Sub) for side in (n.left, n.right)]
     return any(_factor(term, site.node) is site.node for term in terms if encloses(term, site.node))
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from stablelint.analysis.cancelling import root_of, summands
 from stablelint.analysis.value import Value
 from stablelint.analysis.views import stripped
+from stablelint.syntax.walk import children, descendants
 
 _ROOTS = frozenset("sqrt rsqrt sqrt_ rsqrt_ log log_ log2 log10".split())
 _BOUNDS = frozenset({"clamp", "maximum"})
@@ -21,7 +22,7 @@ def is_magnified(difference: ast.AST, body: ast.AST) -> bool:
 
     Added to something else, or shown as it is, it needs no more digits than that. One name of `body` is followed.
     """
-    parents = {child: node for node in ast.walk(body) for child in ast.iter_child_nodes(node)}
+    parents = {child: node for node in descendants(body) for child in children(node)}
     return any(_magnifies(use, parents) for use in _uses(difference, body, parents))
 
 
@@ -33,7 +34,7 @@ def _uses(node: ast.AST, body: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iter
         return
     name = statement.targets[0]
     if isinstance(name, ast.Name):
-        named = [n for n in ast.walk(body) if isinstance(n, ast.Name) and n.id == name.id]
+        named = [n for n in descendants(body) if isinstance(n, ast.Name) and n.id == name.id]
         read = [n for n in named if isinstance(n.ctx, ast.Load)]
         yield from read if len(read) + 1 == len(named) else ()
 
@@ -44,7 +45,7 @@ def _magnifies(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
         return outer.left is node and isinstance(outer.right, ast.Constant) and outer.right.value == 0.5
     if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Div):
         other = outer.right if outer.left is node else outer.left
-        return any(isinstance(part, ast.Name) for part in ast.walk(other))
+        return any(isinstance(part, ast.Name) for part in descendants(other))
     if isinstance(outer, ast.Attribute):
         return outer.attr in _ROOTS and isinstance(parents.get(outer), ast.Call)
     if not isinstance(outer, ast.Call) or node not in outer.args:

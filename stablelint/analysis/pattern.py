@@ -16,6 +16,7 @@ from stablelint.analysis.views import stripped
 from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
 from stablelint.syntax.operations import VIEWS
 from stablelint.syntax.source import Source
+from stablelint.syntax.walk import descendants
 
 _LITERAL = "literal"  # what a metavariable holds that stands for a number
 _COMMUTATIVE = frozenset("add mul maximum minimum eq ne logical_and logical_or".split())
@@ -112,7 +113,7 @@ def compile_pattern(text: str, literals: Collection[str] = ()) -> Shape:
 
 
 def _lower(node: ast.expr, frame: Frame) -> Value:
-    for inner in ast.walk(node):
+    for inner in descendants(node):
         if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
             frame.state.names.pop(inner.target.id, None)
     value = evaluate(node, frame)

@@ -33,6 +33,7 @@ from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level
 from stablelint.numerics.interval import TOP
+from stablelint.syntax.walk import descendants
 
 COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
 _SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
@@ -237,8 +238,8 @@ def _is_asked_about(site: Site) -> bool:
     name, function = site.texts.get(site.judgement.operand) or "", site.frame.function
     if function is None or not name.isidentifier():
         return False
-    tests = (n.test for n in ast.walk(function.node) if isinstance(n, ast.If | ast.IfExp | ast.Assert))
-    return any(isinstance(n, ast.Name) and n.id == name for test in tests for n in ast.walk(test))
+    tests = (n.test for n in descendants(function.node) if isinstance(n, ast.If | ast.IfExp | ast.Assert))
+    return any(isinstance(n, ast.Name) and n.id == name for test in tests for n in descendants(test))
 
 
 def _is_root_of_spread(value: Value) -> bool:

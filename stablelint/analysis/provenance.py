@@ -26,6 +26,7 @@ from stablelint.analysis.roles import takes_gradients, takes_numbers_only
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_edge, is_masked_difference
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.state import Frame
@@ -153,7 +154,7 @@ def _writes_out(function: FunctionInfo) -> bool:
     given = function.node.args
     if all(a.arg != "out" for a in (*given.args, *given.kwonlyargs)):
         return False
-    return any(isinstance(n, ast.keyword) and n.arg == "out" for n in ast.walk(function.node))
+    return any(isinstance(n, ast.keyword) and n.arg == "out" for n in descendants(function.node))
 
 
 def is_handed_on(frame: Frame) -> bool:

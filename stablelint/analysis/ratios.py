@@ -10,6 +10,7 @@ from stablelint.analysis.places import is_objective
 from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 _SPREADS = NORMS | {"std", "var"}
 _STARTS = frozenset("const zeros zeros_like".split())
@@ -74,9 +75,9 @@ def _guards_another(site: Site) -> bool:
     function = site.frame.function
     if function is None:
         return False
-    tests = [n.test for n in ast.walk(function.node) if isinstance(n, ast.If | ast.IfExp)]
-    asked = {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
-    divisors = (n.right for n in ast.walk(function.node) if isinstance(n, ast.BinOp))
+    tests = [n.test for n in descendants(function.node) if isinstance(n, ast.If | ast.IfExp)]
+    asked = {n.id for test in tests for n in descendants(test) if isinstance(n, ast.Name)}
+    divisors = (n.right for n in descendants(function.node) if isinstance(n, ast.BinOp))
     return any(isinstance(right, ast.Name) and right.id in asked for right in divisors)
 
 
@@ -145,7 +146,7 @@ def _is_exceeded(site: Site, operand: Value) -> bool:
     function, name = site.frame.function, site.texts.get(site.judgement.operand)
     if function is None or operand.kind is not Kind.NUMBER or not name:
         return False
-    branches = [n for n in ast.walk(function.node) if isinstance(n, ast.If | ast.IfExp)]
+    branches = [n for n in descendants(function.node) if isinstance(n, ast.If | ast.IfExp)]
     return any(_exceeds(branch.test, name) and _holds(branch, site.node) for branch in branches)
 
 
@@ -160,7 +161,7 @@ def _exceeds(test: ast.expr, name: str) -> bool:
 def _holds(branch: ast.If | ast.IfExp, node: ast.AST) -> bool:
     """Whether a node is in what is done where the test holds."""
     bodies = branch.body if isinstance(branch.body, list) else [branch.body]
-    return any(inner is node for body in bodies for inner in ast.walk(body))
+    return any(inner is node for body in bodies for inner in descendants(body))
 
 
 DOUBTS_BY_RATIO: tuple[Callable[[Site, Value], bool], ...] = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.classes import ancestors
 from stablelint.analysis.modules import FunctionInfo
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.state import Frame
@@ -41,7 +42,7 @@ def is_deprecated(function: FunctionInfo | None) -> bool:
 
 def _speaks_of_it(node: ast.AST) -> bool:
     """Whether `deprecated(...)`, or `warn(..., DeprecationWarning)`, is called."""
-    names = [getattr(n, "attr", None) or getattr(n, "id", None) for n in ast.walk(node)]
+    names = [getattr(n, "attr", None) or getattr(n, "id", None) for n in descendants(node)]
     return any(isinstance(name, str) and _DEPRECATED.search(name) for name in names)
 
 
@@ -67,7 +68,7 @@ def takes_numbers_only(function: FunctionInfo) -> bool:
 
 def _is_plain(annotation: ast.expr) -> bool:
     """Whether an annotation admits a plain number or a string, and else at most a tensor."""
-    names = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
+    names = {n.id for n in descendants(annotation) if isinstance(n, ast.Name)}
     return not _PLAIN.isdisjoint(names) and names <= _PLAIN | {"Optional", "Union", "Tensor", "torch"}
 
 
@@ -75,7 +76,7 @@ def fills_at_random(function: FunctionInfo | None, name: str) -> bool:
     """Whether a function hands a tensor of its own, `name` or its data, to one of `torch.nn.init`'s random fillings."""
     if function is None:
         return False
-    calls = (n for n in ast.walk(function.node) if isinstance(n, ast.Call) and n.args)
+    calls = (n for n in descendants(function.node) if isinstance(n, ast.Call) and n.args)
     return any(_is_filling(call.func) and _root(call.args[0]) == name for call in calls)
 
 

@@ -20,6 +20,7 @@ from stablelint.analysis.paths import outcome
 from stablelint.analysis.state import Frame, State, merge
 from stablelint.analysis.value import Kind, Value
 from stablelint.syntax.names import imported_names
+from stablelint.syntax.walk import descendants
 
 _MAX_NESTED_LOOPS = 2
 _FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
@@ -271,7 +272,7 @@ def _case(pattern: ast.pattern, subject: Value, frame: Frame) -> Value | None:
         if pattern.name is not None:
             frame.state.names[pattern.name] = subject
         return test
-    for part in ast.walk(pattern):
+    for part in descendants(pattern):
         name = getattr(part, "name", None) or getattr(part, "rest", None)
         if isinstance(name, str):
             frame.state.names[name] = frame.graph.unknown(name, part)

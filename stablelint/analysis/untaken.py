@@ -82,7 +82,7 @@ def _iterations(function: ast.AST) -> list[ast.For | ast.While]:
 def _is_iteration(loop: ast.For | ast.While) -> bool:
     if isinstance(loop, ast.While) or any(isinstance(n, ast.Break) for n in descendants(loop)):
         return True
-    return any(isinstance(n, ast.Name) and _ITERATIONS.search(n.id) for n in ast.walk(loop.iter))
+    return any(isinstance(n, ast.Name) and _ITERATIONS.search(n.id) for n in descendants(loop.iter))
 
 
 def _carried(loop: ast.For | ast.While) -> set[str]:
@@ -111,7 +111,7 @@ def _names_behind(node: ast.AST, within: ast.AST) -> set[str]:
     found: set[str] = set()
     pending: list[ast.AST] = [node]
     while pending:
-        names = {n.id for n in ast.walk(pending.pop()) if isinstance(n, ast.Name)} - found
+        names = {n.id for n in descendants(pending.pop()) if isinstance(n, ast.Name)} - found
         found |= names
         pending.extend(value for name in names for value in made.get(name, ()))
     return found
@@ -132,7 +132,7 @@ def is_left_at_zero(site: Site, operand: Value) -> bool:
 
 def _after(statement: ast.stmt, within: ast.AST) -> ast.stmt | None:
     """The next statement of the same block."""
-    bodies = (getattr(n, field, None) for n in ast.walk(within) for field in ("body", "orelse"))
+    bodies = (getattr(n, field, None) for n in descendants(within) for field in ("body", "orelse"))
     for body in bodies:
         if isinstance(body, list) and statement in body[:-1]:
             found: ast.stmt = body[body.index(statement) + 1]

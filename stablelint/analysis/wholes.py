@@ -20,6 +20,7 @@ from stablelint.analysis.sites import Site
 from stablelint.analysis.value import Ground, Kind, Value
 from stablelint.analysis.vanishing import is_masked_difference
 from stablelint.analysis.views import behind, stripped
+from stablelint.syntax.walk import descendants
 
 _TOTALS = frozenset({"sum", "mean", "nansum", "nanmean"})
 _LENGTHS = NORMS | {"cdist"}
@@ -133,8 +134,8 @@ def _speaks_of(total: Value, things: Value) -> bool:
     """Whether what is added up is made of the things that are counted, or runs through them."""
     if any(stripped(part).key == stripped(things).key for part in behind(total, lambda _: False)):
         return True
-    counted = {n.id for n in ast.walk(things.node) if isinstance(n, ast.Name)} if things.node else set()
-    named = {n.id for n in ast.walk(total.node) if isinstance(n, ast.Name)} if total.node else set()
+    counted = {n.id for n in descendants(things.node) if isinstance(n, ast.Name)} if things.node else set()
+    named = {n.id for n in descendants(total.node) if isinstance(n, ast.Name)} if total.node else set()
     return not counted.isdisjoint(named) or things.name in named
 
 

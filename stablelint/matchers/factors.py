@@ -13,6 +13,7 @@ from stablelint.analysis.value import Kind, Value
 from stablelint.analysis.views import behind, stripped
 from stablelint.matchers.common import make_site, receiver_text, scope_of
 from stablelint.matchers.tree import nodes_in
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -76,7 +77,7 @@ def _attribute_behind(argument: ast.expr, scope: ast.AST) -> str | None:
 
 def _binds(statement: ast.AST, name: str) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    return any(isinstance(n, ast.Name) and n.id == name for t in targets if t for n in ast.walk(t))
+    return any(isinstance(n, ast.Name) and n.id == name for t in targets if t for n in descendants(t))
 
 
 def _operation(value: Value) -> str | None:
@@ -97,7 +98,7 @@ def _is_dense(matrix: Value | None) -> bool:
 
 def _is_tried(node: ast.AST, frame: Frame) -> bool:
     """Whether the function is ready for a factorisation that fails."""
-    tries = (n for n in ast.walk(scope_of(frame)) if isinstance(n, ast.Try))
+    tries = (n for n in descendants(scope_of(frame)) if isinstance(n, ast.Try))
     return any(encloses(inner, node) for found in tries for inner in found.body)
 
 

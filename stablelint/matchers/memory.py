@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in, parents, start
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -57,7 +58,7 @@ def uninitialized(review: Review, rule: Rule) -> Iterator[Site]:
 
 def _holds_nothing(node: ast.AST) -> bool:
     """`torch.empty(0, …)`: there is no memory to read."""
-    literals = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+    literals = {n.value for n in descendants(node) if isinstance(n, ast.Constant)}
     return 0 in literals
 
 

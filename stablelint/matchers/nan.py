@@ -13,6 +13,7 @@ from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -58,7 +59,7 @@ def _is_told_before(nan: Value, frame: Frame) -> bool:
     """Whether it is NaN by default only, and the function asks whether it is."""
     if not (nan.assumed and nan.name):
         return False
-    calls = (n for n in ast.walk(scope_of(frame)) if isinstance(n, ast.Call))
+    calls = (n for n in descendants(scope_of(frame)) if isinstance(n, ast.Call))
     return any(
         ast.unparse(call.func).endswith("isnan") and nan.name in map(ast.unparse, call.args) for call in calls
     )
@@ -134,7 +135,7 @@ def _skipped_steps(review: Review, rule: Rule) -> Iterator[Site]:
 def _skip_around(value: Value, frame: Frame) -> ast.If | None:
     for node in nodes_in(scope_of(frame), ast.If):
         assert isinstance(node, ast.If)
-        if any(n is value.node for n in ast.walk(node.test)) and isinstance(node.body[-1], ast.Continue):
+        if any(n is value.node for n in descendants(node.test)) and isinstance(node.body[-1], ast.Continue):
             return node
     return None
 

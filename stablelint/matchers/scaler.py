@@ -12,6 +12,7 @@ from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 from stablelint.matchers.training import Step, steps_of
 from stablelint.matchers.tree import ancestors, mentions
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -72,7 +73,7 @@ def _has_no_scaler(step: Step) -> bool:
     for node in ancestors(step.node, step.root):
         if isinstance(node, ast.If) and "scaler" in ast.unparse(node.test).lower():
             denied = isinstance(node.test, ast.UnaryOp) or any(
-                isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Is) for n in ast.walk(node.test)
+                isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Is) for n in descendants(node.test)
             )
             if any(inner is statement for statement in (node.body if denied else node.orelse)):
                 return True

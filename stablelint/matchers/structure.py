@@ -72,13 +72,13 @@ def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
 
 def _is_registered(attr: str, info: ast.ClassDef) -> bool:
     """Whether the class hands the list on to a container, or registers its elements one by one."""
-    for node in ast.walk(info):
+    for node in descendants(info):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in ("add_module", "register_module", "setattr"):
                 return True
             if name in _CONTAINERS and any(
-                isinstance(n, ast.Attribute) and n.attr == attr for n in ast.walk(node)
+                isinstance(n, ast.Attribute) and n.attr == attr for n in descendants(node)
             ):
                 return True
     return False

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from stablelint.syntax.walk import children
+from stablelint.syntax.walk import children, descendants
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -16,7 +16,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 @lru_cache(maxsize=4)
 def parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """The parent of each node below `root`."""
-    return {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
+    return {child: node for node in descendants(root) for child in children(node)}
 
 
 def ancestors(node: ast.AST, root: ast.AST) -> Iterator[ast.AST]:
@@ -117,7 +117,7 @@ def nodes_in(tree: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
 
 def mentions(tree: ast.AST, *names: str) -> bool:
     """Whether one of the names stands in the tree as a name or attribute."""
-    for node in ast.walk(tree):
+    for node in descendants(tree):
         if isinstance(node, ast.Attribute) and node.attr in names:
             return True
         if isinstance(node, ast.Name) and node.id in names:

@@ -27,6 +27,7 @@ from stablelint.analysis.suited import is_tensor
 from stablelint.analysis.value import Ground, Value
 from stablelint.analysis.views import behind, stripped
 from stablelint.diagnostic import Level, Status
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -169,7 +170,7 @@ def _can_double(site: Site, hider: Hider) -> bool:
     if isinstance(site.statement, ast.Return) or not isinstance(test.node, ast.expr):
         return False
     text = site.texts.get(site.judgement.operand)
-    return any(ast.unparse(node) == text for node in ast.walk(test.node) if isinstance(node, ast.expr))
+    return any(ast.unparse(node) == text for node in descendants(test.node) if isinstance(node, ast.expr))
 
 
 def _message(hider: Hider, site: Site) -> str:
