@@ -11,6 +11,9 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "stablelint"
 ORDER = ["numerics", "syntax", "catalog", "analysis", "codemod", "runtime", "workspace", "report", "cli"]
 SIBLINGS = {frozenset(("codemod", "runtime"))}
+INNER = {
+    "analysis": ["files", "values", "interpret", "matching", "levels"]
+}  # what stands beside them imports any
 LEAVES = {"diagnostic", "config", "__init__"}
 BESIDE = {"matchers": "analysis"}  # packages that stand at the level of another
 
@@ -25,6 +28,14 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, module
             if module == "stablelint":
                 yield from ((node.lineno, f"stablelint.{alias.name}") for alias in node.names)
+
+
+def loaded(path: Path) -> Iterator[tuple[int, str]]:
+    """What a file imports when it is itself imported: not within a function, not for types alone."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or ""
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
 def rank(layer: str) -> int:
@@ -54,3 +65,19 @@ def test_imports_point_to_the_left(path: Path) -> None:
         place = f"{path}:{line}: {layer} imports {parts[1]}"
         assert rank(parts[1]) <= rank(layer), place
         assert frozenset((layer, parts[1])) not in SIBLINGS, place
+
+
+@pytest.mark.parametrize("layer", INNER)
+def test_within_a_layer_imports_point_to_the_left_too(layer: str) -> None:
+    order = INNER[layer]
+    assert set(order) == {
+        path.name for path in (PACKAGE / layer).iterdir() if (path / "__init__.py").exists()
+    }
+    for part in order:
+        for path in (PACKAGE / layer / part).rglob("*.py"):
+            for line, module in loaded(path):
+                parts = module.split(".")
+                if parts[:2] == ["stablelint", layer] and len(parts) > 2 and parts[2] in order:
+                    assert order.index(parts[2]) <= order.index(part), (
+                        f"{path}:{line}: {part} imports {module}"
+                    )

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from stablelint.analysis import classes, inline
-from stablelint.analysis.frugal import RestsOnCallError, Watch, any_unknown
-from stablelint.analysis.modules import FunctionInfo, ModuleInfo, module_of, release
-from stablelint.analysis.project import Project
+from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
+from stablelint.analysis.files.project import Project
+from stablelint.analysis.interpret import classes, inline
+from stablelint.analysis.interpret.statements import execute
+from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
+from stablelint.analysis.matching.roots import Root, roots_of
+from stablelint.analysis.matching.sites import Collector, Index, index_of
 from stablelint.analysis.review import Review, diagnose, finish
-from stablelint.analysis.roots import Root, roots_of
-from stablelint.analysis.sites import Collector, Index, index_of
-from stablelint.analysis.state import Frame, Session, State, hand_over, ignore
-from stablelint.analysis.statements import execute
-from stablelint.analysis.value import Graph, Kind, Value, join
+from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
+from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
 from stablelint.numerics.interval import TOP

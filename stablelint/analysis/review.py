@@ -6,10 +6,10 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from stablelint.analysis.derivation import derivation
-from stablelint.analysis.feeding import counts_input, fed_values
-from stablelint.analysis.likelihood import doubted, settled
-from stablelint.analysis.masking import (
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.levels.feeding import counts_input, fed_values
+from stablelint.analysis.levels.likelihood import doubted, settled
+from stablelint.analysis.levels.masking import (
     Hider,
     feels_gradient,
     hider_of,
@@ -20,15 +20,15 @@ from stablelint.analysis.masking import (
     is_masked_again,
     is_replaced,
 )
-from stablelint.analysis.modules import ModuleInfo
-from stablelint.analysis.obligations import discharge_of_parts
-from stablelint.analysis.pooling import SPREADS, pooled_spreads
-from stablelint.analysis.proposals import place_to_change, proposals
-from stablelint.analysis.sequence import sequence_sites
-from stablelint.analysis.shadows import has_contract, without_shadowed
-from stablelint.analysis.shares import shares
-from stablelint.analysis.sites import Collector, Index, Site
-from stablelint.analysis.views import stripped
+from stablelint.analysis.levels.obligations import discharge_of_parts
+from stablelint.analysis.levels.pooling import SPREADS, pooled_spreads
+from stablelint.analysis.levels.shares import shares
+from stablelint.analysis.matching.derivation import derivation
+from stablelint.analysis.matching.proposals import place_to_change, proposals
+from stablelint.analysis.matching.sequence import sequence_sites
+from stablelint.analysis.matching.shadows import has_contract, without_shadowed
+from stablelint.analysis.matching.sites import Collector, Index, Site
+from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Diagnostic, Level, Status
 
 _ROUNDING = frozenset("round floor ceil trunc long int".split())

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.judge import Judgement
-from stablelint.analysis.pattern import Match
-from stablelint.analysis.sites import Collector, Site, text_at
-from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Value
+from stablelint.analysis.matching.judge import Judgement
+from stablelint.analysis.matching.pattern import Match
+from stablelint.analysis.matching.sites import Collector, Site, text_at
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Value
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:

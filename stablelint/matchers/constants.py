@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.families import LOGARITHMS
-from stablelint.analysis.interest import observes
-from stablelint.analysis.judge import Judgement
-from stablelint.analysis.pattern import Match
-from stablelint.analysis.sites import Site, encloses
-from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.judge import Judgement
+from stablelint.analysis.matching.pattern import Match
+from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.values.families import LOGARITHMS
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Level, Status
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import parents
@@ -21,7 +21,7 @@ from stablelint.syntax.operations import VIEWS
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
-    from stablelint.analysis.state import Frame
+    from stablelint.analysis.values.state import Frame
     from stablelint.catalog.rule import Rule
 
 _BYTES = (256, 65536)

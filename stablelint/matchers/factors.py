@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.sites import encloses
-from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import behind, stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.sites import encloses
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.matchers.common import make_site, receiver_text, scope_of
 from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
-    from stablelint.analysis.state import Frame
+    from stablelint.analysis.values.state import Frame
     from stablelint.catalog.rule import Rule
 
 _INFORMATION = re.compile(

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.modules import ModuleInfo
-from stablelint.analysis.predicates.formats import is_upcast
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.predicates.formats import is_upcast
 from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT16, round_to
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 _NORM = re.compile(r"norm(\dd)?$", re.I)  # the name of a layer

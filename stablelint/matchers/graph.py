@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 # Operations whose gradient is computed from their result.

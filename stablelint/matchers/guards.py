@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 _LARGEST = 1e-3  # a larger constant is part of the formula

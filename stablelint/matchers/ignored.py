@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.lists import leaves
-from stablelint.analysis.value import Kind, Value
-from stablelint.analysis.views import behind, stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.lists import leaves
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 _TAKEN = frozenset({"input", "target", "ignore_index", "weight", "label_smoothing", "reduction"})

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.value import Ground, Kind, Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import Observed, make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 _DEPTH = 8  # operations looked through

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
+from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in, parents, start
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 _REDUCTIONS = frozenset(

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.value import Kind, Value
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in
@@ -16,9 +16,9 @@ from stablelint.syntax.operations import VIEWS
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
-    from stablelint.analysis.state import Frame
+    from stablelint.analysis.values.state import Frame
     from stablelint.catalog.rule import Rule
 
 _LOSSES = frozenset(

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
+from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in, start
 from stablelint.numerics.formats import FLOAT16, round_to
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
-    from stablelint.analysis.value import Value
+    from stablelint.analysis.values.value import Value
     from stablelint.catalog.rule import Rule
 
 _ADAPTIVE = tuple(f"torch.optim.{name}" for name in ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop"))

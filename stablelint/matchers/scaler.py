@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.value import Value
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 from stablelint.matchers.training import Step, steps_of
@@ -15,8 +15,8 @@ from stablelint.matchers.tree import ancestors, mentions
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 

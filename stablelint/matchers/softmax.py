@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.judge import Judgement
-from stablelint.analysis.pattern import Match
-from stablelint.analysis.sites import Site
-from stablelint.analysis.value import Value
-from stablelint.analysis.views import stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.judge import Judgement
+from stablelint.analysis.matching.pattern import Match
+from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Level, Status
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.interest import observes
-from stablelint.analysis.modules import ModuleInfo, statements_of
-from stablelint.analysis.state import Frame, Session, State
-from stablelint.analysis.value import Graph, Value
+from stablelint.analysis.files.modules import ModuleInfo, statements_of
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.state import Frame, Session, State
+from stablelint.analysis.values.value import Graph, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site
 from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
     from stablelint.analysis.review import Review
-    from stablelint.analysis.sites import Site
     from stablelint.catalog.rule import Rule
 
 _LOADS = re.compile(r"\btorch\.load\b|\bimport\b.*\bload\b")
@@ -179,7 +179,7 @@ def _qualified(node: ast.expr, module: ModuleInfo) -> str:
 
 def _site(review: Review, rule: Rule, node: ast.expr, statement: ast.stmt | None, name: str = "") -> Site:
     """A site at an expression that the analysis itself did not visit."""
-    from stablelint.analysis.project import Project
+    from stablelint.analysis.files.project import Project
 
     graph = Graph()
     frame = Frame(graph, review.module, None, State(), Session(lambda value, frame: None, Project()))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.sites import Collector
-from stablelint.analysis.state import Frame
-from stablelint.analysis.value import Value
+from stablelint.analysis.matching.sites import Collector
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import observed, place, receiver_text, scope_of
 from stablelint.matchers.tree import exclusive
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.cancelling import TINY
-from stablelint.analysis.interest import observes
-from stablelint.analysis.masking import (
+from stablelint.analysis.levels.cancelling import TINY
+from stablelint.analysis.levels.masking import (
     GROUPED,
     Hider,
     feels_gradient,
@@ -19,13 +18,14 @@ from stablelint.analysis.masking import (
     is_empty_group,
     takes_where_true,
 )
-from stablelint.analysis.pattern import Match
-from stablelint.analysis.provenance import is_trained
-from stablelint.analysis.shadows import has_contract
-from stablelint.analysis.sites import Site, encloses, text_before
-from stablelint.analysis.suited import is_tensor
-from stablelint.analysis.value import Ground, Value
-from stablelint.analysis.views import behind, stripped
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.pattern import Match
+from stablelint.analysis.matching.provenance import is_trained
+from stablelint.analysis.matching.shadows import has_contract
+from stablelint.analysis.matching.sites import Site, encloses, text_before
+from stablelint.analysis.matching.suited import is_tensor
+from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Level, Status
 from stablelint.syntax.walk import descendants
 

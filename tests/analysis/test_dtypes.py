@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from stablelint.analysis.annotations import annotated
-from stablelint.analysis.value import Kind
+from stablelint.analysis.values.annotations import annotated
+from stablelint.analysis.values.value import Kind
 
 from .support import likely, possible
 

@@ -9,8 +9,8 @@ import pytest
 from stablelint.diagnostic import Level
 
 from . import support
+from .levels.test_likelihood import levels
 from .support import possible
-from .test_likelihood import levels
 
 
 def likely(code: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Files as the analysis reads them: what they define, and how imports lead from one to another."""

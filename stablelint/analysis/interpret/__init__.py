@@ -1,0 +1,1 @@
+"""The interpreter: what expressions, statements and calls make of values."""

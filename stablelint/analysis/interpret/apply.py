@@ -1,0 +1,282 @@
+"""Applies an operation to values: canonical form, folding, range, and the report to whoever observes."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stablelint.analysis.interpret.blends import blended, chance_of_target
+from stablelint.analysis.interpret.conditions import identity
+from stablelint.analysis.interpret.contexts import CREATIONS
+from stablelint.analysis.values import transfer
+from stablelint.analysis.values.grounds import grounds
+from stablelint.analysis.values.hints import is_told_by_name
+from stablelint.analysis.values.relations import peaks
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import recast, stripped
+from stablelint.numerics.formats import FORMATS, FloatFormat
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": operator.pow,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
+    **dict.fromkeys("numpy tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
+    "backward": Kind.NONE,
+}
+_RANDOM = frozenset(
+    (
+        "rand rand_like randn randn_like randint randperm bernoulli multinomial normal dropout gumbel_softmax "
+        "empty empty_like uniform_ normal_ exponential_ parameter"
+    ).split()
+)
+_ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
+_LINKS = frozenset({"sigmoid", "softplus"})  # they take any number, and make a probability or a scale of it
+_DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
+_SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
+_SPELLINGS = frozenset(
+    "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split()
+)  # operations that `canonical` may say otherwise
+_OF_ARRAYS = frozenset(
+    "sum mean std var max min amax amin prod sqrt rsqrt".split()
+)  # that an array of numpy has, too
+_COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
+
+
+def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
+    """The value of an operation."""
+    op, operands = canonical(op, dict(operands), frame)
+    if frame.caught and op in _DIVISIONS:
+        _divided(operands, frame)
+    folded = _folded(op, operands, node, frame)
+    if folded is not None:
+        return folded
+    if op == "identity":
+        return next(iter(operands.values()))
+    value = _build(op, operands, node, frame)
+    if op == "sub" and frame.state.gaps:
+        _tested_difference(value, frame)
+    if frame.reporting and value.kind is not Kind.FOREIGN:
+        frame.session.observe(value, frame)
+    return value
+
+
+def _tested_difference(value: Value, frame: Frame) -> None:
+    """A difference of two values that the path has compared: what that says of its sign."""
+    if value.operands.keys() == {"input", "other"}:
+        left, right = value.operands.values()
+        gap = frame.state.gaps.get((identity(left), identity(right)))
+        if gap is not None:
+            frame.state.learn(value, gap)
+
+
+def _divided(operands: Mapping[str, Value], frame: Frame) -> None:
+    """A division of Python numbers whose failure is caught: where it succeeds, the divisor is not 0."""
+    divisor = operands.get("other")
+    if (
+        divisor is not None
+        and not divisor.is_constant
+        and all(v.kind is Kind.NUMBER for v in operands.values())
+    ):
+        frame.state.learn(divisor, Interval(-math.inf, math.inf, nonzero=True))
+
+
+def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
+    """One form for the operations that can be said in several ways."""
+    if op not in _SPELLINGS:
+        return op, operands
+    one = frame.graph.constant
+    if op == "square":
+        return "pow", {"input": operands["input"], "exponent": one(2)} if "input" in operands else operands
+    if op == "mul" and "other" in operands and operands["input"].kind is not Kind.NUMBER:
+        if recast(operands["input"]).key == recast(operands["other"]).key:
+            return "pow", {"input": operands["input"], "exponent": one(2)}
+    if op == "reciprocal" and "input" in operands:
+        return "div", {"input": one(1), "other": operands["input"]}
+    if op == "rsub" and "other" in operands:
+        return "sub", {"input": operands["other"], "other": operands["input"]}
+    if op == "pow" and "exponent" in operands:
+        return _canonical_power(operands, frame)
+    if op in ("clamp_min", "clamp_max"):
+        return "clamp", operands
+    if op in ("max", "min") and "dim" in operands and _is_operand(operands["dim"]):
+        renamed = {"input": operands["input"], "other": operands["dim"]}
+        return ("maximum" if op == "max" else "minimum"), renamed
+    if op in ("max", "min") and "other" in operands:
+        return ("maximum" if op == "max" else "minimum"), operands
+    if op in ("max", "min"):
+        return ("amax" if op == "max" else "amin"), operands
+    if op == "vector_norm":
+        return "norm", {("p" if k == "ord" else k): v for k, v in operands.items()}
+    if op in ("clamp",) and "input" in operands:
+        present = {k: v for k, v in operands.items() if v.kind is not Kind.NONE}
+        return op, present
+    return op, operands
+
+
+def _is_operand(second: Value) -> bool:
+    """Whether the second argument of `max` is another tensor: nothing says that it is a dimension."""
+    if second.kind is Kind.UNKNOWN and second.op == "argument":
+        return "dim" not in second.name and "axis" not in second.name
+    return second.kind is Kind.TENSOR
+
+
+def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
+    base, exponent = operands["input"], operands["exponent"].constant()
+    if operands["exponent"].assumed or base.kind is Kind.NUMBER:
+        return "pow", operands
+    if exponent == 0.5:
+        return "sqrt", {"input": base}
+    if exponent == -0.5:
+        return "rsqrt", {"input": base}
+    if exponent == -1:
+        return "div", {"input": frame.graph.constant(1), "other": base}
+    return "pow", operands
+
+
+def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
+    data: list[Any] = []
+    named = op in ("eq", "ne")  # a default that names a mode stands for any
+    for value in operands.values():
+        text = named and value.kind is Kind.STRING and not value.assumed
+        if value.op != "const" or not (value.kind is Kind.NUMBER or text):
+            return None
+        data.append(value.data)
+    try:
+        if op == "neg" and len(data) == 1:
+            result = -data[0]
+        elif op == "logical_not" and len(data) == 1:
+            result = not data[0]
+        elif op in _FOLD and len(data) == 2 and not _huge(op, data):
+            result = _FOLD[op](data[0], data[1])
+        else:
+            return None
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+    if not isinstance(result, bool | int | float):
+        return None
+    value = frame.graph.constant(result, node)
+    value.assumed = any(v.assumed for v in operands.values())
+    value.module = frame.module
+    return value
+
+
+def _huge(op: str, data: list[Any]) -> bool:
+    return op == "pow" and (abs(data[0]) > 1e6 or abs(data[1]) > 400)
+
+
+def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
+    values = list(operands.values())
+    kind = kind_of(op, [v for v in values if v is not operands["dtype"]] if "dtype" in operands else values)
+    dtype = _dtype_of(op, operands, frame)
+    fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
+    ranges = _ranges(op, operands, frame, fmt)
+    interval = transfer.result_interval(op, operands, ranges, fmt)
+    interval = _nonempty(op, operands, interval, frame)
+    known = _narrow(operands, ranges) if frame.state.facts else operands
+    zero, ends = grounds(op, known, interval)
+    blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
+    if blend is not None:
+        interval, zero = blend
+    elif op == "add" and interval.lo < 0 and (chance := chance_of_target(operands)) is not None:
+        interval, zero, ends = chance.interval, chance.zero, chance.ends
+    if not interval.contains(0.0):
+        zero = Ground.NONE
+    key = (
+        frame.graph.fresh()
+        if op in _RANDOM
+        else frame.graph.key(op, *[(n, v.key) for n, v in operands.items()])
+    )
+    value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
+    value.peak = peaks(op, operands)
+    value.guard = transfer.guard_of(op, operands, interval)
+    return value
+
+
+def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | None:
+    """The dtype that a call, its layer or the program's default names, or that the operands lead to."""
+    source = operands.get("dtype") or operands.get("layer")
+    if source is not None and source.dtype is not None:
+        return source.dtype
+    if op in CREATIONS:
+        return frame.session.default_dtype
+    return transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
+
+
+def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
+    """Where the operands lie; a Python constant takes the format of the tensor it meets."""
+    effective = frame.state.effective if frame.state.facts else None
+    ranges: dict[str, Interval] = {}
+    for name, value in operands.items():
+        interval = value.interval if effective is None else effective(value)
+        if op in _LINKS and is_told_by_name(recast(value)):
+            interval = TOP  # what is put through a link function is a raw score, whatever its name says
+        ranges[name] = interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
+    return ranges
+
+
+def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Mapping[str, Value]:
+    """Operands as the branch knows them: a tested range is as well founded as its test."""
+    changed = {n: v for n, v in operands.items() if ranges[n] != v.interval and v.kind is not Kind.NUMBER}
+    if not changed:
+        return operands
+    result = dict(operands)
+    for name, value in changed.items():
+        zero = value.zero if ranges[name].contains(0.0) else Ground.NONE
+        result[name] = Value(
+            value.op, value.key, value.kind, value.operands, ranges[name], zero, value.ends, value.dtype, value.node,
+            value.module, value.data, value.name, value.peak, value.assumed, "branch",
+        )  # fmt: skip
+    return result
+
+
+def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
+    """The sum of a mask that is known to have a true element is at least 1."""
+    if op not in ("sum", "count_nonzero") or "dim" in operands or not frame.state.nonempty:
+        return interval
+    operand = operands.get("input")
+    if operand is not None and stripped(operand).key in frame.state.nonempty and interval.lo == 0:
+        return interval.meet(Interval(1.0, math.inf, hi_open=True)) or interval
+    return interval
+
+
+def kind_of(op: str, values: list[Value]) -> Kind:
+    """What sort of thing an operation yields."""
+    fixed = _KINDS.get(op)
+    if fixed is not None:
+        return fixed
+    if op.startswith(("math.", "python.")):
+        return Kind.NUMBER
+    kinds = {v.kind for v in values}
+    if op in _ARITHMETIC or op in _COMPARISONS:
+        if Kind.FOREIGN in kinds or Kind.STRING in kinds:
+            return Kind.FOREIGN
+        if Kind.TENSOR in kinds:
+            return Kind.TENSOR
+        if kinds == {Kind.NUMBER}:
+            return Kind.NUMBER
+        return Kind.UNKNOWN
+    if op in VIEWS or op in SELECTIONS:
+        return values[0].kind if values and values[0].kind in (Kind.TENSOR, Kind.FOREIGN) else Kind.TENSOR
+    if op == "index":
+        return values[0].kind if values[0].kind in (Kind.TENSOR, Kind.FOREIGN, Kind.NUMBER) else Kind.UNKNOWN
+    if Kind.FOREIGN in kinds and op in _OF_ARRAYS:
+        return Kind.FOREIGN
+    return Kind.TENSOR

@@ -1,0 +1,164 @@
+"""Python's own functions on numbers, sequences and tensors."""
+
+from __future__ import annotations
+
+import ast
+import math
+import sys
+from collections.abc import Callable
+
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.numerics.interval import TOP, Interval
+
+_CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
+_COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
+_POSITIVE_COUNT = Interval(1.0, math.inf, hi_open=True, integral=True)
+
+
+def call_builtin(
+    name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    """The value of a call of a builtin."""
+    first = positional[0] if positional else None
+    if name == "len" and first is not None:
+        return _length(first, node, frame)
+    if name in ("max", "min") and len(positional) >= 2:
+        return _extreme(name, positional, node, frame)
+    if name in ("max", "min", "any", "all") and first is not None and first.kind is Kind.TENSOR:
+        return apply({"max": "amax", "min": "amin"}.get(name, name), {"input": first}, node, frame)
+    if name == "abs" and first is not None:
+        return apply("abs", {"input": first}, node, frame)
+    if name == "pow" and len(positional) == 2:
+        return apply("pow", {"input": positional[0], "exponent": positional[1]}, node, frame)
+    if name in ("float", "int", "bool", "round") and first is not None:
+        return _number(name, first, node, frame)
+    if name == "sum" and first is not None:
+        return _sum(first, node, frame)
+    if name in ("range", "enumerate", "zip", "any", "all"):
+        operands = {f"input{i}" if i else "input": v for i, v in enumerate(positional)}
+        if name == "range" and len(positional) > 1:
+            operands["start"] = positional[0]
+        if name == "enumerate" and (len(positional) > 1 or "start" in keywords):
+            operands["start"] = positional[1] if len(positional) > 1 else keywords["start"]
+        key = frame.graph.key(f"python.{name}", *(v.key for v in positional))
+        return Value(f"python.{name}", key, Kind.UNKNOWN, operands, node=node, module=frame.module)
+    if name in ("list", "tuple", "sorted", "reversed") and first is not None:
+        return (
+            first if first.kind is Kind.SEQUENCE or first.op == "list_of" else frame.graph.unknown(node=node)
+        )
+    if name == "staticmethod" and first is not None:
+        return first
+    if name == "super":
+        return _super(positional, node, frame)
+    if name in ("str", "print", "repr", "id", "type"):
+        return frame.graph.foreign(node)
+    if name == "getattr" and len(positional) >= 2 and isinstance(positional[1].constant(), str):
+        from stablelint.analysis.interpret.lookup import attribute
+
+        return attribute(positional[0], positional[1].data, node, frame)
+    if name == "setattr" and len(positional) == 3 and isinstance(positional[1].constant(), str):
+        frame.state.attributes[(positional[0].key, positional[1].data)] = positional[2]
+        return frame.graph.constant(None, node)
+    if name == "dict":
+        return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))
+    return frame.graph.unknown(node=node)
+
+
+def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
+    if first.kind is Kind.SEQUENCE and first.name != "list":
+        return frame.graph.constant(len(first.data), node)
+    key = frame.graph.key("len", first.key)
+    emptiable = first.op == "list_of" and first.zero is Ground.EXACT
+    if first.key in frame.state.nonempty:
+        emptiable = False
+    interval = _COUNT if emptiable or first.op in ("list_of", "nonzero") else _POSITIVE_COUNT
+    zero = Ground.EXACT if emptiable or first.op == "nonzero" else Ground.COINCIDENCE
+    interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
+    return Value(
+        "len",
+        key,
+        Kind.NUMBER,
+        {"input": first},
+        interval,
+        zero,
+        Ground.EXACT,
+        node=node,
+        module=frame.module,
+    )
+
+
+def _extreme(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    """`max(n, 1)`: an element-wise bound on numbers."""
+    op = "maximum" if name == "max" else "minimum"
+    result = positional[0]
+    for other in positional[1:]:
+        result = apply(op, {"input": result, "other": other}, node, frame)
+    if all(v.kind is not Kind.TENSOR for v in positional):
+        result.kind = Kind.NUMBER if result.kind is not Kind.FOREIGN else result.kind
+    return result
+
+
+def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
+    if first.is_constant and isinstance(first.data, str):
+        lowered = first.data.strip().lower().lstrip("+")
+        if lowered in ("inf", "-inf", "nan", "infinity", "-infinity") and name == "float":
+            return frame.graph.constant(float(lowered), node)
+    if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
+        return frame.graph.constant(_CONVERSIONS[name](first.data), node)
+    interval = frame.state.effective(first)
+    key = frame.graph.key(name, first.key)
+    if name in ("int", "round") and 0 < interval.lo < math.inf:
+        interval = Interval(math.floor(interval.lo), interval.hi, False, interval.hi_open, integral=True)
+    return Value(
+        "item", key, Kind.NUMBER, {"input": first}, interval, first.zero, first.ends, node=node, module=frame.module
+    )  # fmt: skip
+
+
+def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:
+    """`sum(…)`: 0 for an empty iterable."""
+    if first.kind is Kind.TENSOR:
+        return apply("sum", {"input": first}, node, frame)
+    element = first.operands.get("element") if first.op == "list_of" else None
+    key = frame.graph.key("python.sum", first.key)
+    if element is None:
+        if first.kind is Kind.SEQUENCE and first.data and first.name != "list":
+            result: Value = first.data[0]
+            for part in first.data[1:]:
+                result = apply("add", {"input": result, "other": part}, node, frame)
+            return result
+        return Value("python.sum", key, Kind.UNKNOWN, {"input": first}, node=node, module=frame.module)
+    low = min(element.interval.lo, 0.0)
+    counted = element.interval.lo >= 0
+    kind = element.kind if element.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
+    interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True)
+    zero = max(element.zero, first.zero) if counted else Ground.COINCIDENCE
+    if Ground.EXACT in (first.zero, element.zero) or _defaults_to_zero(element):
+        zero = Ground.EXACT
+    value = Value(
+        "python.sum",
+        key,
+        kind,
+        {"input": element},
+        interval,
+        zero,
+        element.ends,
+        node=node,
+        module=frame.module,
+    )
+    value.interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
+    return value
+
+
+def _defaults_to_zero(element: Value) -> bool:
+    """Whether an element is 0 where nothing was recorded: `log.get("n", 0)`."""
+    return element.op == "phi" and any(v.constant() == 0 for v in element.operands.values())
+
+
+def _super(positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    owner = frame.function.owner if frame.function is not None else None
+    if owner is None:
+        return frame.graph.unknown(node=node)
+    data = (owner, frame.receiver)
+    return Value("super", frame.graph.key("super", id(owner)), Kind.NAMESPACE, node=node, data=data)

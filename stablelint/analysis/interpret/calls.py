@@ -1,0 +1,234 @@
+"""Calls: operations in any spelling, layers, functions of the project, builtins."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.interpret import classes, expressions, inline, layers, lookup
+from stablelint.analysis.interpret.functions import call_named
+from stablelint.analysis.interpret.lookup import bind, taken
+from stablelint.analysis.interpret.methods import call_method
+from stablelint.analysis.values import lists
+from stablelint.analysis.values.opaque import mask_of_lengths, opaque
+from stablelint.analysis.values.paths import Paths, agree
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.numerics.interval import BOOLEAN
+
+
+def evaluate_call(node: ast.Call, frame: Frame) -> Value:
+    """The value of a call."""
+    if isinstance(node.func, ast.Attribute):
+        receiver = expressions.evaluate(node.func.value, frame)
+        return _call_attribute(receiver, node.func.attr, node, frame)
+    return call_value(expressions.evaluate(node.func, frame), *arguments_of(node, frame), node, frame)
+
+
+def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+    """Positional and keyword arguments; a starred one of unknown length ends the positional ones."""
+    positional: list[Value] = []
+    for argument in node.args:
+        value = expressions.evaluate(argument, frame)
+        if isinstance(argument, ast.Starred):
+            if value.kind is Kind.SEQUENCE:
+                positional.extend(value.data)
+            else:
+                operands = {"list": value} if lists.is_list(value) else {}
+                positional.append(Value("starred", frame.graph.fresh(), operands=operands, node=argument))
+        else:
+            positional.append(value)
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = expressions.evaluate(keyword.value, frame)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
+            keywords.update({k: v for k, v in value.data.items() if isinstance(k, str)})
+        elif value.op == "const" and value.data is Ellipsis:
+            keywords["..."] = value  # a pattern's "any further arguments"
+    return positional, keywords
+
+
+def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
+    if receiver.kind in (Kind.NAMESPACE, Kind.INSTANCE, Kind.CLASS, Kind.LAYER):
+        if receiver.op == "super":
+            return _super_call(receiver, attr, node, frame)
+        target = lookup.attribute(receiver, attr, node.func, frame)
+        positional, keywords = arguments_of(node, frame)
+        bound_to = receiver if receiver.kind is Kind.INSTANCE else None
+        if bound_to is not None and target.kind is not Kind.FUNCTION:
+            if attr in layers.MODULE_METHODS and classes.is_module(receiver.data[0]):
+                return _module_method(receiver, attr, [*positional, *keywords.values()], node, frame)
+            if classes.register(receiver, attr, positional, keywords, frame):
+                return frame.graph.constant(None, node)
+        if receiver.kind is Kind.LAYER and attr == "forward":
+            return layers.call_layer(receiver, positional, keywords, node, frame)
+        if receiver.kind is Kind.LAYER:
+            return _layer_method(receiver, attr, [*positional, *keywords.values()], node, frame)
+        return call_value(target, positional, keywords, node, frame, bound_to)
+    positional, keywords = arguments_of(node, frame)
+    if receiver.op == "phi" and all(v.kind is Kind.LAYER for v in lists.leaves(receiver)):
+        changed = [_layer_method(v, attr, positional, node, frame) for v in lists.leaves(receiver)]
+        if any(v.kind is not Kind.LAYER for v in changed):
+            return frame.graph.unknown(attr, node)
+        paths = receiver.data if len(changed) == len(receiver.operands) else None
+        return _rebound(join(frame.graph, layers.distinct(changed), paths), attr, node, frame)
+    stored = frame.state.attributes.get((receiver.key, attr))
+    if stored is not None:
+        return call_value(stored, positional, keywords, node, frame)
+    return call_method(receiver, attr, positional, keywords, node, frame)
+
+
+def _rebound(value: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
+    """A method that changes its object: the object's name stands for the result."""
+    if attr in layers.CHANGING and isinstance(node.func, ast.Attribute):
+        bind(node.func.value, value, frame)
+    return value
+
+
+def _layer_method(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    grown = layers.grown(receiver, attr, positional, node, frame)
+    if grown is not None:
+        return _rebound(grown, attr, node, frame)
+    if attr in layers.MODULE_METHODS:
+        return _module_method(receiver, attr, positional, node, frame)
+    return frame.graph.unknown(attr, node)
+
+
+def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast.Call, frame: Frame) -> Value:
+    """`model.half()`, `model.to(…)`: the module itself, whose parameters may have another dtype from here on."""
+    dtype = layers.CASTS.get(attr) or next((v.dtype for v in arguments if v.dtype is not None), None)
+    cast = layers.cast(receiver, dtype, frame)
+    if cast is not receiver and isinstance(node.func, ast.Attribute):
+        target = node.func.value
+        if isinstance(target, ast.Name | ast.Attribute) and receiver.op != "self":
+            bind(target, cast, frame)
+    return cast
+
+
+def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
+    info, instance = receiver.data
+    bases = list(classes.ancestors(info, frame))[1:]
+    function = next((c.methods[attr] for c in bases if attr in c.methods), None)
+    positional, keywords = arguments_of(node, frame)
+    if function is None or instance is None:
+        return frame.graph.unknown(attr, node)
+    if attr == "__init__":
+        inner = inline.run_function(
+            function, inline.bind_arguments(function, positional, keywords, instance), instance, frame
+        )
+        if inner is not None:
+            own = classes.set_on(instance, inner)
+            frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
+            instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
+        return frame.graph.constant(None, node)
+    return inline.call_function(function, positional, instance, node, frame, keywords)
+
+
+def call_value(
+    target: Value,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+    receiver: Value | None = None,
+) -> Value:
+    """Calls whatever `target` is."""
+    if target.op == "partial":
+        return call_value(target.operands["function"], *_completed(target, positional, keywords), node, frame)
+    if target.op == "phi" and any(v.kind in lists.CALLABLE for v in lists.leaves(target)):
+        return _call_each(target, positional, keywords, node, frame)
+    if target.kind is Kind.NAMESPACE:
+        return call_named(target.data, positional, keywords, node, frame)
+    if target.kind is Kind.FUNCTION:
+        function: FunctionInfo = target.data
+        if function.name == "apply" and function.owner is not None:
+            return frame.graph.unknown(node=node, kind=Kind.TENSOR)
+        own = receiver if inline.takes_receiver(function) else None
+        if (
+            own is None
+            and inline.takes_receiver(function)
+            and positional
+            and positional[0].kind is Kind.INSTANCE
+        ):
+            own, positional = positional[0], positional[1:]
+        result = inline.call_function(function, positional, own, node, frame, keywords)
+        if own is not None:
+            classes.forget_touched(own, function, frame)
+        if result.op != "unknown" and result.interval != BOOLEAN:
+            return result
+        operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
+        return mask_of_lengths(function.name, result.key, operands, node, frame) or result
+    if target.kind is Kind.CLASS:
+        return _instantiate(target.data, positional, keywords, node, frame)
+    if target.kind is Kind.LAYER:
+        return layers.call_layer(target, positional, keywords, node, frame)
+    if target.kind is Kind.INSTANCE:
+        return _call_instance(target, positional, keywords, node, frame)
+    if target.kind is Kind.FOREIGN:
+        return frame.graph.foreign(node)
+    operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
+    return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
+
+
+def _completed(
+    partial: Value, positional: list[Value], keywords: dict[str, Value]
+) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments of a partial application and those of its call."""
+    given, named = partial.data
+    return [*given, *positional], {**named, **keywords}
+
+
+def _call_each(
+    target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    """A call of what differs between paths: each path's own, with the arguments as they are on it."""
+    results: list[Value] = []
+    paths = target.data if isinstance(target.data, Paths) else None
+    saved = frame.state.tests
+    for position, path in enumerate(target.operands.values()):
+        if paths is not None and paths.is_fallback(position):
+            continue
+        if paths is not None and len(paths.tests) == len(target.operands):
+            if not agree(paths.tests[position], saved):
+                continue
+            frame.state.tests = {**saved, **paths.tests[position]}
+        given = [taken(v, frame) for v in positional]
+        named = {name: taken(v, frame) for name, v in keywords.items()}
+        results.append(call_value(path, given, named, node, frame))
+    frame.state.tests = saved
+    return join(frame.graph, results, paths) if results else frame.graph.unknown(node=node)
+
+
+def _call_instance(
+    target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    info: ClassInfo = target.data[0]
+    for name in ("forward", "__call__"):
+        method = classes.find_method(info, name, frame)
+        if method is not None:
+            return inline.call_function(method, positional, target, node, frame, keywords)
+    return frame.graph.unknown(node=node)
+
+
+def _instantiate(
+    info: ClassInfo, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    instance = Value(
+        "instance",
+        frame.graph.fresh(),
+        Kind.INSTANCE,
+        node=node,
+        module=frame.module,
+        data=(info, classes.Attributes()),
+        name=info.name,
+    )
+    function = classes.find_method(info, "__init__", frame)
+    arguments = dict(keywords)
+    if function is not None:
+        arguments = inline.bind_arguments(function, positional, keywords, instance) or {}
+    elif classes.is_dataclass(info):
+        arguments.update(zip(info.fields, positional, strict=False))
+    classes.construct(instance, info, arguments, frame)
+    return instance

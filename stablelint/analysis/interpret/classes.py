@@ -1,0 +1,332 @@
+"""Classes: what `self` holds, what an instance's attributes and methods are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.interpret.storage import stored_spread
+from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.value import Kind, Value
+
+_DEPTH = 8
+_REGISTERS = {
+    "register_buffer": ("name", "tensor"),
+    "register_parameter": ("name", "param"),
+    "register_module": ("name", "module"),
+    "add_module": ("name", "module"),
+}
+_PLACEHOLDERS = frozenset({"zeros", "zeros_like", "empty", "empty_like"})
+_CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
+
+
+class Attributes(dict[str, Value]):
+    """What an instance's attributes hold; `fill` computes it when it is first asked for."""
+
+    fill: Callable[[], None] | None = None
+
+    def settled(self) -> Attributes:
+        """The attributes as `__init__` leaves them."""
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill()
+        return self
+
+
+def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
+    """A frame at module level that reports nothing."""
+    return Frame(frame.graph, module, None, State(), frame.session, frame.depth + 1)
+
+
+def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
+    """The class and its bases whose source can be read, nearest first."""
+    known = frame.session.lineage.get(id(info))
+    if known is None:
+        frame.session.lineage[id(info)] = (info,)  # what a class that inherits from itself sees
+        known = frame.session.lineage[id(info)] = tuple(_ancestors(info, frame, 0))
+    return known
+
+
+def _ancestors(info: ClassInfo, frame: Frame, depth: int) -> Iterator[ClassInfo]:
+    yield info
+    if depth > _DEPTH:
+        return
+    for base in info.node.bases:
+        found = _base(base, info, frame)
+        if found is not None and found is not info:
+            yield from _ancestors(found, frame, depth + 1)
+
+
+def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
+    from stablelint.analysis.interpret.expressions import evaluate
+
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    value = evaluate(node, quiet_frame(info.module, frame))
+    return value.data if value.kind is Kind.CLASS else None
+
+
+def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None:
+    """The method of that name, the class's own or inherited."""
+    for ancestor in ancestors(info, frame):
+        found = ancestor.methods.get(name)
+        if found is not None:
+            return found
+    return None
+
+
+def self_of(info: ClassInfo, frame: Frame) -> Value:
+    """`self` as the methods of a class see it: attributes as `__init__` leaves them for its defaults."""
+    instance = frame.session.instances.get(id(info))
+    if instance is None:
+        instance = frame.session.instances[id(info)] = Value(
+            "self",
+            frame.graph.fresh(),
+            Kind.INSTANCE,
+            node=info.node,
+            module=info.module,
+            data=(info, Attributes()),
+            name="self",
+        )
+        construct(instance, info, None, frame)
+        frame.session.made[instance.key] = "self"
+    return instance
+
+
+def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | None, frame: Frame) -> None:
+    """Sets dataclass fields, and has `__init__` run once an attribute is asked for."""
+    from stablelint.analysis.interpret import summaries
+
+    attributes: Attributes = instance.data[1]
+    if is_dataclass(info):
+        for name in info.fields:
+            if arguments and name in arguments:
+                attributes[name] = arguments[name]
+    function, passed = find_method(info, "__init__", frame), arguments
+    if function is None and is_dataclass(info):
+        function, passed = find_method(info, "__post_init__", frame), {}
+    if function is None or frame.depth > _DEPTH or function.outline.dropped:
+        return
+    made = summaries.profile(arguments, None, frame) if arguments is not None else None
+    if made is not None:
+        frame.session.made[instance.key] = made
+    here = Frame(frame.graph, frame.module, None, frame.state.without_names(), frame.session, frame.depth)
+    frame.session.constructed.append(attributes)
+    attributes.fill = partial(_initialise, function, instance, passed, made, here)
+
+
+def _initialise(
+    function: FunctionInfo,
+    instance: Value,
+    arguments: dict[str, Value] | None,
+    made: Hashable | None,
+    frame: Frame,
+) -> None:
+    """Runs `__init__` and keeps the attributes on the instance; an instance made alike answers for it."""
+    from stablelint.analysis.interpret import summaries
+    from stablelint.analysis.interpret.inline import run_function
+
+    info, attributes = instance.data
+    session = frame.session
+    look = (id(info), made)
+    if made is not None and look in session.built:
+        known = session.built[look]
+        attributes.update({n: summaries.renewed(v, instance.node, frame) for n, v in known.items()})
+        return
+    spent, session.budget = session.budget, _CONSTRUCTION_BUDGET
+    session.building.add(instance.key)
+    try:
+        inner = run_function(function, arguments, instance, frame)
+        if inner is not None:
+            attributes.update(set_on(instance, inner))
+            if made is not None and session.budget > 0:
+                session.built[look] = attributes
+    finally:
+        session.building.discard(instance.key)
+        session.budget = spent
+
+
+def set_on(instance: Value, frame: Frame) -> dict[str, Value]:
+    """The attributes that a function has set on an instance, as far as its tests have let them through."""
+    from stablelint.analysis.interpret.lookup import narrowed
+
+    own = frame.state.attributes.items()
+    return {attr: narrowed(v, frame) for (key, attr), v in own if key == instance.key}
+
+
+def register(
+    instance: Value, method: str, positional: list[Value], keywords: dict[str, Value], frame: Frame
+) -> bool:
+    """`self.register_buffer("x", …)` and its like set an attribute; False where the call is none of them."""
+    if method not in _REGISTERS:
+        return False
+    given = [*positional, *(keywords[name] for name in _REGISTERS[method] if name in keywords)]
+    if len(given) >= 2 and isinstance(given[0].constant(), str):
+        name, value = given[0].data, given[1]
+        if method == "register_buffer" and value.op in _PLACEHOLDERS:
+            value = _filled_later(value, name, frame)
+        frame.state.attributes[(instance.key, name)] = value
+    return True
+
+
+def _filled_later(value: Value, name: str, frame: Frame) -> Value:
+    """What an object keeps and starts with zeros: training, a checkpoint or a build step fills it."""
+    from stablelint.analysis.interpret import lookup
+
+    made = Value(
+        "buffer", frame.graph.fresh(), Kind.TENSOR, dtype=value.dtype, node=value.node, module=value.module, name=name
+    )  # fmt: skip
+    return lookup.hinted(made, frame)
+
+
+def is_module(info: ClassInfo) -> bool:
+    """Whether a class has a `forward`, as modules do, or a base that can have one."""
+    return "forward" in info.methods or bool(info.node.bases)
+
+
+def is_dataclass(info: ClassInfo) -> bool:
+    """Whether the class body's annotated fields become `__init__` parameters."""
+    names = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
+    return any(
+        (n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "")) == "dataclass" for n in names
+    )
+
+
+def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
+    """Forgets what was assigned to the attributes that a method, or one that it calls, has assigned since."""
+    own = [attr for key, attr in frame.state.attributes if key == instance.key]
+    if not own or instance.key in frame.session.building or instance.kind is not Kind.INSTANCE:
+        return
+    touched = _touched_by(instance.data[0], method, frame)
+    for attr in own:
+        if attr in touched:
+            frame.state.attributes[instance.key, attr] = _reassigned(
+                instance,
+                attr,
+                frame.state.attributes[instance.key, attr],
+                instance.node or method.node,
+                frame,
+            )
+
+
+def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozenset[str]:
+    """The attributes that a method of a class assigns, by itself or through the methods that it calls."""
+    touched: set[str] = set()
+    pending, seen = [method.name], {method.name}
+    while pending:
+        function = find_method(info, pending.pop(), frame)
+        if function is None or function.owner is None:
+            continue
+        found = function.owner.touches(function.name)
+        touched |= found.assigned
+        pending.extend(found.called - seen)
+        seen |= found.called
+    return frozenset(touched)
+
+
+def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
+    """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
+    from stablelint.analysis.interpret.inline import call_function
+    from stablelint.analysis.interpret.lookup import function_value, hinted
+
+    info, attributes = instance.data[0], instance.data[1].settled()
+    method = find_method(info, attr, frame)
+    if attr in attributes:
+        value: Value = attributes[attr]
+        if value.op in _PLACEHOLDERS:
+            value = attributes[attr] = _filled_later(value, attr, frame)
+        settled = value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION)
+        if settled or not any(attr in c.reassigned for c in ancestors(info, frame)):
+            return value
+        return _reassigned(instance, attr, value, node, frame)
+    if method is not None:
+        if method.has_decorator("property", "cached_property"):
+            return call_function(method, {}, instance, node, frame)
+        return function_value(method, frame)
+    for ancestor in ancestors(info, frame):
+        default = ancestor.fields.get(attr)
+        if default is not None:
+            return _default(default, ancestor, frame)
+    spread = _stored(instance, attr, frame)
+    if spread is not None:
+        return spread
+    key = frame.graph.key("attribute", instance.key, attr)
+    return hinted(
+        Value("attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr),
+        frame,
+    )
+
+
+def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
+    """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
+    from stablelint.analysis.interpret.lookup import hinted
+
+    spread = _stored(instance, attr, frame)
+    if spread is not None:
+        return spread
+    key = frame.graph.key("attribute", instance.key, attr)
+    kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
+    return hinted(
+        Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr), frame
+    )
+
+
+def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
+    """The spread of data that one method keeps for the others to divide by, as that method leaves it."""
+    from stablelint.analysis.interpret.inline import run_function
+
+    info, session = instance.data[0], frame.session
+    look = (instance.key, attr)
+    if look in session.kept:
+        return session.kept[look]
+    method = stored_spread(info, attr)
+    if method is None or instance.key in session.building:
+        return None
+    session.kept[look] = None  # for what the method itself asks of the attribute
+    spent, session.budget = session.budget, _CONSTRUCTION_BUDGET
+    try:
+        inner = run_function(method, None, instance, quiet_frame(info.module, frame))
+    finally:
+        session.budget = spent
+        del session.kept[look]
+    if inner is None:
+        return None
+    session.kept[look] = set_on(instance, inner).get(attr)
+    return session.kept[look]
+
+
+def _default(node: ast.expr, info: ClassInfo, frame: Frame) -> Value:
+    from stablelint.analysis.interpret.expressions import evaluate
+
+    value = evaluate(_given(node), quiet_frame(info.module, frame))
+    if value.op == "const":
+        value.assumed = True
+    return value
+
+
+def _given(node: ast.expr) -> ast.expr:
+    """The default of a field: `field(default=x)` is x, `field(default_factory=f)` is `f()`."""
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", getattr(node.func, "attr", "")) != "field":
+        return node
+    for keyword in node.keywords:
+        if keyword.arg == "default":
+            return keyword.value
+        if keyword.arg == "default_factory":
+            return ast.copy_location(ast.Call(keyword.value, [], []), node)
+    return node
+
+
+def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:
+    """`Class.attr`."""
+    from stablelint.analysis.interpret import lookup
+
+    method = find_method(info, attr, frame)
+    if method is not None:
+        return lookup.function_value(method, frame)
+    for ancestor in ancestors(info, frame):
+        default = ancestor.fields.get(attr)
+        if default is not None:
+            return _default(default, ancestor, frame)
+    return frame.graph.unknown(attr)

@@ -1,0 +1,189 @@
+"""What a test establishes: branches, asserts, masks and `torch.where` narrow the values they speak of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+from stablelint.analysis.values.selections import selector
+from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.numerics.interval import TOP, Interval
+
+_FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_COUNTS = frozenset({"sum", "python.sum", "count_nonzero", "mean", "numel", "len", "size"})
+_SMALLER = frozenset({"python.min", "minimum"})  # of two counts
+_GAPS = {  # of what is compared
+    "lt": Interval(-math.inf, 0.0, hi_open=True),
+    "le": Interval(-math.inf, 0.0),
+    "gt": Interval(0.0, math.inf, lo_open=True),
+    "ge": Interval(0.0, math.inf),
+    "eq": Interval.point(0.0),
+    "ne": Interval(-math.inf, math.inf, nonzero=True),
+}
+_NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
+_NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
+
+
+def assume(test: Value, truth: bool, state: State) -> None:
+    """Records in `state` what follows from `test` being true (or false) for every element."""
+    op = test.op
+    operands = list(test.operands.values())
+    if op in ("logical_not", "python.not") and operands:
+        assume(operands[0], not truth, state)
+    elif op in ("logical_and", "python.and", "mul") and truth:
+        for operand in operands:
+            assume(operand, True, state)
+    elif op in ("logical_or", "python.or") and not truth:
+        for operand in operands:
+            assume(operand, False, state)
+    elif op in _NOT and len(operands) == 2:
+        _compare(op if truth else _NOT[op], operands[0], operands[1], state)
+    elif op in ("all", "any", "python.all", "python.any", "item", "bool") and operands:
+        _quantified(op.removeprefix("python."), operands[0], truth, state)
+        if op == "item" and truth:
+            _truthy(test, state)
+    elif op in ("isfinite", "isnan", "isinf", "isclose"):
+        return
+    elif op in (
+        "unsqueeze",
+        "expand",
+        "view",
+        "squeeze",
+        "to",
+        "clone",
+        "detach",
+        "float",
+        "bool",
+        "contiguous",
+    ):
+        assume(operands[0], truth, state)
+    elif truth:
+        _truthy(test, state)
+    elif test.kind in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN) and not test.is_constant:
+        state.learn(test, Interval.point(0.0))
+
+
+def _truthy(test: Value, state: State) -> None:
+    if test.interval.lo >= 0 and test.interval.integral:
+        state.learn(test, _AT_LEAST_ONE)
+    elif test.kind is not Kind.SEQUENCE:
+        state.learn(test, _NONZERO)
+    state.nonempty |= {test.key}
+    if test.interval.lo >= 0:
+        _counted(test, Interval(0.0, math.inf, lo_open=True), state)
+
+
+def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
+    if op in ("all", "item", "bool") and truth:
+        assume(operand, True, state)
+    if op == "any" and not truth:
+        assume(operand, False, state)
+    if op == "any" and truth:
+        state.nonempty |= {stripped(operand).key}
+
+
+def _compare(op: str, left: Value, right: Value, state: State) -> None:
+    _bound(op, left, state.effective(right), state)
+    _bound(_FLIP[op], right, state.effective(left), state)
+    one, other = identity(left), identity(right)
+    state.relate(one, other, _GAPS[op])
+    state.relate(other, one, _GAPS[_FLIP[op]])
+    for element, bound, sign in ((left, other, op), (right, one, _FLIP[op])):
+        if element.op in ("index", "amax", "amin") and element.first is not None:
+            state.gaps.setdefault((("some", stripped(element.first).key), bound), _GAPS[sign])
+
+
+def picks_something(mask: Value, state: State) -> bool:
+    """Whether one element of a tensor is known to pass a test: `x > t`, where `x[i] > t` has been tested."""
+    if mask.op not in _NOT or len(mask.operands) != 2 or not state.gaps:
+        return False
+    left, right = mask.operands.values()
+    gap = state.gaps.get((("some", stripped(left).key), identity(right)))
+    return gap is not None and gap == _GAPS[mask.op]
+
+
+def identity(value: Value) -> Hashable:
+    """What a value is known by in a comparison: its number, or its key.
+
+    Two views are two values: `a > b` for each element says nothing of `a[:, None] - b`.
+    """
+    constant = value.constant()
+    if isinstance(constant, int | float):
+        return "number", float(constant)
+    return value.key
+
+
+def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
+    if subject.is_constant or subject.kind in (Kind.STRING, Kind.FOREIGN, Kind.NONE):
+        return
+    learned: Interval | None = None
+    if op in ("gt", "ge") and -math.inf < bound.lo < math.inf:
+        learned = Interval(bound.lo, math.inf, lo_open=op == "gt" or bound.lo_open)
+    elif op in ("lt", "le") and -math.inf < bound.hi < math.inf:
+        learned = Interval(-math.inf, bound.hi, hi_open=op == "lt" or bound.hi_open)
+    elif op == "eq" and bound != TOP and bound.is_bounded:
+        learned = bound
+    elif op == "ne" and bound.is_point and bound.lo == 0.0:
+        learned = Interval(-math.inf, math.inf, nonzero=True)
+    if learned is None:
+        return
+    if subject.interval.integral and learned.lo_open and math.isfinite(learned.lo):
+        learned = Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
+    state.learn(subject, learned)
+    _through(op, subject, learned, state)
+    if _positive(learned) or (learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER)):
+        _counted(subject, learned, state)
+
+
+def _counted(count: Value, learned: Interval, state: State) -> None:
+    """A count that is positive: there is something that was counted."""
+    while count.op == "item" and count.first is not None:
+        count = count.first
+    if count.op in _SMALLER:  # the smaller one is positive: so are both
+        for part in count.operands.values():
+            _counted(part, learned, state)
+    if count.op not in _COUNTS or count.first is None:
+        return
+    state.nonempty |= {stripped(count.first).key}
+    selection = stripped(count.first)
+    if selection.op == "index":  # a selection with an element: its mask has a true one
+        state.nonempty |= {stripped(selection.operands["index"]).key}
+    if selector(count.first) is not count.first:
+        state.nonempty |= {stripped(selector(count.first)).key}
+    if learned.lo > 1 and count.op != "mean":
+        state.plural |= {stripped(count.first).key}
+
+
+def _positive(interval: Interval) -> bool:
+    return interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
+
+
+def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
+    """A test of `abs(x)`, of a view or of a maximum says something of the operand."""
+    inner = subject.first
+    if inner is None:
+        return
+    if (subject.op == "abs" and learned.lo > 0) or (
+        subject.op == "abs" and learned.lo == 0 and learned.lo_open
+    ):
+        state.learn(inner, Interval(-math.inf, math.inf, nonzero=True))
+    elif subject.op == "abs" and 0 < learned.hi < math.inf:
+        state.learn(inner, Interval(-learned.hi, learned.hi, learned.hi_open, learned.hi_open))
+    elif (
+        (subject.op in ("amin",) and op in ("gt", "ge"))
+        or (subject.op in ("amax",) and op in ("lt", "le"))
+        or subject.op in ("item", "squeeze", "unsqueeze", "detach", "float", "to", "view", "clone")
+    ):
+        state.learn(inner, learned)
+
+
+def narrowed_by(mask: Value, truth: bool, value: Value, frame: Frame) -> Interval:
+    """Where the elements of `value` lie at which `mask` is `truth`."""
+    state = frame.state.copy()
+    assume(selector(mask), truth, state)
+    return state.effective(value)

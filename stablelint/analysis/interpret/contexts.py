@@ -1,0 +1,70 @@
+"""Context managers and settings that change how tensors are computed: autocast, gradients, the default dtype."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.files.modules import FunctionInfo
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Value
+
+CREATIONS = frozenset("rand randn zeros ones empty linspace logspace eye".split())
+_TENSOR_TYPES = {
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+}
+
+
+def called_name(node: ast.expr) -> str:
+    """The last component of what is called, or named."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
+    """What holds within a `with`."""
+    name = called_name(node)
+    if name in ("no_grad", "inference_mode"):
+        frame.state.gradient = False
+    elif name == "enable_grad":
+        frame.state.gradient = True
+    elif name == "autocast":
+        frame.state.autocast = autocast_dtype(context)
+
+
+def autocast_dtype(context: Value) -> str | None:
+    """The dtype to which an `autocast(…)` casts; None where it is switched off."""
+    enabled = context.operands.get("enabled")
+    if enabled is not None and enabled.constant() is False:
+        return None
+    dtypes = [v.dtype for v in context.operands.values() if v.dtype is not None]
+    if dtypes:
+        return dtypes[0]
+    device = context.operands.get("device_type") or context.operands.get("argument0")
+    on_cpu = context.op.startswith("torch.cpu.") or (device is not None and device.constant() == "cpu")
+    return "bfloat16" if on_cpu else "float16"
+
+
+def decorate(function: FunctionInfo, frame: Frame) -> None:
+    """What holds within a function that is decorated with a context manager."""
+    from stablelint.analysis.interpret.classes import quiet_frame
+    from stablelint.analysis.interpret.expressions import evaluate
+
+    if function.has_decorator("autocast"):
+        for decorator in getattr(function.node, "decorator_list", ()):
+            if called_name(decorator) == "autocast":
+                context = evaluate(decorator, quiet_frame(function.module, frame))
+                frame.state.autocast = autocast_dtype(context)
+
+
+def set_default(method: str, positional: list[Value], frame: Frame) -> bool:
+    """`torch.set_default_dtype(…)` and the like; False where the call is none of them."""
+    if method not in ("set_default_dtype", "set_default_tensor_type") or not positional:
+        return False
+    given = positional[0]
+    named = given.data if isinstance(given.data, str) else ""
+    frame.session.default_dtype = given.dtype or _TENSOR_TYPES.get(named.rpartition(".")[2])
+    return True

@@ -1,0 +1,129 @@
+"""Tuple unpacking, and assignment to some elements of a tensor or container."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stablelint.analysis.interpret import lookup
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.conditions import narrowed_by
+from stablelint.analysis.values.decompositions import part_at
+from stablelint.analysis.values.selections import selector
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import stripped
+
+_BLANK = frozenset({"zeros", "zeros_like", "empty"})
+_NAMED = frozenset("argument attribute unknown item free".split())
+_MASK = re.compile(r"(^|_)mask$")
+
+
+def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
+    """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
+    parts = _parts(value, target.elts, target, frame)
+    for place, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
+        ignored = isinstance(element, ast.Name) and element.id.startswith("_")
+        decomposed = None if ignored else part_at(value, place, value.node or target, frame)
+        lookup.bind(element, decomposed or part, frame)
+
+
+def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) -> list[Value]:
+    count = len(places)
+    if value.kind is Kind.SEQUENCE and len(value.data) == count:
+        return list(value.data)
+    if value.op == "phi" and value.kind is Kind.UNKNOWN:  # only a path that yields as many is unpacked
+        fitting = [
+            v.data for v in value.operands.values() if v.kind is Kind.SEQUENCE and len(v.data) == count
+        ]
+        if len(fitting) == 1:
+            return list(fitting[0])
+    if value.op in ("amax", "amin", "median", "cummax") and count == 2:
+        return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
+    if value.op in ("topk", "sort") and count == 2:
+        return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
+    if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
+        return [_part(value, i, node, frame) for i in range(count)]
+    if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
+        from stablelint.analysis.interpret.subscripts import size_of
+
+        return [size_of(value.first, place, frame) for place in places]
+    return [frame.graph.unknown(node=node) for _ in range(count)]
+
+
+def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:
+    key = frame.graph.key("part", value.key, index)
+    return Value(
+        "part", key, Kind.TENSOR, {"input": value}, value.interval, value.zero, value.ends, value.dtype, node,
+        frame.module,
+    )  # fmt: skip
+
+
+def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
+    """`x[mask] = c` leaves x's other elements, refined by the mask being false there."""
+    from stablelint.analysis.interpret.expressions import evaluate
+
+    base = evaluate(target.value, frame)
+    index = evaluate(target.slice, frame)
+    if base.kind is Kind.MAPPING:
+        if isinstance(base.data, dict) and isinstance(index.constant(), str | int):
+            base.data[index.constant()] = value
+        return
+    if base.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return
+    if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
+        frame.state.attributes[(base.key, f"[{index.key}]")] = value
+        return
+    mask = selector(index)
+    if mask.dtype == "bool" or _is_called_mask(mask):
+        kept, fill = masked(base, mask, value, frame)
+        updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
+        if base.op in _BLANK and frame.loop_depth:
+            updated.zero = fill.zero  # a loop fills it piece by piece
+    else:
+        updated = _overwritten(base, index, value, target, frame)
+    if isinstance(target.value, ast.Name | ast.Attribute):
+        lookup.bind(target.value, updated, frame)
+    elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
+        assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
+
+
+def _is_called_mask(index: Value) -> bool:
+    """Whether a name says that what an index stands for is a mask, and not the places where one is true."""
+    return index.op in _NAMED and _MASK.search(index.name) is not None
+
+
+def _is_view(selected: Value) -> bool:
+    """Whether a selection shares its elements with what it was made from: no mask and no list of places does."""
+    index = selected.operands.get("index")
+    return selected.op == "index" and index is not None and index.dtype is None
+
+
+def _is_blank(base: Value) -> bool:
+    """Whether nothing was written into a tensor, or into the part of it that is meant, but its first zeros."""
+    base = stripped(base)
+    while base.op == "index" and base.first is not None:
+        base = stripped(base.first)
+    return base.op in _BLANK
+
+
+def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
+    """`x[i] = v`, `x[:, :n] = v`: the old elements or the new; which were overwritten is kept as data."""
+    zero = value.zero if _is_blank(base) else max(base.zero, value.zero)
+    if value.is_constant and value.zero is Ground.NONE and not _is_blank(base):
+        zero = min(zero, Ground.COINCIDENCE)  # a number is written where the author knows of a 0
+    interval = base.interval.join(value.interval)
+    if base.op in ("empty", "empty_like"):
+        interval = value.interval
+    ends = min(base.ends, value.ends) if base.ends and value.ends else Ground.NONE
+    return Value(
+        "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
+        node, frame.module, index,
+    )  # fmt: skip
+
+
+def masked(base: Value, mask: Value, fill: Value, frame: Frame) -> tuple[Value, Value]:
+    """`base` where the mask is false, and the fill, as `masked_fill` combines them."""
+    from stablelint.analysis.interpret.lookup import narrowed_value
+
+    return narrowed_value(base, narrowed_by(mask, False, base, frame), frame), fill

@@ -1,0 +1,332 @@
+"""Evaluates expressions to abstract values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from stablelint.analysis.interpret import calls, lookup
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.conditions import assume
+from stablelint.analysis.interpret.defaults import usually
+from stablelint.analysis.interpret.iteration import element_of
+from stablelint.analysis.interpret.subscripts import subscript
+from stablelint.analysis.values.paths import Paths, outcome
+from stablelint.analysis.values.state import Frame, merge
+from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.numerics.interval import Interval
+from stablelint.syntax.swap import ordered_pair
+
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.BitAnd: "logical_and",
+    ast.BitOr: "logical_or",
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+_OBJECTS = frozenset({Kind.TENSOR, Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MAPPING})
+_TESTS = frozenset({*_COMPARE.values(), "logical_not", "contains", "python.is", "python.and", "python.or"})
+
+
+def evaluate(node: ast.expr | None, frame: Frame) -> Value:
+    """The value of an expression; never raises for valid syntax."""
+    handler = _HANDLERS.get(type(node))
+    if handler is not None:
+        return handler(node, frame)
+    return frame.graph.constant(None) if node is None else frame.graph.unknown(node=node)
+
+
+def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, frame: Frame) -> Value:
+    """The value of a binary operator, arithmetic or not."""
+    name = _BINARY.get(op)
+    if name is None:
+        return frame.graph.unknown(node=node)
+    if name == "add" and left.kind is Kind.SEQUENCE and right.kind is Kind.SEQUENCE:
+        return frame.graph.sequence([*left.data, *right.data], node)
+    if Kind.STRING in (left.kind, right.kind) or Kind.MAPPING in (left.kind, right.kind):
+        return frame.graph.foreign(node)
+    if name in ("add", "mul") and Kind.SEQUENCE in (left.kind, right.kind):
+        return frame.graph.unknown(node=node)
+    second = {"pow": "exponent"}.get(name, "other")
+    return apply(name, {"input": left, second: right}, node, frame)
+
+
+def _constant(node: ast.Constant, frame: Frame) -> Value:
+    value = frame.graph.constant(node.value, node)
+    value.module = frame.module
+    return value
+
+
+def _attribute(node: ast.Attribute, frame: Frame) -> Value:
+    return lookup.attribute(evaluate(node.value, frame), node.attr, node, frame)
+
+
+def _binop(node: ast.BinOp, frame: Frame) -> Value:
+    return binary(type(node.op), evaluate(node.left, frame), evaluate(node.right, frame), node, frame)
+
+
+def _call(node: ast.Call, frame: Frame) -> Value:
+    return calls.evaluate_call(node, frame)  # looked up late: the two modules import each other
+
+
+def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
+    operand = evaluate(node.operand, frame)
+    if isinstance(node.op, ast.UAdd):
+        return operand
+    if isinstance(node.op, ast.USub):
+        return apply("neg", {"input": operand}, node, frame)
+    if isinstance(node.op, ast.Not) and operand.op == "const":
+        return frame.graph.constant(not operand.data, node)
+    return apply("logical_not", {"input": operand}, node, frame)
+
+
+def _compare(node: ast.Compare, frame: Frame) -> Value:
+    left = evaluate(node.left, frame)
+    parts: list[Value] = []
+    for operator, comparator in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(comparator, frame)
+        name = _COMPARE.get(type(operator))
+        if name is not None:
+            parts.append(apply(name, {"input": left, "other": right}, node, frame))
+        else:
+            parts.append(_identity(operator, left, right, node, frame))
+        left = right
+    result = parts[0]
+    for part in parts[1:]:
+        result = apply("logical_and", {"input": result, "other": part}, node, frame)
+    return result
+
+
+def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare, frame: Frame) -> Value:
+    """`is`, `is not`, `in`, `not in`: decided where both sides are known."""
+    if isinstance(operator, ast.Is | ast.IsNot):
+        if right.op == "const" and left.op == "const" and not left.assumed:
+            same = left.data is right.data
+            return frame.graph.constant(same == isinstance(operator, ast.Is), node)
+        known = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.op not in (
+            "phi",
+            "unknown",
+            "param",
+            "const",
+        )
+        if right.kind is Kind.NONE and known:
+            return frame.graph.constant(isinstance(operator, ast.IsNot), node)
+        key = frame.graph.key("is", left.key, right.key)
+        test = Value(
+            "python.is", key, Kind.NUMBER, {"input": left, "other": right}, Interval(0, 1), node=node
+        )
+        return test if isinstance(operator, ast.Is) else apply("logical_not", {"input": test}, node, frame)
+    if isinstance(left.constant(), int | float) and right.kind is Kind.TENSOR:
+        found = apply("eq", {"input": right, "other": left}, node, frame)
+        held = apply("any", {"input": found}, node, frame)  # `0 in x` asks whether an element is 0
+        return held if isinstance(operator, ast.In) else apply("logical_not", {"input": held}, node, frame)
+    listed = right.kind is Kind.SEQUENCE and all(v.is_constant for v in right.data)
+    key = (
+        frame.graph.key("contains", left.key, *(v.key for v in right.data)) if listed else frame.graph.fresh()
+    )
+    operands = {"input": left, "other": right} if listed else {}
+    test = Value("contains", key, Kind.NUMBER, operands, Interval(0, 1, integral=True), node=node)
+    return test if isinstance(operator, ast.In) else apply("logical_not", {"input": test}, node, frame)
+
+
+def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
+    """`a and b`: b is evaluated where a holds."""
+    is_and = isinstance(node.op, ast.And)
+    saved = frame.state
+    frame.state = saved.copy()
+    values = []
+    for operand in node.values:
+        value = evaluate(operand, frame)
+        values.append(value)
+        assume(value, is_and, frame.state)
+    inner = frame.state
+    frame.state = saved
+    saved.names.update({k: v for k, v in inner.names.items() if k not in saved.names})
+    result = values[0]
+    decided = [v for v in values if v.op == "const" and not v.assumed and isinstance(v.data, bool)]
+    if len(decided) == len(values):
+        return frame.graph.constant((all if is_and else any)(v.data for v in values), node)
+    kinds = {v.kind for v in values}
+    if not is_and and kinds & _OBJECTS and not all(map(_is_test, values)):
+        return join(frame.graph, values)
+    for value in values[1:]:
+        name = "python.and" if is_and else "python.or"
+        key = frame.graph.key(name, result.key, value.key)
+        interval = value.interval.join(result.interval)
+        result = Value(name, key, Kind.UNKNOWN, {"input": result, "other": value}, interval, node=node)
+    return result
+
+
+def _is_test(value: Value) -> bool:
+    """Whether a value is true or false, rather than one of several things to choose from."""
+    return value.dtype == "bool" or value.op in _TESTS or isinstance(value.constant(), bool)
+
+
+def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
+    test = evaluate(node.test, frame)
+    if test.op == "const" and not test.assumed:
+        return evaluate(node.body if test.data else node.orelse, frame)
+    order = ordered_pair(node)
+    if order is not None and test.operands.keys() == {"input", "other"}:
+        return frame.graph.sequence([apply(op, test.operands, node, frame) for op in order], node)
+    saved = frame.state
+    frame.state = saved.copy()
+    usual = usually(test)
+    position = None if usual is None else int(not usual)
+    paths = Paths(id(frame.function), (outcome(test, True), outcome(test, False)), position)
+    assume(test, True, frame.state)
+    frame.state.tests.update(paths.tests[0])
+    body = evaluate(node.body, frame)
+    body = lookup.narrowed(body, frame)
+    after_body = frame.state
+    frame.state = saved.copy()
+    assume(test, False, frame.state)
+    frame.state.tests.update(paths.tests[1])
+    orelse = lookup.narrowed(evaluate(node.orelse, frame), frame)
+    frame.state = merge(frame.graph, after_body, frame.state, paths.where, usual)
+    return join(frame.graph, [body, orelse], paths)
+
+
+def _subscript(node: ast.Subscript, frame: Frame) -> Value:
+    base = evaluate(node.value, frame)
+    index = evaluate(node.slice, frame)
+    return subscript(base, index, node, frame)
+
+
+def _slice(node: ast.Slice, frame: Frame) -> Value:
+    parts = [evaluate(part, frame) for part in (node.lower, node.upper, node.step)]
+    key = frame.graph.key("slice", *(p.key for p in parts))
+    return Value("slice", key, Kind.FOREIGN, node=node, data=tuple(parts))
+
+
+def _sequence(node: ast.Tuple | ast.List, frame: Frame) -> Value:
+    elements: list[Value] = []
+    for element in node.elts:
+        value = evaluate(element.value if isinstance(element, ast.Starred) else element, frame)
+        if isinstance(element, ast.Starred):
+            if value.kind is not Kind.SEQUENCE:
+                return frame.graph.unknown(node=node)
+            elements.extend(value.data)
+        else:
+            elements.append(value)
+    result = frame.graph.sequence(elements, node)
+    if isinstance(node, ast.List):
+        result.key = frame.graph.fresh()  # a list can grow
+        result.name = "list"
+    return result
+
+
+def _dict(node: ast.Dict, frame: Frame) -> Value:
+    data: dict[Any, Value] = {}
+    for key, item in zip(node.keys, node.values, strict=True):
+        value = evaluate(item, frame)
+        name = evaluate(key, frame).constant() if key is not None else None
+        data[name if isinstance(name, str | int) else ("key", len(data))] = value
+    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)
+
+
+def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+    """A list of unknown length; the element is evaluated once."""
+    saved = frame.state
+    frame.state = saved.copy()
+    filtered = _bind_generators(node.generators, frame)
+    element = evaluate(node.elt, frame)
+    frame.state = saved
+    key = frame.graph.key("list_of", element.key, id(node))
+    return Value(
+        "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
+        zero=Ground.EXACT if filtered else Ground.COINCIDENCE,
+    )  # fmt: skip
+
+
+def _dictcomp(node: ast.DictComp, frame: Frame) -> Value:
+    saved = frame.state
+    frame.state = saved.copy()
+    _bind_generators(node.generators, frame)
+    evaluate(node.key, frame)
+    evaluate(node.value, frame)
+    frame.state = saved
+    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node)
+
+
+def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
+    filtered = False
+    for generator in generators:
+        iterable = evaluate(generator.iter, frame)
+        lookup.bind(generator.target, element_of(iterable, generator.target, frame), frame)
+        for test in generator.ifs:
+            assume(evaluate(test, frame), True, frame.state)
+            filtered = True
+        filtered = filtered or (iterable.op == "list_of" and iterable.zero is Ground.EXACT)
+    return filtered
+
+
+def _lambda(node: ast.Lambda, frame: Frame) -> Value:
+    return lookup.function_value(node, frame)
+
+
+def _named(node: ast.NamedExpr, frame: Frame) -> Value:
+    value = evaluate(node.value, frame)
+    lookup.bind(node.target, value, frame)
+    return value
+
+
+def _inner(node: ast.Await | ast.Starred | ast.YieldFrom, frame: Frame) -> Value:
+    return evaluate(node.value, frame)
+
+
+def _yield(node: ast.Yield, frame: Frame) -> Value:
+    evaluate(node.value, frame)
+    return frame.graph.unknown(node=node)
+
+
+def _string(node: ast.JoinedStr, frame: Frame) -> Value:
+    for part in node.values if frame.reporting else ():
+        if isinstance(part, ast.FormattedValue):
+            evaluate(part.value, frame)
+    return Value("text", frame.graph.fresh(), Kind.STRING, node=node)
+
+
+_HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: lookup.name,
+    ast.Attribute: _attribute,
+    ast.BinOp: _binop,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolop,
+    ast.IfExp: _ifexp,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _dictcomp,
+    ast.Lambda: _lambda,
+    ast.NamedExpr: _named,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+    ast.YieldFrom: _inner,
+    ast.Yield: _yield,
+    ast.JoinedStr: _string,
+    ast.Call: _call,
+}

@@ -1,0 +1,188 @@
+"""Calls of functions by their qualified name: operations, layers, `math`, numpy, and what is not known."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from stablelint.analysis.interpret import contexts, layers
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.builtins import call_builtin
+from stablelint.analysis.interpret.conditions import assume
+from stablelint.analysis.interpret.lookup import bind
+from stablelint.analysis.values.opaque import opaque
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.numerics.interval import Interval
+from stablelint.syntax import operations
+
+_MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
+         "floor", "ceil", "fabs", "sinh", "cosh", "erf"}  # fmt: skip
+
+
+_ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
+
+
+def name_operands(
+    parameters: tuple[str, ...], positional: list[Value], keywords: dict[str, Value]
+) -> dict[str, Value]:
+    """Arguments by the names of an operation's parameters; what exceeds them is `more0`, `more1` …"""
+    operands = dict(zip(parameters, positional, strict=False))
+    for i, value in enumerate(positional[len(parameters) :]):
+        operands[f"more{i}"] = value
+    aliases = {"self": "input", "x": "input", "axis": "dim", "target": "target", "a": "input"}
+    for name, value in keywords.items():
+        target = name if name in parameters else aliases.get(name, name)
+        operands[target] = value
+    return operands
+
+
+def call_named(
+    qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    """The value of calling what a qualified name stands for, where that is not a function of this project."""
+    root, _, rest = qualified.partition(".")
+    if root == "builtins":
+        return call_builtin(rest, positional, keywords, node, frame)
+    if root == "math":
+        return _call_math(rest, positional, node, frame)
+    if root == "numpy":
+        return _call_numpy(rest, positional, node, frame)
+    if qualified == "functools.partial" and positional:
+        return _partial(positional, keywords, node, frame)
+    if root == "torch" and contexts.set_default(rest, positional, frame):
+        return frame.graph.constant(None, node)
+    if qualified == "torch.jit.is_scripting":
+        return frame.graph.constant(False, node)  # what is read here is what Python runs
+    if qualified in _ASSERTIONS and positional:
+        assume(positional[0], True, frame.state)
+        return frame.graph.constant(None, node)
+    operation = operations.function(qualified)
+    if operation is not None:
+        if operation.name == "checkpoint" and positional:
+            from stablelint.analysis.interpret.calls import call_value
+
+            return call_value(positional[0], positional[1:], {}, node, frame)
+        return apply_operation(
+            operation.name, name_operands(operation.parameters, positional, keywords), node, frame
+        )
+    if qualified.startswith("torch.nn.") and qualified.rpartition(".")[2][:1].isupper():
+        return layers.make_layer(qualified, positional, keywords, node, frame)
+    if root == "torch":
+        return _other_torch(qualified, positional, keywords, node, frame)
+    if qualified in ("pathlib.Path", "pathlib.PurePath", "os.getenv", "logging.getLogger", "os.environ.get"):
+        return frame.graph.foreign(node)
+    return _opaque(qualified, positional, keywords, node, frame, Kind.UNKNOWN)
+
+
+def _partial(positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
+    """`partial(f, x, dim=1)`: a function with some of its arguments."""
+    data = (positional[1:], keywords)
+    return Value(
+        "partial", frame.graph.fresh(), operands={"function": positional[0]}, node=node, module=frame.module, data=data
+    )  # fmt: skip
+
+
+def _other_torch(
+    qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    from stablelint.analysis.interpret.distributions import make_distribution
+
+    found = make_distribution(qualified, positional, keywords, node, frame)
+    if found is not None:
+        return found
+    name = qualified.rpartition(".")[2]
+    foreign = qualified.startswith(
+        ("torch.optim", "torch.utils", "torch.cuda", "torch.device", "torch.distributed")
+    )
+    kind = Kind.FOREIGN if foreign and not name[:1].isupper() else Kind.UNKNOWN
+    return _opaque(qualified, positional, keywords, node, frame, kind)
+
+
+def _opaque(
+    qualified: str,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+    kind: Kind,
+) -> Value:
+    operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
+    return opaque(qualified, frame.graph.fresh(), operands, node, frame, kind)
+
+
+def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
+    """An operation called by name: those that build, cast or fill need a word more than `apply`."""
+    from stablelint.analysis.interpret.tensors import SPECIAL
+
+    special = SPECIAL.get(op)
+    if special is not None:
+        result = special(op, operands, node, frame)
+        if result is not None:
+            return result
+    gradient = frame.state.gradient
+    # What is written into `out=` has no gradient: torch refuses operands that ask for one.
+    frame.state.gradient = gradient and ("out" not in operands or _may_be_none(operands["out"]))
+    result = apply(op, operands, node, frame)
+    frame.state.gradient = gradient
+    if "out" in operands:
+        out = next((k.value for k in node.keywords if k.arg == "out"), None)
+        if isinstance(out, ast.Name | ast.Attribute):
+            bind(out, result, frame)
+    return result
+
+
+def _may_be_none(value: Value) -> bool:
+    """Whether a value is None, or a parameter that is None by default."""
+    if value.op != "argument" or value.data is None:
+        return value.kind is Kind.NONE
+    signature = value.data.node.args
+    named = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    defaults = dict(zip(reversed(named), reversed(signature.defaults), strict=False))
+    defaults.update(zip((a.arg for a in signature.kwonlyargs), signature.kw_defaults, strict=True))
+    default = defaults.get(value.name)
+    return isinstance(default, ast.Constant) and default.value is None
+
+
+def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    if positional and positional[0].is_constant and name in _MATH:
+        try:
+            return frame.graph.constant(getattr(math, name)(*(v.data for v in positional)), node)
+        except (ArithmeticError, ValueError, TypeError):
+            return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
+    if not positional:
+        return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
+    from stablelint.numerics.formats import FLOAT64
+    from stablelint.numerics.ranges import range_of
+
+    operand = positional[0]
+    interval = range_of("abs" if name == "fabs" else name, [frame.state.effective(operand)], {}, FLOAT64)
+    key = frame.graph.key("math", name, *(v.key for v in positional))
+    zero = operand.zero if name in ("sqrt", "fabs") else Ground.NONE
+    value = Value(
+        f"math.{name}", key, Kind.NUMBER, {"input": operand}, interval or Interval(-math.inf, math.inf, True, True), zero,
+        operand.ends, node=node, module=frame.module,
+    )  # fmt: skip
+    return value
+
+
+def _call_numpy(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    if name == "finfo" and positional:
+        return Value(
+            "finfo",
+            frame.graph.key("finfo", positional[0].key),
+            Kind.FOREIGN,
+            dtype=positional[0].dtype,
+            node=node,
+        )
+    if (
+        name in ("sqrt", "log", "exp", "log2", "log10", "prod")
+        and positional
+        and positional[0].kind is Kind.NUMBER
+    ):
+        return (
+            _call_math(name, positional[:1], node, frame)
+            if name in _MATH
+            else frame.graph.unknown(node=node, kind=Kind.NUMBER)
+        )
+    return frame.graph.foreign(node)

@@ -1,0 +1,211 @@
+"""Calls of functions whose source was read: the body is interpreted with the arguments' values.
+
+What a call yields is remembered by function and argument keys; depth and a budget of statements bound the work, and
+past them a result is unknown, never wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.files.modules import FunctionInfo
+from stablelint.analysis.interpret import contexts, summaries
+from stablelint.analysis.values.annotations import annotated
+from stablelint.analysis.values.state import Caller, Frame, State
+from stablelint.analysis.values.value import Kind, Value, join
+
+MAX_DEPTH = 6
+COST_ELSEWHERE = 4  # of a statement in another file
+SHORT = 24  # what the statements of a function may cost that a frugal frame follows
+
+
+def call_function(
+    function: FunctionInfo,
+    arguments: dict[str, Value] | list[Value],
+    receiver: Value | None,
+    node: ast.AST,
+    frame: Frame,
+    keywords: dict[str, Value] | None = None,
+) -> Value:
+    """The value of calling a function with positional and keyword arguments."""
+    positional = arguments if isinstance(arguments, list) else []
+    named = dict(arguments) if isinstance(arguments, dict) else {}
+    named.update(keywords or {})
+    bound = bind_arguments(function, positional, named, receiver)
+    if bound is None:
+        return frame.graph.unknown(node=node)
+    if frame.reporting and function.module is frame.session.home:
+        frame.session.calls.setdefault(id(function.node), []).append(bound)
+        frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
+    if receiver is not None and receiver.key in frame.session.building:
+        return _build(function, bound, receiver, node, frame)
+    memo = (id(function.node), receiver.key if receiver else 0, *_signature(bound))
+    if isinstance(function.closure, Frame):
+        memo = (*memo, *(v.key for v in function.closure.state.names.values()))
+    known = frame.session.memo.get(memo)
+    if known is not None:
+        return known
+    if not _is_telling(function):
+        if function.outline.returns or function.outline.generator:
+            return frame.graph.unknown(node=node)
+        return frame.graph.constant(None, node)
+    alike = None if function.closure is not None else summaries.profile(bound, receiver, frame)
+    look = (id(function.node), alike)
+    if alike is not None and look in frame.session.mute:
+        return summaries.answered(frame.session.mute[look], node, frame)
+    if frame.frugal and function.outline.statements * _cost(function, frame) > SHORT:
+        frame.session.passed_over = True
+        return frame.graph.unknown(node=node)
+    inner = run_function(function, bound, receiver, frame)
+    if frame.frugal and frame.session.budget <= 0:
+        frame.session.passed_over = True
+        return frame.graph.unknown(node=node)
+    if inner is None:
+        return frame.graph.unknown(node=node)
+    result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
+    frame.session.memo[memo] = result
+    if alike is not None and frame.session.budget > 0 and summaries.says_nothing(result):
+        frame.session.mute[look] = result
+    return result
+
+
+def _build(
+    function: FunctionInfo, bound: dict[str, Value], receiver: Value, node: ast.AST, frame: Frame
+) -> Value:
+    """A method called while its object is constructed: what it sets is there from then on."""
+    inner = None if function.outline.dropped else run_function(function, bound, receiver, frame)
+    if inner is None:
+        return frame.graph.unknown(node=node)
+    frame.state.attributes.update(
+        {place: value for place, value in inner.state.attributes.items() if place[0] == receiver.key}
+    )
+    return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
+
+
+def _cost(function: FunctionInfo, frame: Frame) -> int:
+    return COST_ELSEWHERE if frame.session.is_elsewhere(function.module) else 1
+
+
+def _is_telling(function: FunctionInfo) -> bool:
+    """Whether interpreting a call can tell anything of the value that it yields."""
+    outline = function.outline
+    if outline.generator or outline.textual or outline.dropped or not outline.returns:
+        return False
+    return function.module.mentions_torch
+
+
+def _signature(bound: dict[str, Value]) -> list[int]:
+    return [v.key for v in bound.values()]
+
+
+def bind_arguments(
+    function: FunctionInfo, positional: list[Value], keywords: dict[str, Value], receiver: Value | None
+) -> dict[str, Value] | None:
+    """Parameter names to values; None where the call does not fit (starred arguments, wrong count)."""
+    arguments = function.node.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    if takes_receiver(function):
+        names = names[1:]
+    if len(positional) > len(names) and arguments.vararg is None:
+        return None
+    bound = dict(zip(names, positional, strict=False))
+    known = {*names, *(a.arg for a in arguments.kwonlyargs)}
+    bound.update({k: v for k, v in keywords.items() if k in known})
+    return bound
+
+
+def takes_receiver(function: FunctionInfo) -> bool:
+    """Whether the first parameter is `self` or `cls`."""
+    return function.owner is not None and not function.has_decorator("staticmethod")
+
+
+def run_function(
+    function: FunctionInfo, arguments: dict[str, Value] | None, receiver: Value | None, frame: Frame
+) -> Frame | None:
+    """Interprets a body quietly; None where depth or budget forbids."""
+    session = frame.session
+    if frame.depth >= MAX_DEPTH or session.budget <= 0 or id(function.node) in session.running:
+        return None
+    inner = enter(function, arguments or {}, receiver, frame)
+    inner.state.gradient = frame.state.gradient and not function.without_gradient
+    inner.state.facts = dict(frame.state.facts)
+    inner.state.attributes = dict(frame.state.attributes)
+    inner.state.nonempty = frame.state.nonempty
+    session.running.append(id(function.node))
+    try:
+        execute_function(function, inner)
+    finally:
+        session.running.pop()
+    return inner
+
+
+def execute_function(function: FunctionInfo, inner: Frame) -> None:
+    """Runs the body of a function or the expression of a lambda."""
+    from stablelint.analysis.interpret.expressions import evaluate
+    from stablelint.analysis.interpret.statements import execute
+
+    if isinstance(function.node, ast.Lambda):
+        inner.returns.append(evaluate(function.node.body, inner))
+    else:
+        execute(function.node.body, inner)
+
+
+def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:
+    """A frame in which the parameters are bound: to arguments, defaults, or what their names and annotations tell."""
+    closure = function.closure if isinstance(function.closure, Frame) else None
+    inner = Frame(
+        frame.graph,
+        function.module,
+        function,
+        State(),
+        frame.session,
+        frame.depth + 1,
+        receiver=receiver,
+        closure=closure,
+        cost=_cost(function, frame),
+        frugal=frame.frugal,
+    )
+    contexts.decorate(function, inner)
+    signature = function.node.args
+    parameters = [*signature.posonlyargs, *signature.args]
+    if takes_receiver(function) and parameters:
+        inner.state.names[parameters[0].arg] = receiver or frame.graph.unknown("self")
+        parameters = parameters[1:]
+    defaults = dict(zip(reversed([a.arg for a in parameters]), reversed(signature.defaults), strict=False))
+    keyword_defaults = zip((a.arg for a in signature.kwonlyargs), signature.kw_defaults, strict=True)
+    defaults.update({name: default for name, default in keyword_defaults if default is not None})
+    for parameter in (*parameters, *signature.kwonlyargs):
+        value = arguments.get(parameter.arg)
+        inner.state.names[parameter.arg] = value or _parameter(
+            parameter, defaults.get(parameter.arg), inner, frame
+        )
+    for extra in (signature.vararg, signature.kwarg):
+        if extra is not None:
+            inner.state.names[extra.arg] = frame.graph.unknown(extra.arg)
+    return inner
+
+
+def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame: Frame) -> Value:
+    """A parameter nobody has bound: its default (which a caller may override), or unknown."""
+    from stablelint.analysis.interpret.classes import quiet_frame
+    from stablelint.analysis.interpret.expressions import evaluate
+    from stablelint.analysis.interpret.lookup import hinted
+
+    key = frame.graph.key("argument", id(inner.function.node) if inner.function else 0, parameter.arg)
+    kind, dtype = annotated(parameter.annotation)
+    value = Value(
+        "argument", key, kind, dtype=dtype, node=parameter, module=inner.module, data=inner.function, name=parameter.arg
+    )  # fmt: skip
+    if default is None:
+        return hinted(value, inner)
+    if type(default) is ast.Constant:
+        known = frame.graph.constant(default.value, default)
+    else:
+        known = evaluate(default, quiet_frame(inner.module, inner))
+    if known.op == "const" and isinstance(known.data, float | int | str) and not isinstance(known.data, bool):
+        assumed = frame.graph.constant(known.data, parameter)
+        assumed.assumed, assumed.name, assumed.module = True, parameter.arg, inner.module
+        return assumed
+    if known.kind in (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER):
+        return known
+    return hinted(value, inner)

@@ -1,0 +1,61 @@
+"""What a loop variable stands for."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from stablelint.analysis.interpret import layers
+from stablelint.analysis.values import lists
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.numerics.interval import Interval
+
+
+def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
+    """The turns of a loop over layers or functions that are known one by one; None for any other loop."""
+    if iterable.op == "python.enumerate":
+        inner = unrolled(iterable.operands["input"], frame)
+        if inner is None:
+            return None
+        start = iterable.operands.get("start")
+        first = start.constant() if start is not None else 0
+        if not isinstance(first, int):
+            return None
+        return [frame.graph.sequence([frame.graph.constant(i), v]) for i, v in enumerate(inner, first)]
+    if iterable.kind is Kind.LAYER:
+        return layers.known_elements(iterable)
+    if iterable.kind is Kind.SEQUENCE and any(v.kind in lists.CALLABLE for v in iterable.data):
+        return list(iterable.data)
+    return None
+
+
+def _position(start: Value | None, target: ast.expr, frame: Frame) -> Value:
+    """The loop variable of a count that begins at `start`, or at 0."""
+    low = start.interval.lo if start is not None else 0.0
+    interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True, integral=True)
+    zero = Ground.EXACT if start is None or start.constant() == 0 else Ground.COINCIDENCE
+    return Value(
+        "loop_index", frame.graph.fresh(), Kind.NUMBER, {}, interval, zero if interval.contains(0.0) else Ground.NONE,
+        Ground.COINCIDENCE, node=target,
+    )  # fmt: skip
+
+
+def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
+    """What a loop variable stands for."""
+    if iterable.kind is Kind.SEQUENCE and iterable.data:
+        return join(frame.graph, list(iterable.data))
+    if iterable.op == "python.range":
+        return _position(iterable.operands.get("start"), target, frame)
+    if iterable.op == "python.enumerate":
+        index = _position(iterable.operands.get("start"), target, frame)
+        return frame.graph.sequence([index, element_of(iterable.operands["input"], target, frame)], target)
+    if iterable.op == "python.zip":
+        return frame.graph.sequence(
+            [element_of(v, target, frame) for v in iterable.operands.values()], target
+        )
+    if iterable.kind is Kind.LAYER:
+        return layers.any_element(iterable, frame)
+    if lists.is_list(iterable) and (elements := lists.elements_of(iterable)):
+        return join(frame.graph, elements)
+    return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)

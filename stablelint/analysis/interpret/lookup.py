@@ -1,0 +1,304 @@
+"""Names, attributes and assignments."""
+
+from __future__ import annotations
+
+import ast
+import math
+import sys
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
+from stablelint.analysis.interpret import classes, elements
+from stablelint.analysis.values.decompositions import part_named
+from stablelint.analysis.values.hints import hint
+from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.numerics.formats import FORMATS
+from stablelint.numerics.interval import Interval
+from stablelint.syntax import operations
+from stablelint.syntax.names import normalise
+
+_CONSTANTS = {
+    "math.pi": math.pi,
+    "math.e": math.e,
+    "math.tau": math.tau,
+    "math.inf": math.inf,
+    "math.nan": math.nan,
+    "torch.inf": math.inf,
+    "torch.nan": math.nan,
+    "torch.pi": math.pi,
+    "torch.e": math.e,
+    "numpy.pi": math.pi,
+    "numpy.inf": math.inf,
+    "numpy.nan": math.nan,
+    "numpy.Inf": math.inf,
+    "numpy.NaN": math.nan,
+    "numpy.e": math.e,
+}
+_DTYPES = {
+    "float16": "float16", "half": "float16", "bfloat16": "bfloat16", "float32": "float32", "float": "float32",
+    "float64": "float64", "double": "float64", "bool": "bool", "int64": "int64", "long": "int64", "int32": "int32",
+    "int": "int32", "uint8": "uint8", "int8": "int8", "int16": "int16", "short": "int16",
+}  # fmt: skip
+_BUILTINS = frozenset(
+    "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
+    "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
+)
+_TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
+_VIEW_OF = {"data": "detach", "imag": "imag"}  # the imaginary part is another number than the real one
+
+
+def name(node: ast.Name, frame: Frame) -> Value:
+    """What a name stands for at this point."""
+    scope: Frame | None = frame
+    while scope is not None:
+        found = scope.state.names.get(node.id)
+        if found is not None:
+            return taken(found, frame) if found.op == "phi" else found
+        scope = scope.closure
+    return global_name(node.id, frame.module, frame) or hinted(
+        Value(
+            "unknown",
+            frame.graph.key("free", node.id, id(frame.function)),
+            node=node,
+            module=frame.module,
+            name=node.id,
+        ),
+        frame,
+    )
+
+
+def taken(value: Value, frame: Frame) -> Value:
+    """The value of the path that agrees with what has been tested; the same value where several do."""
+    while value.op == "phi" and isinstance(value.data, Paths) and frame.state.tests:
+        agreeing = value.data.agreeing(frame.state.tests)
+        if len(agreeing) != 1 or len(value.operands) != len(value.data.tests):
+            break
+        path = list(value.operands.values())[agreeing[0]]
+        value = narrowed_value(path, path.interval.meet(frame.state.effective(value)) or path.interval, frame)
+    return value
+
+
+def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | None:
+    """What a module-level name stands for."""
+    found = frame.session.globals.get((id(module), identifier))
+    if found is not None:
+        return found
+    if identifier in module.functions:
+        return function_value(module.functions[identifier], frame)
+    if identifier in module.classes:
+        return class_value(module.classes[identifier], frame)
+    if identifier in module.imports:
+        value = namespace(module.imports[identifier], frame, module)
+        frame.session.globals[id(module), identifier] = value
+        return value
+    if identifier in module.assignments:
+        return _assigned(identifier, module, frame)
+    if identifier in _BUILTINS:
+        return Value(
+            "namespace",
+            frame.graph.key("namespace", identifier),
+            Kind.NAMESPACE,
+            data=f"builtins.{identifier}",
+        )
+    return None
+
+
+def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
+    """A module constant; unknown where it is assigned more than once."""
+    from stablelint.analysis.interpret.expressions import evaluate
+
+    place = (id(module), identifier)
+    values = frame.session.globals
+    values[place] = hinted(Value("unknown", frame.graph.fresh(), name=identifier), frame)
+    assignments = module.assignments[identifier]
+    if len(assignments) == 1:
+        quiet = classes.quiet_frame(module, frame)
+        values[place] = evaluate(assignments[0], quiet)
+    return values[place]
+
+
+def namespace(qualified: str, frame: Frame, origin: ModuleInfo | None = None) -> Value:
+    """What a qualified name stands for: a constant, a dtype, something in this project, or just a name."""
+    qualified = normalise(qualified)
+    if qualified in _CONSTANTS:
+        return frame.graph.constant(_CONSTANTS[qualified])
+    root, _, rest = qualified.partition(".")
+    if root in ("torch", "numpy") and rest in _DTYPES:
+        dtype = _DTYPES[rest]
+        return Value("dtype", frame.graph.key("dtype", dtype), Kind.FOREIGN, data=dtype, dtype=dtype)
+    foreign = root not in ("torch", "numpy", "math", "builtins") and root not in sys.stdlib_module_names
+    if foreign and operations.function(qualified) is None:
+        found = _in_project(qualified, frame, origin or frame.module)
+        if found is not None:
+            return found
+    return Value("namespace", frame.graph.key("namespace", qualified), Kind.NAMESPACE, data=qualified)
+
+
+def _in_project(qualified: str, frame: Frame, origin: ModuleInfo) -> Value | None:
+    found = frame.session.project.find(qualified, origin)
+    if isinstance(found, FunctionInfo):
+        return function_value(found, frame)
+    if isinstance(found, ClassInfo):
+        return class_value(found, frame)
+    if found is not None:
+        module, identifier = found
+        known = frame.session.globals.get((id(module), identifier))
+        return known if known is not None else _assigned(identifier, module, frame)
+    return None
+
+
+def function_value(function: FunctionInfo | FunctionNode, frame: Frame) -> Value:
+    """A function as a value; a nested one keeps the frame it was defined in."""
+    if not isinstance(function, FunctionInfo):
+        function = FunctionInfo(function, frame.module, None, frame)
+        frame.session.closures.append(function)
+    key = frame.graph.key("function", id(function.node))
+    return Value("function", key, Kind.FUNCTION, node=function.node, data=function, name=function.name)
+
+
+def class_value(info: ClassInfo, frame: Frame) -> Value:
+    """A class as a value."""
+    return Value(
+        "class",
+        frame.graph.key("class", id(info.node)),
+        Kind.CLASS,
+        node=info.node,
+        data=info,
+        name=info.name,
+    )
+
+
+def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
+    """The value of `base.attr` when it is read, not called."""
+    stored = frame.state.attributes.get((base.key, attr))
+    if stored is not None:
+        return taken(stored, frame) if stored.op == "phi" else stored
+    if base.kind is Kind.NAMESPACE and not isinstance(base.data, str):
+        return frame.graph.unknown(attr, node)  # super().attr
+    if base.kind is Kind.NAMESPACE:
+        return namespace(f"{base.data}.{attr}", frame)
+    if base.kind is Kind.INSTANCE:
+        return classes.instance_attribute(base, attr, node, frame)
+    if base.kind is Kind.CLASS:
+        return classes.class_attribute(base.data, attr, frame)
+    if base.op in ("finfo", "iinfo"):
+        return _finfo_field(base, attr, node, frame)
+    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and attr in base.data:
+        found: Value = base.data[attr]
+        return found
+    if base.kind in (Kind.STRING, Kind.FOREIGN) and base.op != "mapping":
+        return frame.graph.foreign(node)
+    if attr == "shape":
+        return Value("shape", frame.graph.key("shape", base.key), Kind.UNKNOWN, {"input": base}, node=node)
+    decomposed = part_named(base, attr, node, frame)
+    if decomposed is not None:
+        return decomposed
+    if attr in ("indices", "dtype", "device", "layout"):
+        key = frame.graph.key("attribute", base.key, attr)
+        return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=base.dtype, name=attr)
+    if (
+        attr in _TENSOR_VIEWS
+        and (base.kind is Kind.TENSOR or attr in ("T", "mT", "data"))
+        and base.kind is not Kind.LAYER
+    ):
+        from stablelint.analysis.interpret.apply import apply
+
+        return apply(_VIEW_OF.get(attr, "view"), {"input": base}, node, frame)
+    if base.kind is Kind.TENSOR and attr == "ndim":
+        return Value(
+            "ndim",
+            frame.graph.key("ndim", base.key),
+            Kind.NUMBER,
+            {"input": base},
+            Interval(0, 64),
+            node=node,
+        )
+    key = frame.graph.key("attribute", base.key, attr)
+    value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
+    return hinted(value, frame)
+
+
+def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
+    """`torch.finfo(dtype).eps`: the number where the dtype is known, its range where not."""
+    fmt = FORMATS.get(base.dtype or "")
+    values = {"eps": "eps", "tiny": "tiny", "smallest_normal": "tiny", "max": "max", "min": "max"}
+    if attr not in values:
+        return frame.graph.foreign(node)
+    sign = -1.0 if attr == "min" else 1.0
+    key = frame.graph.key("finfo", base.key, attr)
+    if fmt is not None:
+        interval = Interval.point(sign * getattr(fmt, values[attr]))
+    else:
+        ends = sorted(sign * getattr(f, values[attr]) for f in FORMATS.values() if f.name != "float64")
+        interval = Interval(ends[0], ends[-1])
+    guard = "eps" if attr in ("eps", "tiny", "smallest_normal") else None
+    return Value(
+        "finfo_field", key, Kind.NUMBER, {"type": base}, interval, Ground.NONE, Ground.EXACT, node=node,
+        module=frame.module, name=attr, guard=guard,
+    )  # fmt: skip
+
+
+def hinted(value: Value, frame: Frame) -> Value:
+    """An unknown value with what its name tells."""
+    found = hint(value.name)
+    if found is not None and value.kind in (Kind.UNKNOWN, Kind.TENSOR, Kind.NUMBER):
+        value.interval, value.zero, value.ends, value.guard = (
+            found.interval,
+            found.zero,
+            found.ends,
+            found.guard,
+        )
+        if found.guard == "eps":
+            value.kind = Kind.NUMBER
+    return value
+
+
+def narrowed(value: Value, frame: Frame) -> Value:
+    """The value with the branch's knowledge made its own."""
+    return narrowed_value(value, frame.state.effective(value), frame)
+
+
+def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
+    """The value restricted to an interval that a test established."""
+    if interval == value.interval:
+        return value
+    zero = value.zero if interval.contains(0.0) else Ground.NONE
+    return Value(
+        value.op, frame.graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
+        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, "branch",
+    )  # fmt: skip
+
+
+def _called(value: Value, identifier: str) -> Value:
+    """The value under another name."""
+    return Value(
+        value.op, value.key, value.kind, value.operands, value.interval, value.zero, value.ends, value.dtype, value.node,
+        value.module, value.data, identifier, value.peak, value.assumed, value.guard,
+    )  # fmt: skip
+
+
+def bind(target: ast.expr, value: Value, frame: Frame) -> None:
+    """Assigns a value to a target: a name, an attribute, an element, or a pattern of those."""
+    if isinstance(target, ast.Name):
+        if not value.name and value.kind is not Kind.SEQUENCE:
+            value.name = target.id
+        if (
+            value.op.startswith(("unknown", "method.", "call."))
+            and value.kind is Kind.UNKNOWN
+            and value.interval.lo == -math.inf
+            and not value.zero
+        ):
+            value = hinted(_called(value, target.id), frame)
+        frame.state.names[target.id] = value
+    elif isinstance(target, ast.Tuple | ast.List):
+        elements.unpack(target, value, frame)
+    elif isinstance(target, ast.Starred):
+        bind(target.value, frame.graph.unknown(node=target), frame)
+    elif isinstance(target, ast.Attribute):
+        from stablelint.analysis.interpret.expressions import evaluate
+
+        base = evaluate(target.value, frame)
+        frame.state.attributes[(base.key, target.attr)] = value
+    elif isinstance(target, ast.Subscript):
+        elements.assign_element(target, value, frame)

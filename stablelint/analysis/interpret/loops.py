@@ -1,0 +1,171 @@
+"""Loops: a body is run as often as it takes to see what one turn leaves to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from stablelint.analysis.interpret import layers
+from stablelint.analysis.interpret.conditions import assume
+from stablelint.analysis.interpret.expressions import evaluate
+from stablelint.analysis.interpret.iteration import element_of, unrolled
+from stablelint.analysis.interpret.lookup import bind
+from stablelint.analysis.values.state import Frame, State, merge
+from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.syntax.walk import descendants
+
+Execute = Callable[[list[ast.stmt], Frame], None]
+
+_MAX_NESTED_LOOPS = 2
+_UNROLLED = 60  # statements into which a loop over layers may be unrolled
+
+
+def run_for(node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> None:
+    """A `for` loop; one over known layers is unrolled."""
+    iterable = evaluate(node.iter, frame)
+    turns = unrolled(iterable, frame)
+    if turns is not None and len(turns) * len(node.body) <= _UNROLLED:
+        _turns(turns, node, frame, execute)
+        return
+
+    def enter() -> None:
+        bind(node.target, element_of(iterable, node.target, frame), frame)
+
+    _loop(node.body, enter, frame, execute)
+    execute(node.orelse, frame)
+
+
+def _turns(turns: list[Value], node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> None:
+    """Runs the body once for each of a known row of layers."""
+    saved = (frame.breaks, frame.continues)
+    frame.breaks, frame.continues = [], []
+    for turn in turns:
+        bind(node.target, turn, frame)
+        execute(node.body, frame)
+        _meet(frame.continues, frame)
+        if frame.state.dead:
+            break
+    execute(node.orelse, frame)
+    _meet(frame.breaks, frame)
+    frame.breaks, frame.continues = saved
+
+
+def _meet(states: list[State], frame: Frame) -> None:
+    """Merges the states that come together at this point; the list is emptied."""
+    for state in states:
+        frame.state = merge(frame.graph, frame.state, state, id(frame.function))
+    states.clear()
+
+
+def run_while(node: ast.While, frame: Frame, execute: Execute) -> None:
+    """A `while` loop: its test holds within, and no longer behind it."""
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+
+    def enter() -> None:
+        assume(evaluate(node.test, frame), True, frame.state)
+
+    _loop(node.body, enter, frame, execute)
+    if not endless:
+        assume(evaluate(node.test, frame), False, frame.state)
+    execute(node.orelse, frame)
+
+
+def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute: Execute) -> None:
+    """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report."""
+    before = frame.state.copy()
+    saved = (frame.breaks, frame.continues)
+    frame.breaks, frame.continues = [], []
+    frame.loop_depth += 1
+    reporting = frame.reporting
+    changed = _assigned_names(body)
+    if frame.loop_depth <= _MAX_NESTED_LOOPS and not _leaves_something(body, changed, before):
+        frame.session.budget += 200 if reporting else 0
+    elif frame.loop_depth <= _MAX_NESTED_LOOPS:
+        frame.reporting = False
+        returns = len(frame.returns)
+        frame.session.budget += 200 if reporting else 0
+        enter()
+        execute(body, frame)
+        del frame.returns[returns:]
+        frame.reporting = reporting
+        _meet(frame.breaks, frame)
+        _meet(frame.continues, frame)
+        frame.state.dead = False
+        frame.state = _widened(before, frame.state, changed, frame)
+    else:
+        for name in changed:
+            frame.state.names[name] = frame.graph.unknown(name)
+    settled = frame.state.copy()
+    enter()
+    execute(body, frame)
+    _meet(frame.breaks, frame)
+    _meet(frame.continues, frame)
+    frame.state.dead = False
+    after = frame.state
+    frame.state = merge(frame.graph, settled, after, id(frame.function))
+    _forget_start(before, after, frame)
+    frame.breaks, frame.continues = saved
+    frame.loop_depth -= 1
+
+
+def _leaves_something(body: list[ast.stmt], changed: set[str], before: State) -> bool:
+    """Whether a turn can leave anything to the next: what it changes is known before the loop."""
+    if not changed.isdisjoint(before.names):
+        return True
+    return bool(before.attributes) and any(map(_may_set_attribute, (n for s in body for n in descendants(s))))
+
+
+def _may_set_attribute(node: ast.AST) -> bool:
+    """An assignment to an attribute, or a method that may change what it belongs to."""
+    if type(node) is ast.Attribute:
+        return type(node.ctx) is not ast.Load
+    return type(node) is ast.Call and type(node.func) is ast.Attribute
+
+
+def _assigned_names(body: list[ast.stmt]) -> set[str]:
+    nodes = (n for s in body for n in descendants(s))
+    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _widened(before: State, after: State, changed: set[str], frame: Frame) -> State:
+    """The state at the head of a loop: what a turn changes is widened."""
+    head = before.copy()
+    for name in changed:
+        old, new = before.names.get(name), after.names.get(name)
+        if old is None or new is None:
+            continue
+        if old.key == new.key:
+            continue
+        joined = join(frame.graph, [old, new])
+        if old.kind is new.kind is Kind.LAYER:
+            joined = layers.summed(old, new, frame) or joined
+        if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+            turns = {"before": old, "turn": new}
+            zero = new.zero if _starts_at_zero(old) else joined.zero
+            joined = Value(
+                "phi", frame.graph.fresh(), joined.kind, turns, old.interval.widen(joined.interval), zero,
+                joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
+            )  # fmt: skip
+        head.names[name] = joined
+        head.facts.pop(old.key, None)
+    for place, value in after.attributes.items():
+        if place in before.attributes and before.attributes[place].key != value.key:
+            old = before.attributes[place]
+            grown = layers.summed(old, value, frame) if old.kind is value.kind is Kind.LAYER else None
+            head.attributes[place] = grown or join(frame.graph, [old, value])
+    return head
+
+
+def _forget_start(before: State, after: State, frame: Frame) -> None:
+    """After a loop an accumulator is 0 only where its terms are: a loop without a turn is not held against it."""
+    for name, value in frame.state.names.items():
+        start, end = before.names.get(name), after.names.get(name)
+        if start is not None and end is not None and start.key != end.key and _starts_at_zero(start):
+            if value.op == "phi" and value.zero > end.zero:
+                frame.state.names[name] = replace(value, zero=end.zero)
+
+
+def _starts_at_zero(value: Value) -> bool:
+    """The start of an accumulator: it is 0 only where the loop has no turn."""
+    return value.is_constant or value.op in ("zeros", "zeros_like", "tensor")

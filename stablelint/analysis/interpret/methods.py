@@ -1,0 +1,117 @@
+"""Methods of values that are, or may be, tensors."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.interpret import distributions
+from stablelint.analysis.interpret.functions import apply_operation, name_operands
+from stablelint.analysis.values import lists
+from stablelint.analysis.values.opaque import opaque
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.syntax import operations
+
+# Methods that other objects have too: an unknown receiver is a tensor only if the call looks like one.
+_AMBIGUOUS = frozenset(
+    "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
+    "square any all unique float int bool sum mean std var flatten t narrow gather unbind diag trace numel normal".split()
+)
+
+
+def call_method(
+    receiver: Value,
+    attr: str,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+) -> Value:
+    """A method of a value that may be a tensor."""
+    if receiver.op.startswith("torch.distributions."):
+        yielded = distributions.call(receiver, attr, positional, node, frame)
+        if yielded is not None:
+            return yielded
+    found = operations.method(attr)
+    if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
+        element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
+        return element
+    if attr in lists.GROWING | lists.SHRINKING and lists.is_list(receiver):
+        return _change_list(receiver, attr, positional, node, frame)
+    if found is None or not _is_tensor_call(receiver, attr, positional, node):
+        if receiver.kind in (Kind.STRING, Kind.FOREIGN):
+            return frame.graph.foreign(node)
+        named = ((name, v.key) for name, v in keywords.items())
+        key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
+        operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
+        result = opaque(f"method.{attr}", key, operands, node, frame)
+        if receiver.kind is Kind.TENSOR and _changes(attr) and isinstance(node.func, ast.Attribute):
+            _store(node.func.value, result, frame)
+        return result
+    operation, in_place = found
+    # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
+    given = positional if attr.startswith("new_") else [receiver, *positional]
+    operands = name_operands(operation.parameters, given, keywords)
+    result = apply_operation(operation.name, operands, node, frame)
+    if in_place and isinstance(node.func, ast.Attribute):
+        _store(node.func.value, result, frame)
+    return result
+
+
+def _changes(method: str) -> bool:
+    """Whether a tensor's method, of which no more is known, writes into the tensor: `index_put_`."""
+    return method.endswith("_") and not method.endswith("__") and method != "share_memory_"
+
+
+def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+    """`xs.append(x)`: the name stands for a longer list from here on."""
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name | ast.Attribute):
+        _store(node.func.value, lists.grown(receiver, attr, positional, node, frame), frame)
+    if attr == "pop":
+        return frame.graph.unknown(node=node)
+    return frame.graph.constant(None, node)
+
+
+def _store(target: ast.expr, value: Value, frame: Frame) -> None:
+    """An in-place method changes what its receiver's name stands for."""
+    from stablelint.analysis.interpret.lookup import bind
+
+    while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
+        found = operations.method(target.func.attr)
+        if found is None or not found[1]:
+            return
+        target = target.func.value
+    if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+        bind(target, value, frame)
+
+
+def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: ast.Call) -> bool:
+    if receiver.kind is Kind.TENSOR:
+        return True
+    if receiver.kind is Kind.NUMBER:
+        return receiver.op != "const" and attr in (
+            "item",
+            "float",
+            "log",
+            "exp",
+            "sqrt",
+            "clamp",
+            "to",
+            "sum",
+            "mean",
+        )
+    if receiver.kind is not Kind.UNKNOWN or receiver.op in ("list_of", "shape", "text"):
+        return False
+    if any(v.kind is Kind.STRING for v in positional):
+        return attr in ("einsum", "norm", "to", "type")
+    if attr.rstrip("_") == "log" or attr == "log":
+        return not node.args and not node.keywords
+    return attr not in _AMBIGUOUS or _looks_like_tensor(attr, positional)
+
+
+def _looks_like_tensor(attr: str, positional: list[Value]) -> bool:
+    if attr in ("add", "sub", "split", "index", "copy_", "select", "gather"):
+        return bool(positional) and all(
+            v.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN) for v in positional
+        )
+    return True

@@ -1,0 +1,307 @@
+"""Interprets statements: assignments, branches, loops, and the ways out of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from stablelint.analysis.files.modules import class_of
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.conditions import assume
+from stablelint.analysis.interpret.contexts import called_name, enter_context
+from stablelint.analysis.interpret.defaults import usually
+from stablelint.analysis.interpret.expressions import binary, evaluate
+from stablelint.analysis.interpret.lookup import bind, class_value, function_value, namespace, narrowed
+from stablelint.analysis.interpret.loops import run_for, run_while
+from stablelint.analysis.values import lists
+from stablelint.analysis.values.paths import outcome
+from stablelint.analysis.values.state import Frame, State, merge
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.names import imported_names
+from stablelint.syntax.walk import descendants
+
+_MAX_NESTED_LOOPS = 2
+_FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
+_UNROLLED = 60  # statements into which a loop over layers may be unrolled
+
+
+_DIVISION_ERRORS = frozenset({"ZeroDivisionError", "ArithmeticError", "Exception", "BaseException"})
+
+
+def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
+    """Runs statements until one of them leaves."""
+    for statement in body:
+        if frame.state.dead:
+            return
+        if not frame.reporting:
+            frame.session.budget -= frame.cost
+            if frame.session.budget <= 0:
+                frame.state.dead = True
+                frame.returns.append(frame.graph.unknown())
+                return
+        handler = _HANDLERS.get(type(statement))
+        if handler is not None:
+            previous, frame.statement = frame.statement, statement
+            handler(statement, frame)
+            frame.statement = previous
+
+
+def _expression(node: ast.Expr, frame: Frame) -> None:
+    evaluate(node.value, frame)
+    if isinstance(node.value, ast.Call):
+        _fill_arguments(node.value, frame)
+
+
+def _fill_arguments(call: ast.Call, frame: Frame) -> None:
+    """A call whose result is dropped is there for its effect: it may fill the fresh tensors that it is given."""
+    for argument in (*call.args, *(k.value for k in call.keywords)):
+        while isinstance(argument, ast.Subscript | ast.Starred):
+            argument = argument.value
+        if isinstance(argument, ast.Name):
+            value = frame.state.names.get(argument.id)
+            if value is not None and value.op in _FRESH:
+                frame.state.names[argument.id] = frame.graph.unknown(argument.id, argument, Kind.TENSOR)
+
+
+def _assign(node: ast.Assign, frame: Frame) -> None:
+    value = evaluate(node.value, frame)
+    for target in node.targets:
+        bind(target, value, frame)
+
+
+def _annotated(node: ast.AnnAssign, frame: Frame) -> None:
+    if node.value is not None:
+        bind(node.target, evaluate(node.value, frame), frame)
+
+
+def _augmented(node: ast.AugAssign, frame: Frame) -> None:
+    current = evaluate(_load(node.target), frame)
+    added = evaluate(node.value, frame)
+    if isinstance(node.op, ast.Add) and lists.is_list(current):
+        bind(node.target, lists.concatenated(current, added, node, frame), frame)
+        return
+    bind(node.target, binary(type(node.op), current, added, node, frame), frame)
+
+
+def _load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    if isinstance(target, ast.Attribute):
+        return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    if isinstance(target, ast.Subscript):
+        return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    return target
+
+
+def _return(node: ast.Return, frame: Frame) -> None:
+    value = evaluate(node.value, frame)
+    frame.returns.append(narrowed(value, frame))
+    frame.state.dead = True
+
+
+def _leave(node: ast.stmt, frame: Frame) -> None:
+    """Leaves a path; what an exception says of it is nobody's operand."""
+    if isinstance(node, ast.Break):
+        frame.breaks.append(frame.state.copy())
+    elif isinstance(node, ast.Continue):
+        frame.continues.append(frame.state.copy())
+    frame.state.dead = True
+
+
+def _if(node: ast.If, frame: Frame) -> None:
+    test = evaluate(node.test, frame)
+    decided = test.op == "const" and not test.assumed
+    if decided:
+        execute(node.body if test.data else node.orelse, frame)
+        return
+    before = frame.state
+    if type(node.body[0]) is ast.Raise:
+        _pass(test, False, before)
+        execute(node.orelse, frame)
+        return
+    taken = before.copy()
+    _pass(test, True, taken)
+    frame.state = taken
+    execute(node.body, frame)
+    after_body = frame.state
+    frame.state = before
+    _pass(test, False, frame.state)
+    execute(node.orelse, frame)
+    frame.state = merge(frame.graph, after_body, frame.state, id(frame.function), usually(test))
+
+
+def _pass(test: Value, truth: bool, state: State) -> None:
+    assume(test, truth, state)
+    state.tests.update(outcome(test, truth))
+
+
+def _for(node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    run_for(node, frame, execute)
+
+
+def _while(node: ast.While, frame: Frame) -> None:
+    run_while(node, frame, execute)
+
+
+def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+    saved = (frame.state.gradient, frame.state.autocast)
+    suppressed = sum(_suppresses(item.context_expr) for item in node.items)
+    before = frame.state.copy() if suppressed else None
+    frame.caught += suppressed
+    for item in node.items:
+        context = evaluate(item.context_expr, frame)
+        if item.optional_vars is not None:
+            bind(item.optional_vars, context, frame)
+        enter_context(item.context_expr, context, frame)
+    execute(node.body, frame)
+    frame.caught -= suppressed
+    if before is not None:
+        frame.state = merge(frame.graph, frame.state, before, id(frame.function))
+    frame.state.gradient, frame.state.autocast = saved
+
+
+def _suppresses(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and called_name(node) == "suppress" and any(map(_catches, node.args))
+
+
+def _try(node: ast.Try, frame: Frame) -> None:
+    before = frame.state.copy()
+    caught = any(_catches(handler.type) for handler in node.handlers)
+    frame.caught += caught
+    execute(node.body, frame)
+    frame.caught -= caught
+    execute(node.orelse, frame)
+    after = frame.state
+    for handler in node.handlers:
+        frame.state = before.copy()
+        if handler.name:
+            frame.state.names[handler.name] = frame.graph.foreign(handler)
+        execute(handler.body, frame)
+        after = merge(frame.graph, after, frame.state, id(frame.function), usual=True)
+    frame.state = after
+    dead, frame.state.dead = frame.state.dead, False
+    execute(node.finalbody, frame)
+    frame.state.dead = frame.state.dead or dead
+
+
+def _catches(types: ast.expr | None) -> bool:
+    """Whether an `except` clause takes a division by zero."""
+    if isinstance(types, ast.Tuple):
+        return any(_catches(t) for t in types.elts)
+    return types is None or called_name(types) in _DIVISION_ERRORS
+
+
+def _assert(node: ast.Assert, frame: Frame) -> None:
+    assume(evaluate(node.test, frame), True, frame.state)
+
+
+def _delete(node: ast.Delete, frame: Frame) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.state.names.pop(target.id, None)
+
+
+def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
+    if frame.function is None:
+        return  # a module-level import: found by its name, once something uses it
+    for local, qualified in imported_names(node, frame.module.package):
+        frame.state.names[local] = namespace(qualified, frame)
+
+
+def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
+    if frame.reporting:
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            if isinstance(default, ast.Call | ast.BinOp):
+                evaluate(default, frame)  # once, where the function is defined
+    if frame.function is None and node.name in frame.module.functions:
+        return  # a module-level function: found by its name, wherever it stands
+    frame.state.names[node.name] = function_value(node, frame)
+
+
+def _class(node: ast.ClassDef, frame: Frame) -> None:
+    if frame.reporting:
+        _class_body(node, frame)
+    if frame.function is None and node.name in frame.module.classes:
+        return
+    frame.state.names[node.name] = class_value(class_of(node, frame.module), frame)
+
+
+def _class_body(node: ast.ClassDef, frame: Frame) -> None:
+    """What the body of a class computes; its names are its own."""
+    outside = frame.state
+    frame.state = outside.copy()
+    for statement in node.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef):
+            execute([statement], frame)
+    frame.state = outside
+
+
+def _match(node: ast.Match, frame: Frame) -> None:
+    subject = evaluate(node.subject, frame)
+    rest, after = frame.state, None
+    for case in node.cases:
+        frame.state = rest.copy()
+        test = _case(case.pattern, subject, frame)
+        if test is not None:
+            _pass(test, True, frame.state)
+        if case.guard is not None:
+            _pass(evaluate(case.guard, frame), True, frame.state)
+        elif test is not None:
+            _pass(test, False, rest)
+        elif isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
+            rest.dead = True  # takes whatever is left
+        execute(case.body, frame)
+        after = frame.state if after is None else merge(frame.graph, after, frame.state, id(frame.function))
+    frame.state = merge(frame.graph, after, rest, id(frame.function)) if after is not None else rest
+
+
+def _case(pattern: ast.pattern, subject: Value, frame: Frame) -> Value | None:
+    """Binds what a case captures; the test that it makes, where that is a comparison with values."""
+    if isinstance(pattern, ast.MatchValue):
+        return apply("eq", {"input": subject, "other": evaluate(pattern.value, frame)}, None, frame)
+    if isinstance(pattern, ast.MatchOr):
+        tests = [_case(part, subject, frame) for part in pattern.patterns]
+        known = [test for test in tests if test is not None]
+        if len(known) < len(tests):
+            return None
+        return reduce(lambda a, b: apply("logical_or", {"input": a, "other": b}, None, frame), known)
+    if isinstance(pattern, ast.MatchAs):
+        test = _case(pattern.pattern, subject, frame) if pattern.pattern is not None else None
+        if pattern.name is not None:
+            frame.state.names[pattern.name] = subject
+        return test
+    for part in descendants(pattern):
+        name = getattr(part, "name", None) or getattr(part, "rest", None)
+        if isinstance(name, str):
+            frame.state.names[name] = frame.graph.unknown(name, part)
+    return None
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Any, Frame], None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.Raise: _leave,
+    ast.Break: _leave,
+    ast.Continue: _leave,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.Assert: _assert,
+    ast.Delete: _delete,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Match: _match,
+}

@@ -1,0 +1,283 @@
+"""Operations that select, fill or build, where more than the range of operands decides."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+
+from stablelint.analysis.interpret import layers
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.conditions import narrowed_by
+from stablelint.analysis.interpret.elements import masked
+from stablelint.analysis.interpret.lookup import narrowed_value
+from stablelint.analysis.values import lists
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.numerics.interval import Interval
+
+Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
+
+
+def _where(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`where(c, a, b)`: a where c holds, b elsewhere, each narrowed by the test."""
+    condition, chosen, other = (operands.get(n) for n in ("condition", "input", "other"))
+    if condition is None or chosen is None or other is None:
+        return None
+    if not _is_test(condition):  # the method form: x.where(condition, other)
+        if _is_test(chosen):
+            condition, chosen = chosen, condition
+    narrowed = {
+        "condition": condition,
+        "input": narrowed_value(chosen, narrowed_by(condition, True, chosen, frame), frame),
+        "other": narrowed_value(other, narrowed_by(condition, False, other, frame), frame),
+    }
+    return apply("where", narrowed, node, frame)
+
+
+def _is_test(value: Value) -> bool:
+    return value.dtype == "bool" or value.op in (
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "eq",
+        "ne",
+        "lt",
+        "gt",
+        "le",
+        "ge",
+    )
+
+
+def _masked_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    if not {"input", "mask", "value"} <= operands.keys():
+        return None
+    base, fill = masked(operands["input"], operands["mask"], operands["value"], frame)
+    return apply("masked_fill", {"input": base, "mask": operands["mask"], "value": fill}, node, frame)
+
+
+def _masked_select(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    if not {"input", "mask"} <= operands.keys():
+        return None
+    base = operands["input"]
+    kept = narrowed_value(base, narrowed_by(operands["mask"], True, base, frame), frame)
+    return apply("index", {"input": kept, "index": operands["mask"]}, node, frame)
+
+
+def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`full`, `fill_`, `full_like`: every element is the fill value."""
+    fill = operands.get("fill_value") or operands.get("value")
+    if fill is None:
+        return None
+    dtype = operands["dtype"].dtype if "dtype" in operands else None
+    return Value(
+        "full", frame.graph.fresh(), Kind.TENSOR, {"fill_value": fill}, fill.interval, fill.zero, fill.ends, dtype,
+        node, frame.module,
+    )  # fmt: skip
+
+
+def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    value = 0.0 if op.startswith("zero") else 1.0
+    zero = Ground.EXACT if value == 0.0 else Ground.NONE
+    dtype = operands["dtype"].dtype if "dtype" in operands else frame.session.default_dtype
+    name = "zeros" if value == 0.0 else "ones"
+    return Value(
+        name, frame.graph.fresh(), Kind.TENSOR, {}, Interval.point(value), zero, Ground.EXACT, dtype, node, frame.module
+    )  # fmt: skip
+
+
+def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    data = operands.get("data") or operands.get("input")
+    dtype = operands["dtype"].dtype if "dtype" in operands else None
+    if data is None or data.kind is Kind.FOREIGN or data.kind is Kind.UNKNOWN:
+        key = frame.graph.fresh()
+        return Value(
+            "tensor",
+            key,
+            Kind.TENSOR,
+            {"data": data} if data else {},
+            dtype=dtype,
+            node=node,
+            module=frame.module,
+        )
+    parts = _leaves(data)
+    interval, zero = parts[0].interval, parts[0].zero
+    for part in parts[1:]:
+        interval, zero = interval.join(part.interval), max(zero, part.zero)
+    if not interval.is_point:
+        zero = min(zero, Ground.COINCIDENCE)  # some of the literals are 0, and which is read is not known
+    return Value(
+        "tensor", frame.graph.key("tensor", data.key), Kind.TENSOR, {"data": data}, interval, zero,
+        min(p.ends for p in parts), dtype, node, frame.module,
+    )  # fmt: skip
+
+
+def _leaves(value: Value) -> list[Value]:
+    if value.kind is Kind.SEQUENCE and value.data:
+        return [leaf for element in value.data for leaf in _leaves(element)]
+    return [value]
+
+
+def _joined(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`cat`, `stack`: elements of all the tensors; shown to matchers."""
+    value = _join_of(op, operands, node, frame)
+    if value is not None and frame.reporting:
+        frame.session.observe(value, frame)
+    return value
+
+
+def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    tensors = operands.get("tensors")
+    if tensors is None:
+        return None
+    if tensors.kind is not Kind.SEQUENCE or not tensors.data:
+        elements = lists.elements_of(tensors) if lists.is_list(tensors) else []
+        key = frame.graph.key(op, tensors.key)
+        source = join(frame.graph, elements) if elements else frame.graph.unknown()
+        return Value(
+            op,
+            key,
+            Kind.TENSOR,
+            {"input": source},
+            source.interval,
+            source.zero,
+            source.ends,
+            node=node,
+            module=frame.module,
+        )
+    interval = tensors.data[0].interval
+    for part in tensors.data[1:]:
+        interval = interval.join(part.interval)
+    key = frame.graph.key(op, *(v.key for v in tensors.data))
+    operands = {f"tensor{i}": v for i, v in enumerate(tensors.data)}
+    zero, ends = max(v.zero for v in tensors.data), min(v.ends for v in tensors.data)
+    dtypes = {v.dtype for v in tensors.data}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    return Value(op, key, Kind.TENSOR, operands, interval, zero, ends, dtype, node, frame.module)
+
+
+def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`x.to(dtype)`, `x.type_as(y)`: the dtype changes where it is named."""
+    source = operands.get("input")
+    if source is None:
+        return None
+    if source.kind is Kind.LAYER or source.kind is Kind.INSTANCE:
+        return layers.cast(source, next((v.dtype for v in operands.values() if v.dtype), None), frame)
+    named = [v.dtype for n, v in operands.items() if n != "input" and v.dtype is not None]
+    result = apply(
+        op, {"input": source, **{n: v for n, v in operands.items() if n != "input" and v.dtype}}, node, frame
+    )
+    result.dtype = named[0] if named else (source.dtype if op != "type_as" else None)
+    return result
+
+
+def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    from stablelint.analysis.interpret.subscripts import size_of
+
+    tensor = operands.get("input")
+    if tensor is None:
+        return None
+    if op == "size" and "dim" not in operands:
+        return Value(
+            "shape", frame.graph.key("shape", tensor.key), Kind.UNKNOWN, {"input": tensor}, node=node
+        )
+    value = size_of(tensor, node, frame)
+    if op == "numel":
+        value.key = frame.graph.key("numel", tensor.key)
+        value.op = "numel"
+        if tensor.key in frame.state.nonempty:
+            value.interval, value.zero = Interval(1.0, math.inf, hi_open=True, integral=True), Ground.NONE
+    return value
+
+
+def _pair(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`std_mean`, `var_mean`, `aminmax`: two reductions at once."""
+    names = {"std_mean": ("std", "mean"), "var_mean": ("var", "mean"), "aminmax": ("amin", "amax")}[op]
+    return frame.graph.sequence([apply(name, operands, node, frame) for name in names], node)
+
+
+def _finfo(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    kind = operands.get("type")
+    key = frame.graph.key(op, kind.key if kind else 0)
+    return Value(
+        op, key, Kind.FOREIGN, {"type": kind} if kind else {}, dtype=kind.dtype if kind else None, node=node
+    )
+
+
+def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`nn.Parameter(init)`: any finite value once it has been trained."""
+    key = frame.graph.fresh()
+    return Value(
+        "parameter",
+        key,
+        Kind.TENSOR,
+        operands,
+        zero=Ground.COINCIDENCE,
+        ends=Ground.COINCIDENCE,
+        node=node,
+        module=frame.module,
+    )
+
+
+def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    low, high = operands.get("from"), operands.get("to")
+    start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
+    interval = Interval(start, stop, hi_open=True) if start < stop else Interval.point(start)
+    zero = Ground.EXACT if interval.contains(0.0) else Ground.NONE
+    return Value(
+        "uniform_",
+        frame.graph.fresh(),
+        Kind.TENSOR,
+        {},
+        interval,
+        zero,
+        Ground.EXACT,
+        node=node,
+        module=frame.module,
+    )
+
+
+def _normal(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    return apply("randn", {}, node, frame)
+
+
+def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    interval = Interval(0.0, math.inf, hi_open=True, integral=True)
+    key = frame.graph.key(op, *(v.key for v in operands.values()))
+    return Value(
+        op, key, Kind.TENSOR, operands, interval, Ground.EXACT, Ground.EXACT, "int64", node, frame.module
+    )
+
+
+SPECIAL: dict[str, Special] = {
+    "where": _where,
+    "masked_fill": _masked_fill,
+    "masked_select": _masked_select,
+    "full": _filled,
+    "full_like": _filled,
+    "fill_": _filled,
+    "zeros": _constant_fill,
+    "zeros_like": _constant_fill,
+    "zero_": _constant_fill,
+    "ones": _constant_fill,
+    "ones_like": _constant_fill,
+    "tensor": _tensor,
+    "cat": _joined,
+    "stack": _joined,
+    "hstack": _joined,
+    "vstack": _joined,
+    "to": _cast,
+    "type": _cast,
+    "type_as": _cast,
+    "size": _size,
+    "numel": _size,
+    "std_mean": _pair,
+    "var_mean": _pair,
+    "aminmax": _pair,
+    "finfo": _finfo,
+    "iinfo": _finfo,
+    "parameter": _parameter,
+    "uniform_": _uniform,
+    "normal_": _normal,
+    "bincount": _bincount,
+}

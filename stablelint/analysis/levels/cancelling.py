@@ -1,0 +1,215 @@
+"""Differences that cancel: what they are made of tells where they are 0 or below it, whatever their range."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator
+
+from stablelint.analysis.values.families import CONDITIONS, LOGARITHMS
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind, stripped
+from stablelint.numerics.formats import FLOAT32
+from stablelint.syntax.walk import descendants
+
+_PRODUCTS = frozenset("matmul bmm einsum dot".split())
+_COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
+_SIZES = frozenset("abs norm vector_norm".split())
+_COUNTED = CONDITIONS | {"one_hot", "bincount"}
+_WHOLE = re.compile(r"(^|_)(pos|positions?|coords?|coordinates?|counts?|lengths?|durations?|degrees?)(_|$)")
+_LIFTS = frozenset({"clamp", "maximum"})
+_COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
+_LEAVES = frozenset("unknown argument attribute item free const".split())
+TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
+_DEPTH = 6  # sums looked into
+
+
+def is_squared_distance(value: Value) -> bool:
+    """`a + b - 2 * x @ y`: a squared distance multiplied out, which rounding carries below 0 for near points."""
+    terms = list(summands(value))
+    products = [factor for factor, term in terms if term.op in _PRODUCTS]
+    squares = [factor for factor, term in terms if term.op not in _PRODUCTS]
+    return products == [-2.0] and squares == [1.0, 1.0]
+
+
+def is_squared_sine(value: Value) -> bool:
+    """`1 - c ** 2` of a cosine: 0 where the angle is, and below 0 where rounding has carried the cosine past 1."""
+    terms = list(summands(value))
+    if len(terms) != 2 or [factor for factor, term in terms if term.constant() == 1] != [1.0]:
+        return False
+    square = next((term for factor, term in terms if term.constant() != 1 and factor == -1.0), None)
+    base = root_of(square) if square is not None else None
+    if square is None or base is None or base.kind is Kind.NUMBER:
+        return False
+    return stripped(base).op in _COMPUTED or _is_called_cosine(square) or _is_called_cosine(base)
+
+
+def is_second_difference(value: Value) -> bool:
+    """`a + b - 2 * c`: the bend of three neighbours, which is 0 where they lie on a line."""
+    factors: dict[int, float] = {}
+    for factor, term in summands(value):
+        if term.is_constant or term.kind is Kind.NUMBER:
+            return False
+        factors[term.key] = factors.get(term.key, 0.0) + factor
+    small, middle, large = sorted(factors.values()) if len(factors) == 3 else (0.0, 0.0, 0.0)
+    return (small == -2 * middle and middle == large > 0) or (large == -2 * middle and middle == small < 0)
+
+
+def is_size(value: Value, depth: int = _DEPTH) -> bool:
+    """An absolute value, a sum or mean of what is not negative, a square: of any size, and no count of something."""
+    value = stripped(value)
+    if depth and value.op == "div":
+        return is_size(value.operands["input"], depth - 1)
+    if depth == 0 or value.kind is Kind.NUMBER or value.interval.lo != 0:
+        return False
+    if value.op in _SIZES and value.first is not None and _is_whole(stripped(value.first)):
+        return False
+    if value.op in _SIZES or value.op.endswith("_loss"):
+        return True
+    if value.op in ("sum", "mean"):
+        return not any(v.op in _COUNTED for v in behind(value, lambda _: False))
+    if value.op == "phi":
+        return all(is_size(path, depth - 1) for path in value.operands.values())
+    if value.op in ("index", "mul"):
+        parts = [v for n, v in value.operands.items() if n != "index" and v.kind is not Kind.NUMBER]
+        return len(parts) == 1 and is_size(parts[0], depth - 1)
+    return root_of(value) is not None
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a value is called, or made of, whole numbers: the digits of 1 plus a whole number are all there."""
+    made = {v.op for v in behind(value, lambda _: False)}
+    return _WHOLE.search(value.name) is not None or ("arange" in made and made.isdisjoint({"div", "mul"}))
+
+
+def is_own_logarithm(value: Value) -> bool:
+    """`p * log(p)` or `p * log(p / q)`: a share of a whole, which may be none of it: 0 times an infinity."""
+    product = stripped(value)
+    if product.op != "mul" or len(product.operands) != 2:
+        return False
+    a, b = (_unsigned(v) for v in product.operands.values())
+    return _is_logarithm_of(a, b) or _is_logarithm_of(b, a)
+
+
+def _is_logarithm_of(logarithm: Value, share: Value) -> bool:
+    if (
+        logarithm.op not in LOGARITHMS
+        or logarithm.first is None
+        or share.kind is Kind.NUMBER
+        or _is_above_zero(share)
+        or _is_lifted(share)
+    ):
+        return False
+    inside = stripped(logarithm.first)
+    whole = stripped(inside.operands["input"]) if inside.op == "div" else inside
+    return share.key in (inside.key, whole.key)
+
+
+def _is_above_zero(value: Value) -> bool:
+    """Whether nothing of a value is 0 or less: where a test has picked its elements, `p[p > 0]`, say."""
+    return value.interval.lo > 0 or (value.interval.lo == 0 and value.interval.lo_open)
+
+
+def _unsigned(value: Value) -> Value:
+    value = stripped(value)
+    return stripped(value.first) if value.op == "neg" and value.first is not None else value
+
+
+def is_half_lifted(value: Value) -> bool:
+    """`a * (b + eps)`: the constant keeps one factor of a product off 0, and the other factor makes it 0 alone."""
+    product = stripped(value)
+    if product.op != "mul" or len(product.operands) != 2:
+        return False
+    a, b = map(stripped, product.operands.values())
+    if _is_lifted(a):
+        a, b = b, a
+    if b.op in _LIFTS or not _is_lifted(b) or _is_lifted(a) or _is_sign_moved(a):
+        return False
+    return a.kind in (Kind.TENSOR, Kind.UNKNOWN) and a.op not in _LEAVES and a.interval.contains(0.0)
+
+
+def _is_sign_moved(value: Value) -> bool:
+    """`sign(sign(x) + 0.5)`: a sign that 0 has, too."""
+    taken = stripped(value.first) if value.op == "sign" and value.first is not None else None
+    return (
+        taken is not None
+        and taken.op in ("add", "sub")
+        and any(v.is_constant for v in taken.operands.values())
+    )
+
+
+def _is_lifted(value: Value) -> bool:
+    """Whether something keeps a value off 0: a bound, or a tiny constant that is added."""
+    inner = stripped(value)
+    if inner.op in _LIFTS:
+        return True
+    if inner.op != "add":
+        return False
+    return any(map(_is_tiny, inner.operands.values())) or (inner.guard == "eps" and inner.interval.lo < TINY)
+
+
+def _is_tiny(value: Value) -> bool:
+    """Whether a value is a tiny number that is written down, or one of a format: `torch.finfo(x.dtype).eps`."""
+    if value.op == "finfo_field":
+        return value.guard == "eps"
+    return value.is_constant and value.interval.lo >= 0 and 0 < value.interval.hi < TINY
+
+
+def summands(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator[tuple[float, Value]]:
+    """The terms of a sum with their constant factors."""
+    value = stripped(value)
+    first, other = value.first, value.operands.get("other")
+    if depth and value.op == "neg" and first is not None:
+        yield from summands(first, -factor, depth - 1)
+    elif depth and value.op in ("add", "sub") and first is not None and other is not None:
+        yield from summands(first, factor, depth - 1)
+        yield from summands(other, factor if value.op == "add" else -factor, depth - 1)
+    elif depth and value.op == "mul" and (scaled := _scaled(value)) is not None:
+        yield from summands(scaled[1], factor * scaled[0], depth - 1)
+    elif value.op in _PRODUCTS:
+        inner = filter(None, (_scaled(stripped(v)) for v in value.operands.values()))  # (2 * x) @ y
+        yield math.prod((number for number, _ in inner), start=factor), value
+    else:
+        yield factor, value
+
+
+def _scaled(value: Value) -> tuple[float, Value] | None:
+    """The constant factor of a product, and the rest of it."""
+    first, other = value.first, value.operands.get("other")
+    if value.op != "mul" or first is None or other is None:
+        return None
+    for constant, rest in ((first, other), (other, first)):
+        number = constant.constant()
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            return float(number), rest
+    return None
+
+
+def root_of(square: Value) -> Value | None:
+    """What has been squared."""
+    first, other = square.first, square.operands.get("other")
+    if square.op == "square":
+        return first
+    if square.op == "pow":
+        exponent = square.operands.get("exponent")
+        return first if exponent is not None and exponent.constant() == 2 else None
+    same = square.op == "mul" and first is not None and other is not None and first.key == other.key
+    return first if same else None
+
+
+def _is_called_cosine(value: Value) -> bool:
+    if _COSINE.search(value.name):
+        return True
+    nodes = descendants(value.node) if value.node is not None else ()
+    return any(isinstance(n, ast.Name) and _COSINE.search(n.id) is not None for n in nodes)
+
+
+def is_scaled_down(cosine: Value) -> bool:
+    """Whether a cosine was brought inside by a factor just below 1, which rounding does not outgrow."""
+    scale = next((v.constant() for v in cosine.operands.values() if v.is_constant), None)
+    if not isinstance(scale, int | float) or cosine.op not in ("mul", "div"):
+        return False
+    if cosine.op == "div":
+        return cosine.operands["other"].is_constant and 1 + FLOAT32.eps < scale < 2
+    return 0.5 < scale < 1 - FLOAT32.eps

@@ -1,0 +1,116 @@
+"""Principles about what is counted or weighed in a whole: its parts, the pieces of a kernel, a support."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.families import CONDITIONS, EXPONENTIALS
+from stablelint.analysis.values.masks import is_mask_of_padding, unnegated
+from stablelint.analysis.values.opaque import is_mask_name
+from stablelint.analysis.values.selections import is_mask_of_ids, is_unpadded
+from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.views import behind, stripped
+
+_OF_TEXT = re.compile(
+    r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
+)
+_OF_PARTS = re.compile(r"(^|_)(atoms?|residues?|nodes?|coords?|frames?|bonds?|pad(ding)?)_", re.I)
+_SETTING = re.compile(r"^(scale|scaling|gamma|step_?size|stepsize|damping|bandwidth|resolution|spacing)$")
+_MEASURED = frozenset("std var norm vector_norm amax amin max min median quantile sum mean cdist".split())
+_DIFFERENTIATES = re.compile(r"(^|_)(backward|jvp|vjp|grad)$")
+_FACTORS = 3  # of a count, looked through
+
+
+def _is_row_of_parts(site: Site, operand: Value) -> bool:
+    """A mask that a caller passes leaves something in each row: a thing has parts, though a text may be empty."""
+    total = stripped(operand)
+    for _ in range(_FACTORS):
+        if total.op not in ("mul", "sqrt"):
+            break
+        total = stripped(next((v for v in total.operands.values() if v.zero is Ground.EXACT), total))
+    if total.op not in ("sum", "count_nonzero") or total.first is None:
+        return False
+    factors = list(_factors(total.first))
+    masks = [factor for factor in factors if _is_of_parts(factor)]
+    return bool(masks) and all(factor in masks or _is_weight(stripped(factor)) for factor in factors)
+
+
+def _factors(value: Value, depth: int = _FACTORS) -> Iterator[Value]:
+    """What a value is the product of."""
+    inner = stripped(value)
+    if inner.op == "mul" and depth:
+        for factor in inner.operands.values():
+            yield from _factors(factor, depth - 1)
+    else:
+        yield value
+
+
+def _is_weight(factor: Value) -> bool:
+    """Whether a factor weighs parts, and makes none of them 0: no test, no rectifier, no exponential that underflows."""
+    return factor.interval.lo >= 0 and factor.op not in CONDITIONS | EXPONENTIALS | {"relu"}
+
+
+def _is_of_parts(mask: Value) -> bool:
+    """Whether a caller passes a mask of the parts of a thing, or one is made of ids."""
+    inner = stripped(mask)
+    if is_mask_of_ids(inner) or is_unpadded(inner) or is_mask_of_padding(mask):
+        return True
+    if inner.op == "logical_not" and inner.first is not None:
+        inner = stripped(inner.first)
+    while inner.op == "index" and inner.first is not None:
+        inner = stripped(inner.first)
+    if inner.op not in ("argument", "item") or not is_mask_name(inner.name):
+        return False
+    return _OF_PARTS.search(inner.name) is not None or _OF_TEXT.search(inner.name) is None
+
+
+def _is_kernel(site: Site, operand: Value) -> bool:
+    """A kernel that is put together of pieces, each between bounds of its own, is not 0 throughout."""
+    total = stripped(operand)
+    if site.value.op != "div" or total.op != "sum" or total.first is None:
+        return False
+    kernel = stripped(total.first)
+    if kernel.key != stripped(site.value.operands["input"]).key:
+        return False
+    paths = kernel.operands.values() if kernel.op == "phi" else [kernel]
+    return any(_is_pieced(stripped(path)) for path in paths)
+
+
+def _is_pieced(value: Value) -> bool:
+    """Whether a value is a sum of products, each of which has a test as a factor."""
+    pieces = list(value.operands.values()) if value.op == "add" else []
+    return len(pieces) > 1 and all(_has_a_test(piece) for piece in pieces)
+
+
+def _has_a_test(piece: Value) -> bool:
+    factors = list(_factors(piece))
+    return len(factors) > 1 and any(unnegated(factor).op in CONDITIONS for factor in factors)
+
+
+def _is_support(site: Site, operand: Value) -> bool:
+    """What has a derivative where it is not 0 is not 0 somewhere: the support of a projection, in its `backward`."""
+    total, function = stripped(operand), site.frame.function
+    if function is None or total.op != "sum" or total.first is None:
+        return False
+    test = stripped(total.first)
+    other = test.operands.get("other")
+    is_nonzero = test.op in ("gt", "ne") and other is not None and other.constant() == 0
+    return is_nonzero and _DIFFERENTIATES.search(function.name) is not None
+
+
+def _is_named_setting(site: Site, operand: Value) -> bool:
+    """What is called a scale or a step size, and was not measured, was chosen by one who knows that it is not 0."""
+    names = (site.texts.get(site.judgement.operand) or "", operand.name, stripped(operand).name)
+    if site.value.op != "div" or not any(_SETTING.search(name) for name in names):
+        return False
+    return not any(v.op in _MEASURED for v in behind(operand, lambda v: v.op in _MEASURED))
+
+
+DOUBTS_BY_PART: tuple[Callable[[Site, Value], bool], ...] = (
+    _is_row_of_parts,
+    _is_kernel,
+    _is_support,
+    _is_named_setting,
+)

@@ -1,0 +1,58 @@
+"""Shares of a whole: what exponentials become when each is divided by their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.views import behind, stripped
+
+_SUMS = frozenset("sum mean cumsum einsum matmul bmm scatter_add avg_pool1d avg_pool2d avg_pool3d".split())
+_LIFTS = frozenset("add clamp mul div phi".split())
+# A part of them (an index) is another quantity, and no share.
+_PRODUCTS = frozenset("mul phi where masked_fill".split())
+_SCALES = frozenset({"mul", "div", "neg"})
+_FACTORS = 8
+
+
+def shares(observed: Iterable[Value]) -> frozenset[int]:
+    """Keys of the exponentials that are divided by a sum of themselves, and by nothing brought below 1 before.
+
+    That is a softmax without its maximum: it overflows where `softmax`, of the same numbers, does not.
+    """
+    found: set[int] = set()
+    for value in observed:
+        if value.op != "div":
+            continue
+        parts = {part.key for part in _carried(value.operands["input"])}
+        found.update(e.key for e in _summed(value.operands["other"]) if e.key in parts and not _is_shifted(e))
+    return frozenset(found)
+
+
+def _summed(divisor: Value) -> Iterator[Value]:
+    """The exponentials whose sum a divisor is."""
+    for part in behind(divisor, lambda v: v.op not in _LIFTS and v is stripped(v)):
+        if part.op in _SUMS:
+            yield from (e for e in behind(part, _ends_product) if e.op == "exp")
+
+
+def _carried(value: Value) -> Iterator[Value]:
+    """The exponentials that a dividend is a product, or a sum of products, of."""
+    return (e for e in behind(value, _ends_product) if e.op == "exp")
+
+
+def _ends_product(value: Value) -> bool:
+    return value.op not in _PRODUCTS | _SUMS and value is stripped(value)
+
+
+def _is_shifted(exponential: Value) -> bool:
+    """Whether something is subtracted before the exponential, and before what scales it: their maximum, as a rule."""
+    return exponential.first is None or _is_difference(exponential.first, _FACTORS)
+
+
+def _is_difference(taken: Value, depth: int) -> bool:
+    taken = stripped(taken)
+    if taken.op not in _SCALES or not depth:
+        return taken.op == "sub"
+    scaled = taken.operands.values() if taken.op == "mul" else [taken.operands["input"]]
+    return any(_is_difference(factor, depth - 1) for factor in scaled)

@@ -1,0 +1,140 @@
+"""Retells how an operand came about: the chain of operations that a finding prints."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.diagnostic import Span, Step
+from stablelint.numerics.interval import TOP
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+_MAX_STEPS = 6
+
+_REASONS: dict[str, str] = {
+    "softmax": "softmax lies in [0, 1]; 0 is reached by underflow",
+    "sigmoid": "sigmoid lies in [0, 1]; both ends are reached by rounding",
+    "norm": "a norm is 0 for a zero vector",
+    "std": "a standard deviation is 0 for constant values",
+    "var": "a variance is 0 for constant values",
+    "relu": "relu is 0 wherever its operand is negative",
+    "exp": "exp underflows to 0 and overflows to inf",
+    "count_nonzero": "a count is 0 where nothing is counted",
+    "bincount": "a bin is empty where nothing falls into it",
+    "linear_module": "the output of a layer is unbounded",
+    "parameter": "a trained parameter is unbounded",
+    "rand": "rand lies in [0, 1); 0 is drawn",
+    "uniform_": "a uniform sample reaches its lower end",
+    "randn": "a normal sample is unbounded",
+    "cos": "cos lies in [-1, 1]",
+    "sin": "sin lies in [-1, 1]",
+    "tanh": "tanh lies in [-1, 1]; both ends are reached by rounding",
+}
+
+
+def derivation(site: Site, here: str) -> tuple[Step, ...]:
+    """The steps from where the operand is born to where it breaks the contract, in that order."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    if operand is None:
+        return tuple(_covered_steps(site, here))
+    steps: list[Step] = []
+    value: Value | None = operand
+    seen: set[int] = set()
+    while value is not None and len(steps) < _MAX_STEPS and value.key not in seen:
+        seen.add(value.key)
+        step = _step(value, here)
+        if step is not None and (not steps or step != steps[-1]):
+            steps.append(step)
+        value = _cause(value)
+    steps.reverse()
+    return tuple(steps)
+
+
+def _covered_steps(site: Site, here: str) -> list[Step]:
+    """For a match by pattern: the operations it consists of, in the order in which they are computed.
+
+    Those that say nothing are left out: a result that can be anything.
+    """
+    steps: list[Step] = []
+    for value in site.match.covered:
+        if value is site.value or (value.op not in _REASONS and value.interval == TOP):
+            continue
+        step = _step(value, here)
+        if step is not None and step not in steps and not _same_place(step, site):
+            steps.append(step)
+    here_it_fails = _failing_step(site, here)
+    return [*steps[:_MAX_STEPS], *([here_it_fails] if here_it_fails else [])]
+
+
+def _failing_step(site: Site, here: str) -> Step | None:
+    """Where it goes wrong, for a finding that is shown where it is mended."""
+    node, module = site.value.node, site.value.module
+    if site.anchor is None or module is None or not isinstance(node, ast.expr):
+        return None
+    filename = None if module.source.filename == here else module.source.filename
+    matched = any(value.node is site.anchor for value in site.match.covered)
+    text = f"{_label(site.value) or site.value.op} fails on it" if matched else "what it makes fails here"
+    return Step(text, module.source.span(node), filename)
+
+
+def _same_place(step: Step, site: Site) -> bool:
+    return step.filename is None and site.frame.module.source.span(site.node) == step.span
+
+
+def _step(value: Value, here: str) -> Step | None:
+    node, module = value.node, value.module
+    if node is None or module is None or not hasattr(node, "lineno") or value.is_constant:
+        return None
+    if value.op in VIEWS or value.op in SELECTIONS:
+        return None
+    text = describe(value)
+    if text is None:
+        return None
+    span: Span = module.source.span(node)
+    filename = None if module.source.filename == here else module.source.filename
+    return Step(text, span, filename)
+
+
+def describe(value: Value) -> str | None:
+    """What the analysis knows of a value, in one clause."""
+    label = _label(value)
+    if value.op in _REASONS:
+        return _REASONS[value.op]
+    if (
+        value.op in ("unknown", "attribute", "item", "free", "part", "phi", "index")
+        or value.kind is Kind.FOREIGN
+    ):
+        if value.zero or value.ends:
+            return f"{label} lies in {value.interval}" if label else f"the value lies in {value.interval}"
+        return f"nothing is known of {label}" if label else None
+    if value.op == "argument":
+        return f"{label} is an argument of unknown range" if label else None
+    known = f" lies in {value.interval}"
+    return f"{label or value.op}{known}"
+
+
+def _label(value: Value) -> str:
+    if (
+        isinstance(value.node, ast.expr)
+        and value.module is not None
+        and value.node.lineno == value.node.end_lineno
+    ):
+        text = value.module.source.segment(value.node)
+        if 0 < len(text) <= 48:
+            return f"`{text}`"
+    return f"`{value.name}`" if value.name.isidentifier() else ""
+
+
+def _cause(value: Value) -> Value | None:
+    """The operand through which a value reaches its critical point."""
+    operands = [
+        v
+        for v in value.operands.values()
+        if v.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER) and not v.is_constant
+    ]
+    if not operands or (value.op in _REASONS and value.op not in ("std", "norm", "var", "exp")):
+        return None
+    ranked = sorted(operands, key=lambda v: max(v.zero, v.ends), reverse=True)
+    best = ranked[0]
+    return best if max(best.zero, best.ends) > Ground.NONE or len(operands) == 1 else None

@@ -1,0 +1,173 @@
+"""What a function must hold for a rule to find something in it, by the words of the sieve.
+
+A pattern's root is computed in the function itself; what stands below the root may come from anywhere in the file.
+Where the root is plain arithmetic, which is everywhere, the rest is asked of the function as well.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stablelint.analysis.values.decompositions import PARTS
+from stablelint.analysis.values.value import Value
+from stablelint.catalog.pattern import PREFIX
+from stablelint.catalog.predicates import Predicate, parse_predicate
+from stablelint.syntax.sieve import ABSORBED, words_of
+
+if TYPE_CHECKING:
+    from stablelint.analysis.matching.pattern import Shape
+    from stablelint.catalog.rule import Rule
+
+Words = frozenset[str]
+Matcher = Callable[..., Iterable[Any]]  # takes the review of a function and the rule, yields sites
+_Matcher = TypeVar("_Matcher", bound=Matcher)
+
+_EVERYWHERE = frozenset({"add", "sub", "mul", "matmul"})
+_DTYPE_WORDS = {
+    "float16": frozenset({"float16", "half"}),
+    "bfloat16": frozenset({"bfloat16"}),
+    "float32": frozenset({"float32", "float"}),
+    "float64": frozenset({"float64", "double"}),
+}
+_FAR = 1000.0  # a bound beyond which only a large literal lies
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Sets of words of each of which one must occur: in the function, and anywhere in the file."""
+
+    here: tuple[Words, ...]
+    anywhere: tuple[Words, ...] = ()
+    half: bool = False  # only where the file shows half precision
+
+    def is_met(self, words: Set[str]) -> bool:
+        """Whether a function with these words holds what is needed there; a constant may come from elsewhere."""
+        return not any(part.isdisjoint(words) for part in self.here if ABSORBED not in part)
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What is worth a look in one file."""
+
+    alone: Words  # a function with one of these is
+    together: tuple[tuple[Words, ...], ...]  # and one that has a word of each of some row
+
+    @property
+    def words(self) -> Words:
+        """Every word that matters."""
+        return self.alone.union(*(part for row in self.together for part in row))
+
+    def holds(self, words: set[str]) -> bool:
+        """Whether a rule can find something in a function with these words."""
+        return not self.alone.isdisjoint(words) or any(_met(row, words) for row in self.together)
+
+    def roots(self, words: set[str]) -> Words:
+        """The words at which rules can find something in such a function."""
+        return self.alone.union(*(row[0] for row in self.together if _met(row, words)))
+
+
+def _met(row: tuple[Words, ...], words: set[str]) -> bool:
+    return not any(part.isdisjoint(words) for part in row)
+
+
+def interest_of(needs: Iterable[Need], words: set[str], half: bool) -> Interest:
+    """What matters in a file that holds `words`; `half` tells that it shows half precision."""
+    alone: set[str] = set()
+    together: set[tuple[Words, ...]] = set()
+    for need in needs:
+        if (need.half and not half) or any(part.isdisjoint(words) for part in (*need.here, *need.anywhere)):
+            continue
+        if len(need.here) == 1:
+            alone.update(need.here[0])
+        else:
+            together.add(need.here)
+    return Interest(frozenset(alone), tuple(together))
+
+
+def needs_of(shape: Shape, rule: Rule) -> Need:
+    """What a pattern needs."""
+    if shape.is_sequence:
+        return Need(tuple(words for root in shape.roots if root is not None for words in _words(root)))
+    root = shape.roots[0]
+    assert root is not None
+    first, *inner = _words(root) or [frozenset()]
+    if root.op == "pow" and root.operands["exponent"].op != "const":
+        first -= {"x*x", "square"}
+    conditions = [parse_predicate(text) for text in rule.where]
+    bound = frozenset(_names(root))
+    conditions = [p for p in conditions if p.metavariables <= bound and not p.negated]
+    here = [first]
+    if any(_asks_for_large(p) for p in conditions):
+        here.append(frozenset({"large"}))
+    for predicate in conditions:
+        if predicate.name == "dtype" and predicate.op == "==":
+            inner.append(_DTYPE_WORDS[str(predicate.value)])
+    half = any(p.name in ("half", "maybe_half") for p in conditions)
+    if root.op in _EVERYWHERE:
+        return Need((*here, *inner), half=half)
+    return Need(tuple(here), tuple(inner), half)
+
+
+def observes(*texts: str) -> Callable[[_Matcher], _Matcher]:
+    """Says of a matcher what a function must hold for it to find anything there.
+
+    Each text names operations, or calls, that stand in it together, `|` between alternatives: ``"exp|sqrt op="``.
+    Without a text the matcher looks at what other rules have found, or at the file as a whole.
+    """
+
+    def mark(matcher: _Matcher) -> _Matcher:
+        matcher.observes = texts  # type: ignore[attr-defined]
+        return matcher
+
+    return mark
+
+
+def matcher_named(text: str) -> Matcher:
+    """The function `module:function` of a rule page."""
+    module, _, function = text.partition(":")
+    found: Matcher = getattr(importlib.import_module(module), function)
+    return found
+
+
+def needs_of_matcher(matcher: Matcher) -> tuple[Need, ...]:
+    """What a matcher has declared with `observes`; one that declares nothing is shown every function."""
+    texts: tuple[str, ...] | None = getattr(matcher, "observes", None)
+    if texts is None:
+        return (Need(()),)
+    rows = ((frozenset().union(*map(words_of, word.split("|"))) for word in text.split()) for text in texts)
+    return tuple(Need(tuple(row)) for row in rows)
+
+
+def _words(root: Value) -> list[Words]:
+    """The words of each operation of a pattern, its root's first; an attribute is left out."""
+    found: list[Words] = []
+    stack = [root]
+    while stack:
+        value = stack.pop()
+        if value.op == "const":
+            number = value.data
+            if isinstance(number, float) and math.isinf(number):
+                found.append(frozenset({"inf"}))
+            continue
+        if value.op == "metavariable":
+            continue
+        if value.op != "attribute" and value.op not in PARTS:
+            found.append(words_of(value.op.removeprefix("method.").removeprefix("call.")))
+        stack.extend(value.operands.values())
+    return found
+
+
+def _names(root: Value) -> Iterator[str]:
+    """The metavariables of a pattern: its holes, and the parts that `($p := …)` names."""
+    yield root.name.removeprefix(PREFIX)
+    for value in root.operands.values():
+        yield from _names(value)
+
+
+def _asks_for_large(predicate: Predicate) -> bool:
+    value = predicate.value
+    return predicate.name == "range" and isinstance(value, int | float) and abs(value) >= _FAR

@@ -1,0 +1,216 @@
+"""Zeros that the meaning of a value excludes: what it counts, what it was compared with."""
+
+from __future__ import annotations
+
+import re
+
+from stablelint.analysis.values.families import FINITE_TESTS
+from stablelint.analysis.values.masks import unnegated
+from stablelint.analysis.values.opaque import is_mask_name
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import behind, stripped
+
+_REACHED = {
+    "ge": frozenset("max amax mean median quantile".split()),
+    "le": frozenset("min amin mean median quantile".split()),
+    "eq": frozenset("max amax min amin".split()),
+}
+_MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
+_TOTALS = frozenset("sum count_nonzero python.sum mean".split())
+_HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
+_COUNT = re.compile(r"(^|_)(num|n)_|(^|_)(counts?|n?elems?|numel)(_|$)", re.I)
+_ORDERED = frozenset({"sort", "topk"})
+_RUNNING = _ORDERED | {"cumsum"}
+_LENGTH = 8  # operations looked through
+
+
+def counts_its_extreme(operand: Value) -> bool:
+    """Whether a count is of the elements that reach the maximum of the very tensor, or a share of it."""
+    total = stripped(operand)
+    for _ in range(_LENGTH):
+        if total.op in _TOTALS or total.op not in ("mul", "div"):
+            break
+        following = next((v for v in total.operands.values() if v.zero is Ground.EXACT), None)
+        if following is None:
+            return False
+        total = stripped(following)
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    return meets_its_extreme(total.first)
+
+
+def meets_its_extreme(mask: Value) -> bool:
+    """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
+    test = stripped(mask)
+    if test.op in ("gt", "ge") and _is_below_its_extreme(test.operands["input"]):
+        return not test.operands["other"].is_constant or test.operands["other"].interval.hi < 0
+    if test.op not in _MIRRORED or len(test.operands) < 2:
+        return False
+    left, right = (test.operands[name] for name in ("input", "other"))
+    return _reaches(left, test.op, right) or _reaches(right, _MIRRORED[test.op], left)
+
+
+def _reaches(value: Value, comparison: str, bound: Value) -> bool:
+    """Whether an element of `value` meets a comparison with a bound that is made of its own maximum or minimum."""
+    inner = stripped(bound)
+    if inner.op in ("mul", "div") and comparison == "ge" and value.interval.lo >= 0:
+        factor = inner.operands["other"].constant()
+        if (
+            not isinstance(factor, int | float)
+            or not 0 < (factor if inner.op == "mul" else 1 / (factor or 1)) <= 1
+        ):
+            return False
+        inner = stripped(inner.operands["input"])
+    while inner.op in ("part", "index") and inner.first is not None:
+        inner = stripped(inner.first)
+    return inner.op in _REACHED[comparison] and inner.first is not None and _is_same(inner.first, value)
+
+
+def _is_below_its_extreme(value: Value) -> bool:
+    """Whether a value is a tensor less its own maximum, `x - x.max()`, and 0 at the largest element."""
+    difference = stripped(value)
+    largest = stripped(difference.operands["other"]) if difference.op == "sub" else difference
+    if difference.op != "sub" or largest.op not in _REACHED["ge"] or largest.first is None:
+        return False
+    return largest.op in ("amax", "max") and _is_same(largest.first, difference.operands["input"])
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return stripped(one).key == stripped(other).key
+
+
+def is_unlikely_product(value: Value) -> bool:
+    """Whether a value is 1 less a product of numbers up to 1, which is 1 only where each of them rounds to 1."""
+    inner = stripped(value)
+    while inner.op == "index" and inner.first is not None:
+        inner = stripped(inner.first)
+    product = inner.operands.get("other")
+    if inner.op != "sub" or product is None or inner.operands["input"].constant() != 1:
+        return False
+    return stripped(product).op == "prod"
+
+
+def is_called_count(value: Value) -> bool:
+    """Whether a name says that a value is a number of things."""
+    return _COUNT.search(value.name) is not None
+
+
+def counts_everything(operand: Value) -> bool:
+    """Whether ones that were scattered into zeros are summed up along all that they were scattered over."""
+    total = stripped(operand)
+    dims: list[object] = []
+    while total.op == "sum" and total.first is not None:
+        dim = total.operands.get("dim")
+        dims.append(dim.constant() if dim is not None else None)
+        total = stripped(total.first)
+    if not dims or total.op not in _HISTOGRAMS:
+        return False
+    if total.op in ("bincount", "histc"):
+        return None in dims
+    into, ones = total.first, total.operands.get("src") or total.operands.get("value")
+    along = total.operands.get("dim")
+    if into is None or ones is None or not into.interval.is_point or into.interval.lo != 0.0:
+        return False
+    return ones.interval.lo > 0 and (None in dims or (along is not None and along.constant() in dims))
+
+
+def counts_the_finite(operand: Value) -> bool:
+    """Whether a count is of the elements that are not NaN, nor infinite, by a test of that."""
+    total = stripped(operand)
+    if total.op == "phi":
+        paths = total.operands.values()
+        return all(path.op != "phi" and counts_the_finite(path) for path in paths)
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    tests = [unnegated(total.first)]
+    while tests and tests[0].op in ("logical_or", "logical_and"):
+        tests = [unnegated(v) for v in tests[0].operands.values()] + tests[1:]
+    return any(test.op in FINITE_TESTS for test in tests)
+
+
+def counts_along_edge(operand: Value, depth: int = _LENGTH) -> bool:
+    """Whether the true elements of one row or column of a mask are counted, or of several in turn."""
+    value = stripped(operand)
+    tensors = value.operands.get("tensors")
+    if value.op in ("cat", "stack") and tensors is not None and tensors.kind is Kind.SEQUENCE and depth:
+        return bool(tensors.data) and all(counts_along_edge(v, depth - 1) for v in tensors.data)
+    if value.op in ("cat", "stack") and tensors is None and depth:
+        parts = [v for v in value.operands.values() if v.zero is Ground.EXACT and not v.is_constant]
+        return bool(parts) and all(counts_along_edge(v, depth - 1) for v in parts)
+    if value.op != "sum" or value.first is None:
+        return False
+    edge = unnegated(value.first)
+    places = edge.operands.get("index") if edge.op == "index" else None
+    if places is None or places.kind is not Kind.SEQUENCE or edge.first is None:
+        return False
+    named = is_mask_name(edge.first.name) or is_mask_name(stripped(edge.first).name)
+    return named and any(p.constant() == 0 for p in places.data[1:])
+
+
+def counts_off_diagonal(operand: Value) -> bool:
+    """Whether what is summed is 0 on a diagonal only, so that the others in each row are left."""
+    total = stripped(operand)
+    parts = [unnegated(total.first)] if total.op == "sum" and total.first is not None else []
+    if parts and parts[0].op == "mul":
+        parts = [unnegated(v) for v in parts[0].operands.values() if v.zero is Ground.EXACT]
+    if parts and parts[0].op == "sub" and parts[0].operands["input"].constant() == 1:
+        parts = [unnegated(parts[0].operands["other"])]
+    return len(parts) == 1 and parts[0].op == "eye"
+
+
+def counts_its_support(operand: Value) -> bool:
+    """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
+
+    So the support of a projection on the simplex is found, and the largest element is always in it.
+    """
+    total = stripped(operand)
+    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
+        return False
+    parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
+    running = {stripped(v.first).key for v in parts if v.op == "cumsum" and v.first is not None}
+    return any(v.op in _ORDERED and v.key in running for v in parts)
+
+
+def counts_with_fallback(operand: Value) -> bool:
+    """Whether a count is of what was chosen or, where nothing was, of something else: `s | (~s.any() & best)`."""
+    total = stripped(operand)
+    union = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if union.op not in ("logical_or", "bitwise_or"):
+        return False
+    sides = [stripped(v) for v in union.operands.values()]
+    empty = [
+        stripped(v.first).key
+        for side in sides
+        for v in behind(side, lambda v: v.op == "any")
+        if v.op == "any" and v.first is not None
+    ]
+    return any(side.key in empty for side in sides)
+
+
+def counts_itself(operand: Value) -> bool:
+    """Whether a count is of the elements that equal an element of the same tensor, itself among them.
+
+    So is what a scatter of a literal has marked: one in each row.
+    """
+    total = stripped(operand)
+    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if test.op == "scatter":
+        marked = test.operands.get("src") or test.operands.get("value")
+        return marked is not None and marked.is_constant and not marked.interval.contains(0.0)
+    if test.op != "eq" or len(test.operands) < 2:
+        return False
+    one, other = test.operands.values()
+    return _is_same(one, other)
+
+
+def counts_others_too(operand: Value) -> bool:
+    """Whether a mask's sum is added to the running count of what is not in the mask: one of them is at least 1."""
+    union = stripped(operand)
+    parts = [stripped(v) for v in union.operands.values()] if union.op == "add" else []
+    totals = [v.first for v in parts if v.op == "sum" and v.first is not None]
+    rests = [stripped(v.first) for v in parts if v.op == "cumsum" and v.first is not None]
+    if len(totals) != 1 or len(rests) != 1 or rests[0].op != "sub":
+        return False
+    one, chosen = rests[0].operands["input"], rests[0].operands["other"]
+    return one.constant() == 1 and _is_same(chosen, totals[0])

@@ -1,0 +1,203 @@
+"""Patterns as data-flow graphs: a rule's pattern is evaluated like the code it matches, with holes for operands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.project import Project
+from stablelint.analysis.interpret.expressions import evaluate
+from stablelint.analysis.values.paths import EVALUATION, Paths, Tests, agree
+from stablelint.analysis.values.state import Frame, Session, State
+from stablelint.analysis.values.value import Graph, Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
+from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.source import Source
+from stablelint.syntax.walk import descendants
+
+_LITERAL = "literal"  # what a metavariable holds that stands for a number
+_COMMUTATIVE = frozenset("add mul maximum minimum eq ne logical_and logical_or".split())
+_JOINS = 3  # that one match goes through
+_IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
+
+
+@dataclass(slots=True)
+class Shape:
+    """A compiled pattern: one graph, or a sequence of graphs with gaps (None) between them."""
+
+    text: str
+    roots: list[Value | None]
+    optional: frozenset[str]
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether it speaks of several statements."""
+        return len(self.roots) > 1
+
+    @property
+    def operation(self) -> str:
+        """The operation at the root."""
+        root = self.roots[0]
+        return root.op if root is not None else ""
+
+
+@dataclass(slots=True)
+class Match:
+    """What a pattern's metavariables are bound to."""
+
+    bindings: dict[str, Value] = field(default_factory=dict)
+    covered: list[Value] = field(default_factory=list)  # operations that the pattern names
+    through: bool = False  # a rearrangement stands between matched operations
+    tests: Tests = field(default_factory=dict)  # what the matched path has tested
+    where: int = 0  # the function in which the match is made
+    branches: int = 0  # joins of paths that the match has gone through
+    elsewhere: bool = (
+        False  # one lies in another function, whose caller may exclude it, or off the defaults' path
+    )
+
+    def copy(self) -> Match:
+        """An independent copy, for an attempt that may fail."""
+        return Match(
+            dict(self.bindings), list(self.covered), self.through, self.tests, self.where, self.branches, self.elsewhere
+        )  # fmt: skip
+
+    def adopt(self, attempt: Match) -> None:
+        """Takes over what an attempt that succeeded has found."""
+        self.bindings, self.covered, self.through = attempt.bindings, attempt.covered, attempt.through
+        self.tests, self.branches, self.elsewhere = attempt.tests, attempt.branches, attempt.elsewhere
+
+    def enter(self, join: Value, position: int) -> bool:
+        """Goes on along one path of a join; False where the match has passed a test that excludes it."""
+        self.branches += 1
+        paths = join.data
+        if not isinstance(paths, Paths):
+            self.elsewhere = self.elsewhere or "turn" not in join.operands
+            return True
+        unusual = paths.usual is not None and position != paths.usual
+        self.elsewhere = self.elsewhere or unusual or paths.where != self.where
+        if len(paths.tests) != len(join.operands):
+            return True
+        tests = paths.tests[position]
+        if EVALUATION in tests and EVALUATION not in self.tests:
+            return False
+        if not agree(tests, self.tests):
+            return False
+        self.tests = {**self.tests, **tests}
+        return True
+
+
+def compile_pattern(text: str, literals: Collection[str] = ()) -> Shape:
+    """The graph of a pattern; the metavariables among `literals` stand for numbers that are written down alone."""
+    parsed: Pattern = parse_pattern(text)
+    source = Source("<pattern>", text, ast.Module([], []))
+    module = ModuleInfo(
+        None, source, "", imports={"torch": "torch", "math": "math", "np": "numpy", "numpy": "numpy"}
+    )
+    session = Session(observe=lambda value, frame: None, project=Project(), budget=10_000)
+    frame = Frame(Graph(), module, None, State(), session)
+    for name in parsed.metavariables:
+        data = _LITERAL if name in literals else None
+        hole = Value("metavariable", frame.graph.fresh(), Kind.UNKNOWN, name=name, data=data)
+        frame.state.names[PREFIX + name] = hole
+    roots: list[Value | None] = []
+    for tree in parsed.trees:
+        expression = tree.value if isinstance(tree, ast.Expr) else tree
+        if isinstance(expression, ast.Constant) and expression.value is Ellipsis:
+            roots.append(None)
+        elif isinstance(expression, ast.expr):
+            roots.append(_lower(expression, frame))
+    return Shape(text, roots, parsed.optional)
+
+
+def _lower(node: ast.expr, frame: Frame) -> Value:
+    for inner in descendants(node):
+        if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
+            frame.state.names.pop(inner.target.id, None)
+    value = evaluate(node, frame)
+    for name, part in frame.state.names.items():
+        if part.op != "metavariable" and name.startswith(PREFIX):
+            part.name = name  # `($p := …)`: the part is bound as well as matched
+    return value
+
+
+def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
+    """Whether `value` is an instance of `shape`; extends `found` where it is."""
+    if shape.op == "metavariable":
+        if shape.data == _LITERAL and not isinstance(value.constant(), int | float):
+            return False
+        return _bind(shape.name, value, found)
+    if shape.op == "const":
+        constant = value.constant()
+        return (
+            value.is_constant and type(constant) in (int, float, bool, str) and bool(constant == shape.data)
+        )
+    if shape.op == value.op:
+        attempt = found.copy()
+        if _operands(shape, value, attempt, optional):
+            _accept(shape, value, attempt, found)
+            return True
+        if shape.op in _COMMUTATIVE and len(shape.operands) == 2 and len(value.operands) == 2:
+            attempt = found.copy()
+            a, b = value.operands.values()
+            p, q = shape.operands.values()
+            if match(p, b, attempt, optional) and match(q, a, attempt, optional):
+                _accept(shape, value, attempt, found)
+                return True
+    if value.op in VIEWS and value.first is not None and shape.op not in VIEWS:
+        attempt = found.copy()
+        attempt.through = True
+        if match(shape, value.first, attempt, optional):
+            found.adopt(attempt)
+            return True
+    if value.op == "phi" and found.branches < _JOINS:
+        return _match_path(shape, value, found, optional)
+    return False
+
+
+def _match_path(shape: Value, join: Value, found: Match, optional: frozenset[str]) -> bool:
+    """Whether the value of one of the paths that meet here is an instance of `shape`."""
+    for position, path in enumerate(join.operands.values()):
+        if path.guard == "branch":
+            continue  # the path has tested this very value
+        attempt = found.copy()
+        if attempt.enter(join, position) and match(shape, path, attempt, optional):
+            found.adopt(attempt)
+            return True
+    return False
+
+
+def _accept(shape: Value, value: Value, attempt: Match, found: Match) -> None:
+    attempt.covered.append(value)
+    if shape.name.startswith(PREFIX):
+        attempt.bindings[shape.name.removeprefix(PREFIX)] = value
+    found.adopt(attempt)
+
+
+def _bind(name: str, value: Value, found: Match) -> bool:
+    known = found.bindings.get(name)
+    if known is None:
+        found.bindings[name] = value
+        return True
+    return known.key == value.key or stripped(known).key == stripped(value).key
+
+
+def _operands(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
+    rest = False
+    for name, part in shape.operands.items():
+        if part.op == "const" and part.data is Ellipsis:
+            rest = True
+            continue
+        operand = value.operands.get(name)
+        if operand is None:
+            if part.op == "metavariable" and part.name in optional:
+                continue
+            return False
+        if not match(part, operand, found, optional):
+            return False
+    if rest:
+        return True
+    extra = value.operands.keys() - shape.operands.keys() - _IMMATERIAL
+    return not any(value.operands[name].kind is not Kind.NONE for name in extra)

@@ -1,0 +1,147 @@
+"""Predicates about masks, and what they leave or select."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from stablelint.analysis.matching.meaning import meets_its_extreme
+from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
+from stablelint.analysis.values.masks import (
+    is_chance_test,
+    is_kept,
+    is_known,
+    is_mask_of_caller,
+    is_mask_of_lengths,
+    is_mask_of_padding,
+    is_outer_mask,
+    is_passed_mask,
+    is_test,
+    is_whole_mask,
+    unnegated,
+)
+from stablelint.analysis.values.selections import is_background, leaves_out_padding, selecting_mask
+from stablelint.analysis.values.value import NONEMPTY, Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.catalog.predicates import Predicate
+
+_SPARING = frozenset(
+    "triu tril amax cummax topk sort kthvalue cumsum".split()
+)  # of which each row keeps an element
+_WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
+
+
+_NAMELESS = frozenset({"mask", "masks"})
+
+
+def _masked_rows(predicate: Predicate, context: Context) -> bool:
+    """Masked by something that is not known to spare an element of each row, as a causal mask does."""
+    value = stripped(value_of(predicate, context))
+    mask = value.operands.get("mask") or value.operands.get("condition")
+    if mask is None or _spares(mask, 8, hides=not _keeps_what_is_true(value)):
+        return False
+    if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask) or is_mask_of_caller(mask):
+        context.weak = (
+            True  # a pattern made once, by one who saw it; positions up to a length; parts of a thing
+        )
+    if "z" in context.bindings and not is_test(mask):
+        context.weak = True  # what somebody has made a mask of before goes into an additive one as it is
+    if is_chance_test(mask) and context.root.op == "softmax":
+        context.weak = True  # the like; but in the logarithm each masked element is -inf
+    return True
+
+
+def _keeps_what_is_true(value: Value) -> bool:
+    """Whether it is where the test fails that the scores are masked: `where(kept, scores, -inf)`."""
+    return (
+        value.op == "where" and "input" in value.operands and value.operands["input"].interval.hi > -math.inf
+    )
+
+
+def _spares(mask: Value, depth: int, hides: bool) -> bool:
+    """Whether a mask leaves an element in each row; where it is true it `hides` elements, or keeps them."""
+    if mask.op == "eye":
+        return not hides  # `~pairs | eye` keeps the diagonal out, `~pairs & ~eye` keeps it in
+    if mask.op in _SPARING or _is_diagonal(mask):
+        return True
+    if depth == 0 or mask.op == "arange":
+        return False
+    if mask.op == "sub" and "other" in mask.operands:
+        one, other = mask.operands["input"], mask.operands["other"]
+        return _spares(one, depth - 1, hides) or _spares(other, depth - 1, not hides)
+    turned = hides is not _negates(mask)
+    return any(_spares(v, depth - 1, turned) for v in mask.operands.values())
+
+
+def _negates(mask: Value) -> bool:
+    """Whether a test is true where what it tests is not."""
+    other = mask.operands.get("other")
+    if mask.op == "eq" and other is not None:
+        return other.constant() in (0, False)
+    if mask.op == "ne" and other is not None:
+        return other.constant() in (1, True)
+    return mask.op in ("logical_not", "bitwise_not", "lt", "le")
+
+
+def _is_diagonal(value: Value) -> bool:
+    """Whether a diagonal was assigned: `adjacency[:, i, i] = 1`."""
+    if value.op != "overwritten" or not isinstance(value.data, Value) or value.data.kind is not Kind.SEQUENCE:
+        return False
+    places = [part.key for part in value.data.data if part.kind is Kind.TENSOR]
+    return len(places) == 2 and len(set(places)) == 1
+
+
+def _emptiable(predicate: Predicate, context: Context) -> bool:
+    """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
+    total = context.bindings.get("n")
+    if total is not None and is_whole_mask(total):
+        context.weak = True
+    operand = context.root.first
+    if operand is not None and stripped(operand).key in context.nonempty:
+        return False
+    mask = stripped(value_of(predicate, context))
+    if mask.op in _WEIGHTS or mask.op == "eye":
+        return False
+    if mask.dtype == "bool" and mask.op != "logical_and" and is_passed_mask(mask):
+        inner = unnegated(mask)
+        if inner.op == "bool" and inner.first is not None:
+            inner = unnegated(inner.first)
+        context.weak = context.weak or inner.name not in _NAMELESS  # which tells what is left out
+    return _can_be_false(mask, context)
+
+
+def _selection(predicate: Predicate, context: Context) -> bool:
+    """What a mask selects, and nothing on the path shows that this is anything."""
+    value = value_of(predicate, context)
+    mask = selecting_mask(value)
+    if mask is None or stripped(value).key in context.nonempty:
+        return False
+    if is_passed_mask(mask):
+        context.weak = True
+    return _can_be_false(mask, context)
+
+
+def _can_be_false(mask: Value, context: Context) -> bool:
+    """Whether a mask may be false throughout."""
+    if in_metric(context) or is_kept(mask) or is_chance_test(mask):
+        context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
+    if is_background(mask):
+        context.weak = True  # what is of class 0 is nearly everything
+    if leaves_out_padding(mask) or is_outer_mask(mask) or is_known(mask) or meets_its_extreme(mask):
+        context.weak = True  # a batch is not padding throughout; some element is the largest
+    return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
+
+
+def _is_shown(value: Value, mask: int, depth: int) -> bool:
+    """Whether the selection by a mask comes from a path that had shown it to hold an element."""
+    index = value.operands.get("index") or value.operands.get("mask")
+    if index is not None and stripped(index).key == mask and value.guard == NONEMPTY:
+        return True
+    return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
+
+
+MASK_PREDICATES: dict[str, Callable[[Predicate, Context], bool]] = {
+    "masked_rows": _masked_rows,
+    "emptiable": _emptiable,
+    "selection": _selection,
+}

@@ -1,0 +1,226 @@
+"""Predicates about the values that metavariables are bound to: where they lie, and what they are."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+
+from stablelint.analysis.matching.judge import differentiable
+from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
+from stablelint.analysis.matching.provenance import is_trained, needs_agreement, vanishes_with_data
+from stablelint.analysis.matching.suited import is_floating
+from stablelint.analysis.values.hints import names_a_mask
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.vanishing import is_edge
+from stablelint.analysis.values.views import stripped
+from stablelint.catalog.predicates import Predicate
+from stablelint.numerics.interval import Interval
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def _range(predicate: Predicate, context: Context) -> bool:
+    interval = replace(context.ranges[str(predicate.args[0])], nan=False)
+    bound = float(predicate.value or 0.0)
+    op = predicate.op or "=="
+    if op in (">", ">="):
+        region = Interval(bound, float("inf"), lo_open=op == ">")
+    elif op in ("<", "<="):
+        region = Interval(float("-inf"), bound, hi_open=op == "<")
+    elif op == "==":
+        return interval.is_point and interval.lo == bound
+    else:
+        return not interval.contains(bound)
+    return interval.subset_of(region)
+
+
+def _nonnegative(predicate: Predicate, context: Context) -> bool:
+    return context.ranges[str(predicate.args[0])].lo >= 0
+
+
+def _positive(predicate: Predicate, context: Context) -> bool:
+    """Both are above 0; where what made them shows no way to the 0 that is in their range, it is in doubt.
+
+    So it is where the first, which weighs the logarithm of both, is above 0, and nothing speaks for a 0 of the other.
+    """
+    proved = doubted = weighted = True
+    for place, name in enumerate(predicate.args):
+        interval = context.ranges[str(name)]
+        above = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
+        proved = proved and above
+        weighted = weighted and (
+            above if not place else value_of(predicate, context, place).zero is Ground.NONE
+        )
+        doubted = doubted and (
+            above or (interval.lo >= 0 and value_of(predicate, context, place).zero < Ground.SATURATION)
+        )
+    context.weak = context.weak or doubted or weighted
+    return proved
+
+
+def _reaches(predicate: Predicate, context: Context) -> bool:
+    value = value_of(predicate, context)
+    point = float(predicate.args[1])
+    interval = context.ranges[str(predicate.args[0])]
+    if not interval.contains(point):
+        return False
+    if point == 0 and (needs_agreement(value) or in_metric(context)):
+        context.weak = True
+    return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
+
+
+def _literal(predicate: Predicate, context: Context) -> bool:
+    return isinstance(value_of(predicate, context).constant(), int | float)
+
+
+def _fractional(predicate: Predicate, context: Context) -> bool:
+    number = value_of(predicate, context).constant()
+    return isinstance(number, float) and not number.is_integer()
+
+
+def _chosen(predicate: Predicate, context: Context) -> bool:
+    """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
+    value = value_of(predicate, context)
+    number = value.constant()
+    if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
+        return False
+    if isinstance(number, float):
+        return True
+    parameter = value.node
+    if (number is None and value.op != "argument") or not isinstance(parameter, ast.arg):
+        return False
+    return isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
+
+
+def _inverse(predicate: Predicate, context: Context) -> bool:
+    """One over a value, or that and a whole number: `1 / alpha - 1`."""
+    value = stripped(value_of(predicate, context))
+    while value.op in ("add", "sub") and value.operands["other"].is_constant:
+        value = stripped(value.operands["input"])
+    dividend, divisor = value.operands.get("input"), value.operands.get("other")
+    if value.op != "div" or dividend is None or divisor is None:
+        return False
+    return isinstance(dividend.constant(), int | float) and not divisor.is_constant
+
+
+def _learned(predicate: Predicate, context: Context) -> bool:
+    return _is_learned(value_of(predicate, context), 4)
+
+
+def _is_learned(value: Value, depth: int) -> bool:
+    value = stripped(value)
+    if value.op != "phi" or not depth:
+        return value.op == "parameter"
+    return any(_is_learned(path, depth - 1) for path in value.operands.values())
+
+
+def _same(predicate: Predicate, context: Context) -> bool:
+    return stripped(value_of(predicate, context)).key == stripped(value_of(predicate, context, 1)).key
+
+
+def _last_dim(predicate: Predicate, context: Context) -> bool:
+    return bool(value_of(predicate, context).constant() == -1)
+
+
+def _tensor(predicate: Predicate, context: Context) -> bool:
+    return value_of(predicate, context).kind in (Kind.TENSOR, Kind.UNKNOWN)
+
+
+def _python(predicate: Predicate, context: Context) -> bool:
+    return value_of(predicate, context).kind is Kind.NUMBER
+
+
+def _integral(predicate: Predicate, context: Context) -> bool:
+    value = stripped(value_of(predicate, context))
+    whole = value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
+    return whole or (value.op == "sum" and value.first is not None and _is_mask(value.first, 4))
+
+
+def _is_mask(value: Value, depth: int) -> bool:
+    """Whether a value, or what it is the complement of, is called a mask."""
+    value = stripped(value)
+    if names_a_mask(value.name):
+        return True
+    if value.op not in ("sub", "rsub", "logical_not") or not depth:
+        return False
+    others = [v for v in value.operands.values() if v.constant() != 1]
+    return len(others) == 1 and _is_mask(others[0], depth - 1)
+
+
+def _floating(predicate: Predicate, context: Context) -> bool:
+    return is_floating(value_of(predicate, context))
+
+
+def _boolean(predicate: Predicate, context: Context) -> bool:
+    return (
+        stripped(value_of(predicate, context)).dtype == "bool" or value_of(predicate, context).dtype == "bool"
+    )
+
+
+def _shifted(predicate: Predicate, context: Context) -> bool:
+    """At most 0, because a maximum (or something as large) was subtracted."""
+    value = value_of(predicate, context)
+    return value.peak or context.ranges[str(predicate.args[0])].hi <= 0
+
+
+def _single(predicate: Predicate, context: Context) -> bool:
+    """Nothing shows that the reduction runs over more than one element."""
+    value = stripped(value_of(predicate, context))
+    if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return False
+    context.weak = True
+    return True
+
+
+def _can_vanish(predicate: Predicate, context: Context) -> bool:
+    """All elements can be 0 at once: raw data, a difference; of what a network yields that is no more than possible."""
+    value = value_of(predicate, context)
+    if is_edge(value) or (stripped(value).op != "sub" and not vanishes_with_data(value)):
+        context.weak = True
+    return True
+
+
+def _differentiable(predicate: Predicate, context: Context) -> bool:
+    """A gradient can flow through it; that one does must be seen, or the match is weak."""
+    value, frame = value_of(predicate, context), context.frame
+    if frame is not None and not is_trained(value, frame):
+        context.weak = True
+    return differentiable(value, context.gradient)
+
+
+def _keyword(predicate: Predicate, context: Context) -> bool:
+    return str(predicate.args[0]) in context.root.operands
+
+
+VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool]] = {
+    "range": _range,
+    "nonnegative": _nonnegative,
+    "positive": _positive,
+    "reaches": _reaches,
+    "literal": _literal,
+    "fractional": _fractional,
+    "chosen": _chosen,
+    "inverse": _inverse,
+    "learned": _learned,
+    "same": _same,
+    "last_dim": _last_dim,
+    "tensor": _tensor,
+    "python": _python,
+    "integral": _integral,
+    "floating": _floating,
+    "boolean": _boolean,
+    "shifted": _shifted,
+    "single": _single,
+    "differentiable": _differentiable,
+    "can_vanish": _can_vanish,
+    "keyword": _keyword,
+}

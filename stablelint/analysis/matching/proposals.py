@@ -1,0 +1,268 @@
+"""The rewrites that a rule's page offers for a site, over the texts of what the pattern bound."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.matching import predicates
+from stablelint.analysis.matching.construction import construction
+from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.matching.suited import unsuited
+from stablelint.analysis.values.value import Value
+from stablelint.catalog.predicates import parse_predicate
+from stablelint.catalog.rule import FixTemplate
+from stablelint.catalog.template import parse_template
+from stablelint.diagnostic import Binding, Proposal, Span
+from stablelint.syntax import operations
+from stablelint.syntax.order import keeps_order, order_readers
+from stablelint.syntax.walk import descendants
+
+_SHOWN = 48  # characters of an expression in a message
+# Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
+_SEVERAL = frozenset(
+    """
+    max min median nanmedian mode kthvalue sort topk cummax cummin aminmax std_mean var_mean slogdet eig eigh svd qr
+    frexp unique unique_consecutive
+    """.split()
+)
+
+
+def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
+    """The fixes open to a site, best first; and why there is none where the rule has some.
+
+    A reading that goes deeper, through what a name stands for, may need operands that are out of reach; then a
+    fix for a shallower one still serves.
+    """
+    offered, withheld = _offers(site, module)
+    for reading in () if offered or withheld is None else site.readings:
+        offered, _ = _offers(reading, module)
+        if offered:
+            return offered, None
+    return offered, withheld
+
+
+def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
+    offered: list[Proposal] = []
+    withheld: str | None = None
+    for fix in site.rule.fixes:
+        template = parse_template(fix.replace or "...")  # a statement moved or deleted has no text of its own
+        missing = template.metavariables - site.match.bindings.keys()
+        if missing and not _are_keywords(template.text, missing):
+            continue
+        if fix.target is not None and fix.target not in site.match.bindings:
+            continue
+        if not all(predicates.holds(parse_predicate(text), site.context) for text in fix.when):
+            continue
+        if not _suits_dtype(fix, site):
+            continue
+        ill = unsuited(template.text, site)
+        if ill is not None:
+            withheld = withheld or ill
+            continue
+        proposal = _proposal(fix, site, module)
+        if isinstance(proposal, Proposal):
+            offered.append(proposal)
+        else:
+            withheld = withheld or proposal
+    return tuple(offered), None if offered else withheld
+
+
+def place_to_change(site: Site, module: ModuleInfo) -> None:
+    """Shows the finding where its fix is made: an earlier statement of the same function, or where options are set."""
+    if site.anchor is not None or site.rule.forward is not None or site.rule.backward is not None:
+        return
+    for fix in site.rule.fixes:
+        if fix.kind == "set-keywords" and fix.target is None:
+            made = construction(site, module)
+            site.anchor = made if made is not site.value.node else None
+            return
+        if fix.target is None or fix.target not in site.match.bindings or fix.kind != "replace":
+            continue
+        if fix.constructor is not None:
+            continue  # it changes several places, and the finding is at the operation
+        target = _target(fix, site, module)
+        if target is not None and not encloses(site.node, target[0]):
+            site.anchor = target[0]
+        return
+
+
+def _are_keywords(text: str, names: frozenset[str]) -> bool:
+    """Whether the template uses these only as keyword arguments, which may be left out."""
+    return all(f"=${name}" in text.replace(" ", "") and f"${name}." not in text for name in names)
+
+
+def _suits_dtype(fix: FixTemplate, site: Site) -> bool:
+    known = {v.dtype for v in site.match.bindings.values() if v.dtype is not None}
+    known &= {"float16", "bfloat16", "float32", "float64"}
+    return (known or {"float32"}) <= set(fix.dtypes)
+
+
+def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | str:
+    """The proposal, or the reason why it is withheld."""
+    if site.match.through and fix.target is None:
+        return "a reshape or cast stands between the operations"
+    if site.match.branches and fix.target is None:
+        return "only one of the paths that meet here goes through all of the operations"
+    target = _target(fix, site, module)
+    if fix.target is not None and site.match.bindings[fix.target].assumed:
+        return "the value is a parameter's default, and callers may have set another"
+    if fix.kind == "set-keywords" and fix.target is None:
+        made = construction(site, module)
+        if made is None:
+            return "the call is one of an object that is made elsewhere, or at several places"
+        target = made, module.source.span(made)
+    if target is None:
+        return "the expression to change stands in another function"
+    node, span = target
+    template = parse_template(fix.replace or "...")
+    bindings: dict[str, Binding] = {}
+    for name in sorted(template.metavariables & site.match.bindings.keys()):
+        binding = _binding(name, site, node, module)
+        if binding.text is None:
+            own = site.match.bindings[name].node
+            if own is not None and not _inside_function(own, site):
+                return "the expression to change stands in another function, which others may call"
+            return _unnamed(site.match.bindings[name], module)
+        bindings[name] = binding
+    also: tuple[Proposal, ...] = ()
+    if fix.constructor is not None:
+        made = construction(site, module)
+        if made is None or made is site.value.node:
+            return "the operation is not one of an object that is made here"
+        class_span = module.source.span(made.func)
+        also = (Proposal(fix.constructor, fix.applicability, class_span, {}, fix.message),)
+    text = template.bound(bindings.keys())
+    anchor = module.source.span(site.statement) if site.statement is not None else None
+    return Proposal(
+        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline
+    )  # fmt: skip
+
+
+def _unnamed(value: Value, module: ModuleInfo) -> str:
+    """Why a rewrite that needs a value computed elsewhere is withheld, and what would open the way."""
+    node = value.node if value.module is module else None
+    text = " ".join(module.source.segment(node).split()) if isinstance(node, ast.expr) else ""
+    if not text or len(text) > _SHOWN:
+        return "an operand that the rewrite needs has no name at this place"
+    return f"the rewrite needs `{text}`, which has no name at this place; give it one where it is computed"
+
+
+def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, Span] | None:
+    """The expression that the template replaces: the match's root, or the occurrence of one binding in it."""
+    source = module.source
+    if fix.target is None:
+        return site.node, source.span(site.node)
+    value = site.match.bindings[fix.target]
+    node = value.node
+    within = node is not None and isinstance(node, ast.expr) and value.module is module
+    if within and node is not None and encloses(site.node, node):
+        node = _picked(node, site.node)
+        return node, source.span(node)
+    within = within and not _is_unpacked(node, site)
+    if within and node is not None and _changed_at_origin(fix, node, site):
+        return node, source.span(node)
+    occurrence = _occurrence(site.texts.get(fix.target), site.node)
+    if occurrence is not None and not site.match.branches:
+        return occurrence, source.span(occurrence)
+    if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
+        return node, source.span(node)
+    return None
+
+
+def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
+    """Whether the fix's target is better changed where it is computed: a match by pattern is its only reader."""
+    if site.rule.forward is not None or site.rule.backward is not None or not _inside_function(node, site):
+        return False
+    text, function = site.texts.get(fix.target or ""), site.frame.function
+    scope = function.node if function is not None else site.frame.module.source.tree
+    if text is None or not text.isidentifier():
+        return False
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+        return True  # an in-place operation: the name stands for its result from there on
+    row: int = node.lineno  # type: ignore[attr-defined]
+    loads = [n for n in descendants(scope) if isinstance(n, ast.Name) and n.id == text]
+    later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= row]
+    if fix.target not in parse_template(fix.replace or "...").metavariables:
+        later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
+    if keeps_order(node) and len(later) > 1 and site.rule.expect == "wrong":
+        unmoved = order_readers(scope, text)
+        later = [n for n in later if n not in unmoved]
+    return len(later) == 1
+
+
+def _is_unpacked(node: ast.AST | None, site: Site) -> bool:
+    """Whether an assignment takes several results from an expression, of which the value is only one."""
+    function = site.frame.function
+    return function is not None and any(
+        isinstance(one, ast.Assign) and one.value is node and isinstance(one.targets[0], ast.Tuple | ast.List)
+        for one in descendants(function.node)
+    )
+
+
+def _picked(node: ast.AST, root: ast.AST) -> ast.AST:
+    """The choice of one result, within `root`, where `node` is a call that gives several; else `node`."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in _SEVERAL:
+        return node
+    for one in descendants(root):
+        chosen = isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant)
+        named = isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+        if (chosen or named) and one.value is node and not _is_called(one, root):  # type: ignore[attr-defined]
+            return one
+    return node
+
+
+def _is_called(node: ast.AST, root: ast.AST) -> bool:
+    return any(isinstance(one, ast.Call) and one.func is node for one in descendants(root))
+
+
+def _inside_function(node: ast.AST, site: Site) -> bool:
+    function = site.frame.function
+    return function is None or encloses(function.node, node)
+
+
+def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
+    """The one place in the root at which a name or attribute stands."""
+    if text is None:
+        return None
+    found = [
+        n for n in descendants(root) if isinstance(n, ast.Name | ast.Attribute) and ast.unparse(n) == text
+    ]  # fmt: skip
+    return found[0] if found else None
+
+
+def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
+    value: Value = site.match.bindings[name]
+    node = value.node
+    if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
+        node = _picked(node, target)
+        return Binding(module.source.segment(node), module.source.span(node), value.dtype)
+    given = _first_argument(value, target, site, module)
+    if given is not None:
+        return Binding(module.source.segment(given), module.source.span(given), value.dtype)
+    text = site.texts.get(name)
+    occurrence = _occurrence(text, target)
+    span = module.source.span(occurrence) if occurrence is not None else None
+    return Binding(text, span, value.dtype)
+
+
+def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInfo) -> ast.expr | None:
+    """Where `target`, a call whose result the pattern binds, is itself given `value` as its first operand.
+
+    A name there means what it meant when the call was made, whatever it was rebound to before the finding.
+    """
+    whole = site.value.node
+    if not isinstance(target, ast.Call) or whole is None or encloses(whole, target):
+        return None
+    results = (one for one in site.match.bindings.values() if one.node is target and one.module is module)
+    result = next(results, None)
+    if result is None or result.first is None or result.first.key != value.key:
+        return None
+    function = target.func
+    root: ast.AST = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    of_module = isinstance(root, ast.Name) and root.id in module.imports
+    if isinstance(function, ast.Attribute) and not of_module and operations.method(function.attr) is not None:
+        return function.value
+    return target.args[0] if target.args and not isinstance(target.args[0], ast.Starred) else None

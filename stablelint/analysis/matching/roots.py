@@ -1,0 +1,178 @@
+"""Which functions of a file are analysed, in which order, and with which arguments.
+
+Callers come before the functions they call, so that a function whose call sites are all in the file is analysed
+with what they pass.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
+from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
+from stablelint.analysis.values.hints import names_a_logarithm
+from stablelint.syntax.sieve import Glance, glance
+from stablelint.syntax.walk import descendants
+
+
+@dataclass(slots=True, eq=False)
+class Root:
+    """A function to analyse for its own sake."""
+
+    function: FunctionInfo
+    seen: Glance
+    local: bool = False  # all call sites are in this file
+    references: int = 0
+    risky: bool = False
+    awaited: bool = False  # what its callers pass matters
+    ungraded: bool = False  # all that call it here do so without gradients
+    words: Words = frozenset()  # at which rules can find something in it
+
+    @property
+    def nested(self) -> list[FunctionNode]:
+        """The functions defined within it."""
+        return self.seen.nested
+
+
+def roots_of(module: ModuleInfo, needs: Sequence[Need], half: bool) -> list[Root]:
+    """The functions of a file in which a rule can find something, and those that pass values to one, callers first.
+
+    `half` tells that the file shows half precision.
+    """
+    found = list(_collect(module.source.tree.body, None, module))
+    names: dict[str, list[Root]] = {}
+    for root in found:
+        names.setdefault(root.function.name, []).append(root)
+    _survey(found, names, module, needs, half)
+    _follow_gradients(found)
+    ordered = _callers_first(found, names)
+    _note_callers(ordered)
+    wanted: set[str] = (
+        set()
+    )  # names of functions that are analysed, and of which it matters what callers pass
+    kept: list[Root] = []
+    for root in reversed(ordered):
+        if root.risky or root.seen.callees & wanted:
+            kept.append(root)
+            root.awaited = root.local or (root.risky and _takes_logarithm(root.function))
+            if root.awaited:
+                wanted.add(root.function.name)
+    return kept[::-1]
+
+
+def _takes_logarithm(function: FunctionInfo) -> bool:
+    """Whether a parameter is known for a logarithm by its name alone: what callers pass tells more of it."""
+    given = function.node.args
+    return any(names_a_logarithm(a.arg) for a in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+
+
+def _survey(
+    found: list[Root], names: dict[str, list[Root]], module: ModuleInfo, needs: Sequence[Need], half: bool
+) -> None:
+    """Decides what is risky, and what is called in this file alone."""
+    functions = {id(root.function.node) for root in found}
+    rest = glance(descendants(module.source.tree, functions), module.imports)
+    glances = [rest, *(root.seen for root in found)]
+    interest = interest_of(needs, set().union(*(seen.words for seen in glances)), half)
+    bound = _bound(glances, interest)
+    for root in found:
+        words = root.seen.words
+        words.update(word for name in root.seen.loads.keys() & bound.keys() for word in bound[name])
+        root.risky = interest.holds(words)
+        root.words = interest.roots(words) if root.risky else frozenset()
+    for name, roots in names.items():
+        if not any(_is_local(root.function, module) for root in roots):
+            continue
+        loads = sum(seen.loads.get(name, 0) for seen in glances)
+        called = sum(seen.calls.get(name, 0) for seen in glances)
+        for root in roots:
+            root.references = loads
+            root.local = called >= loads and _is_local(root.function, module)
+
+
+def _follow_gradients(found: list[Root]) -> None:
+    """Marks the functions all of whose callers in the file switch gradients off."""
+    felt: dict[str, bool] = {}
+    for root in found:
+        graded = not root.function.without_gradient
+        for name in root.seen.callees:
+            felt[name] = felt.get(name, False) or graded
+    for root in found:
+        root.ungraded = not felt.get(root.function.name, True)
+
+
+def _note_callers(ordered: list[Root]) -> None:
+    """Tells the private functions of a file who calls them; of functions that call each other, the later one."""
+    calling: dict[str, list[FunctionInfo]] = {}
+    for root in ordered:
+        if root.function.name.startswith("_") and root.function.owner is None:
+            root.function.callers = tuple(calling.get(root.function.name, ()))
+        for name in root.seen.callees:
+            if name.startswith("_"):
+                calling.setdefault(name, []).append(root.function)
+
+
+def _bound(glances: list[Glance], interest: Interest) -> dict[str, set[str]]:
+    """Names to which the file assigns what matters: `self.criterion = nn.BCELoss()`."""
+    matters = interest.words
+    found: dict[str, set[str]] = {}
+    for seen in glances:
+        for name, word in seen.bound:
+            if word in matters:
+                found.setdefault(name, set()).add(word)
+    return found
+
+
+def _is_local(function: FunctionInfo, module: ModuleInfo) -> bool:
+    if function.has_decorator("property", "register_kl"):
+        return False
+    private = function.name.startswith("_") and not function.name.startswith("__")
+    return private or (module.is_script and not function.name.startswith("__"))
+
+
+def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) -> Iterator[Root]:
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            known = owner.methods.get(statement.name) if owner else module.functions.get(statement.name)
+            if known is None or known.node is not statement:
+                known = FunctionInfo(statement, module, owner)
+            seen = glance(descendants(statement)[1:], module.imports)
+            if known.owner is not None:
+                known.owner.note_touched(known, seen.assigned, seen.called)
+            yield Root(known, seen)
+        elif isinstance(statement, ast.ClassDef):
+            info = module.classes.get(statement.name) if owner is None else None
+            if info is None or info.node is not statement:
+                info = class_of(statement, module)
+            yield from _collect(statement.body, info, module)
+        elif isinstance(statement, ast.If | ast.Try | ast.With):
+            yield from _collect(statement.body, owner, module)
+            for handler in getattr(statement, "handlers", ()):
+                yield from _collect(handler.body, owner, module)
+            yield from _collect(getattr(statement, "orelse", []), owner, module)
+        elif module.may_hold_lambdas:
+            lambdas = glance(descendants(statement), module.imports).nested
+            for node in lambdas:
+                yield Root(FunctionInfo(node, module), glance(descendants(node)[1:], module.imports))
+
+
+def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root]:
+    """Depth-first post-order over the call graph, reversed. Special methods are called in too many places to order."""
+    seen: set[int] = set()
+    post: list[Root] = []
+    for start in found:
+        stack: list[tuple[Root, bool]] = [(start, False)]
+        while stack:
+            root, expanded = stack.pop()
+            if expanded:
+                post.append(root)
+                continue
+            if id(root) in seen:
+                continue
+            seen.add(id(root))
+            stack.append((root, True))
+            for name in sorted(n for n in root.seen.callees & names.keys() if not n.startswith("__")):
+                stack.extend((callee, False) for callee in names[name] if id(callee) not in seen)
+    return post[::-1]

@@ -1,0 +1,139 @@
+"""Which sites another site explains: a rewrite of the whole covers its parts, a cause covers its effects.
+
+Sites are found by what they stand on, so that a function with thousands of them is reviewed in linear time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stablelint.analysis.matching.judge import is_polluted
+from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.selections import selecting_mask
+from stablelint.analysis.values.value import Value
+from stablelint.diagnostic import Level
+
+_PASSING = frozenset("sqrt view unsqueeze squeeze expand float to index mul sum mean".split())
+_CHAIN = 6  # operations through which a bad value is followed back to its cause
+_DEPTH = 10  # the same, where the range itself tells that something went wrong before
+_WIDTH = 400  # values looked at on the way
+
+Place = tuple[int, int]  # of a value: its key, and the identity of its expression
+
+
+def without_shadowed(sites: list[Site]) -> list[Site]:
+    """The sites that no other explains, in the same order."""
+    known = _Shadows(sites)
+    selected: set[tuple[str, int, int]] = set()
+    kept: list[Site] = []
+    for site in sites:
+        selection = _selection(site)
+        if selection in selected or known.covers(site):
+            continue
+        if selection is not None:
+            selected.add(selection)
+        kept.append(site)
+    return kept
+
+
+def _selection(site: Site) -> tuple[str, int, int] | None:
+    """What a mean is taken over, and where: two means over one selection in one statement have one cause."""
+    if site.value.op != "mean" or site.value.first is None or has_contract(site):
+        return None
+    mask = selecting_mask(site.value.first)
+    return None if mask is None else (site.rule.code, id(site.statement), mask.key)
+
+
+def has_contract(site: Site) -> bool:
+    """Whether the site's rule states an obligation, rather than a form."""
+    return site.rule.forward is not None or site.rule.backward is not None
+
+
+class _Shadows:
+    """Sites by their expression, by the values their match covers, and by the value they yield."""
+
+    def __init__(self, sites: list[Site]) -> None:
+        self._by_node: dict[int, list[Site]] = {}
+        self._by_covered: dict[Place, list[Site]] = {}
+        self._by_place: dict[Place, list[Site]] = {}
+        self._replacing: dict[Place, list[Site]] = {}
+        self._by_key: dict[int, list[Site]] = {}
+        for site in sites:
+            self._by_node.setdefault(id(site.node), []).append(site)
+            if site.rule.replaces:
+                self._replacing.setdefault(_place(site.value), []).append(site)
+            for value in site.match.covered:
+                self._by_covered.setdefault(_place(value), []).append(site)
+            if has_contract(site):
+                self._by_place.setdefault(_place(site.value), []).append(site)
+                self._by_key.setdefault(site.value.key, []).append(site)
+
+    def covers(self, site: Site) -> bool:
+        """Whether another site explains this one."""
+        return (
+            any(self._rewrites(other, site) for other in self._by_node.get(id(site.node), ()))
+            or any(self._rewrites(other, site) for other in self._parts(site))
+            or any(self._holds(other, site) for other in self._by_covered.get(_place(site.value), ()))
+            or any(_may_shadow(cause, site) for cause in self._causes(site))
+        )
+
+    def _parts(self, site: Site) -> Iterator[Site]:
+        """Sites of rules that replace others, at the operations of which this one's match is made."""
+        if self._replacing:
+            for value in site.match.covered:
+                yield from self._replacing.get(_place(value), ())
+
+    def _rewrites(self, other: Site, site: Site) -> bool:
+        return site.rule.code in other.rule.replaces and _is_other_rule(other, site)
+
+    def _holds(self, other: Site, site: Site) -> bool:
+        if site.rule.code in other.rule.replaces:
+            return _is_other_rule(other, site)
+        plain = has_contract(site) and not has_contract(other) and other.node is not site.node
+        return plain and _may_shadow(other, site)
+
+    def _causes(self, site: Site) -> Iterator[Site]:
+        """Sites whose bad value is what makes this one's operand bad.
+
+        Either the value comes through operations that keep a bad value bad (x / sqrt(v) where sqrt(v) is flagged),
+        or the operand's range already holds NaN or an infinity and is made from it.
+        """
+        name = site.judgement.operand
+        operand = site.match.bindings.get(name)
+        if not has_contract(site) or operand is None:
+            return
+        if is_polluted(site.ranges[name]):
+            for key in _made_from(operand):
+                yield from self._by_key.get(key, ())
+        step: Value | None = operand
+        for _ in range(_CHAIN):
+            if step is None:
+                return
+            yield from self._by_place.get(_place(step), ())
+            step = step.first if step.op in _PASSING else None
+
+
+def _place(value: Value) -> Place:
+    return value.key, id(value.node)
+
+
+def _is_other_rule(other: Site, site: Site) -> bool:
+    return other.rule.code != site.rule.code and _may_shadow(other, site)
+
+
+def _may_shadow(other: Site, site: Site) -> bool:
+    likelier = other.judgement.level is Level.LIKELY or site.judgement.level is Level.POSSIBLE
+    return other is not site and likelier
+
+
+def _made_from(value: Value) -> list[int]:
+    """Keys of the values from which one is computed, nearest first."""
+    seen = {value.key}
+    layer = [value]
+    for _ in range(_DEPTH):
+        below = [v for node in layer for v in node.operands.values() if v.key not in seen]
+        layer = list({v.key: v for v in below}.values())
+        seen.update(v.key for v in layer)
+        if not layer or len(seen) > _WIDTH:
+            break
+    return list(seen)

@@ -1,0 +1,294 @@
+"""Collects the places at which a rule speaks, while the analysis runs over a function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from stablelint.analysis.matching import predicates
+from stablelint.analysis.matching.interest import Matcher, Need, matcher_named, needs_of, needs_of_matcher
+from stablelint.analysis.matching.judge import Judgement, judge
+from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
+from stablelint.analysis.matching.predicates import Context
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Value
+from stablelint.catalog import contract
+from stablelint.catalog.catalog import Catalog
+from stablelint.catalog.predicates import parse_predicate
+from stablelint.catalog.rule import Rule
+from stablelint.diagnostic import Level, Status
+from stablelint.numerics.interval import Interval
+from stablelint.syntax.walk import descendants
+
+
+@dataclass(slots=True)
+class Site:
+    """A rule's pattern met at an expression."""
+
+    rule: Rule
+    value: Value
+    match: Match
+    judgement: Judgement
+    frame: Frame
+    ranges: Mapping[str, Interval]
+    context: Context
+    texts: dict[str, str | None] = field(default_factory=dict)
+    statement: ast.stmt | None = None
+    gradient: bool = True
+    message: str | None = None
+    anchor: ast.AST | None = None  # where the finding is shown, where that is not the root of the match
+    readings: list[Site] = field(
+        default_factory=list
+    )  # the same expression as other patterns of the rule read it
+
+    @property
+    def node(self) -> ast.AST:
+        """The expression (or statement) the finding is about."""
+        node = self.anchor or self.value.node
+        assert node is not None
+        return node
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The patterns of a catalog by the operation at their root, and the rules that no root finds."""
+
+    by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
+    sequences: tuple[tuple[Rule, Shape], ...]
+    matchers: tuple[tuple[Rule, Matcher, tuple[Need, ...]], ...]
+    needs: tuple[Need, ...]
+
+    def matchers_for(self, words: Set[str] | None) -> Iterator[tuple[Rule, Matcher]]:
+        """The matchers that can find something in a function with these words; all where they are not known."""
+        for rule, matcher, needs in self.matchers:
+            if words is None or not needs or any(need.is_met(words) for need in needs):
+                yield rule, matcher
+
+
+def index_of(catalog: Catalog) -> Index:
+    """The compiled patterns of a catalog; compiled once."""
+    return _index(catalog.digest, _Held(catalog))
+
+
+class _Held:
+    """Lets a catalog be an argument of a cached function whose key is its digest."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=8)
+def _index(digest: str, held: _Held) -> Index:
+    by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
+    sequences: list[tuple[Rule, Shape]] = []
+    matchers: list[tuple[Rule, Matcher, tuple[Need, ...]]] = []
+    needs: list[Need] = []
+    for rule in held.catalog.rules.values():
+        if rule.matcher is not None:
+            matcher = matcher_named(rule.matcher)
+            matchers.append((rule, matcher, needs_of_matcher(matcher)))
+            needs.extend(matchers[-1][2])
+            continue
+        literals = _literals(rule)
+        for text in rule.patterns:
+            shape = compile_pattern(text, literals)
+            needs.append(needs_of(shape, rule))
+            if shape.is_sequence:
+                sequences.append((rule, shape))
+            else:
+                by_operation.setdefault(shape.operation, []).append((rule, shape))
+    table = {op: tuple(v) for op, v in by_operation.items()}
+    return Index(table, tuple(sequences), tuple(matchers), tuple(needs))
+
+
+def _literals(rule: Rule) -> set[str]:
+    """The metavariables that a rule asks to be literals: of two factors, the other one is not tried for them."""
+    asked = [parse_predicate(text) for text in rule.where]
+    return {name for p in asked if p.name == "literal" and not p.negated for name in p.metavariables}
+
+
+class Collector:
+    """Receives every operation of a reporting frame and keeps the sites among them."""
+
+    def __init__(self, index: Index, half_shown: bool, half_used: bool = False) -> None:
+        self._index = index
+        self._half_shown = half_shown
+        self._half_used = half_used
+        self.sites: dict[tuple[str, int], Site] = {}
+        self.observed: list[tuple[Value, Frame]] = []
+        self.gradients: dict[int, bool] = {}
+        self.statements: dict[int, ast.stmt | None] = {}
+
+    def observe(self, value: Value, frame: Frame) -> None:
+        """Matches one operation against the rules whose patterns have it at the root."""
+        self.observed.append((value, frame))
+        self.gradients[id(value)] = frame.state.gradient
+        self.statements[id(value)] = frame.statement
+        candidates = self._index.by_operation.get(value.op)
+        if candidates is None or value.node is None or not hasattr(value.node, "lineno"):
+            return
+        for rule, shape in candidates:
+            root = shape.roots[0]
+            found = Match(tests=frame.state.tests, where=id(frame.function))
+            if root is not None and match(root, value, found, shape.optional):
+                self._keep(rule, shape, value, found, frame)
+
+    def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
+        """What predicates may ask about a match."""
+        ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
+        state = frame.state
+        return Context(
+            value,
+            bindings,
+            ranges,
+            state.autocast,
+            self._half_shown,
+            state.nonempty,
+            state.plural,
+            state.gradient,
+            self._half_used,
+            frame,
+        )
+
+    def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
+        context = self.context(value, found.bindings, frame)
+        if not all(predicates.holds(parse_predicate(text), context) for text in rule.where):
+            return
+        judgement = self._judge(rule, found, context, frame)
+        if judgement is None:
+            return
+        if context.weak or found.elsewhere or rule.level is not None:
+            judgement = _weakened(judgement, rule)
+        texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
+        site = Site(
+            rule,
+            value,
+            found,
+            judgement,
+            frame,
+            context.ranges,
+            context,
+            texts,
+            frame.statement,
+            frame.state.gradient,
+        )
+        key = (rule.code, id(value.node))
+        known = self.sites.setdefault(key, site)
+        if known is site:
+            return
+        if _rank(known.judgement) < _rank(judgement):
+            self.sites[key], known, site = site, site, known
+        known.readings.append(site)
+
+    def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement | None:
+        if rule.forward is None and rule.backward is None:
+            return Judgement(Status.VIOLATED, Level.LIKELY)
+        forward = contract.parse(rule.forward) if rule.forward else None
+        backward = contract.parse(rule.backward) if rule.backward else None
+        spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
+        if not spoken & found.bindings.keys():
+            return Judgement(Status.VIOLATED, Level.LIKELY)  # this spelling is itself the flaw
+        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient)
+
+
+def _weakened(judgement: Judgement, rule: Rule) -> Judgement:
+    """A match that rests on a predicate that held for want of knowledge is only possible."""
+    status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
+    level = Level(rule.level) if rule.level is not None else Level.POSSIBLE
+    return replace(judgement, status=status, level=level)
+
+
+def _rank(judgement: Judgement) -> tuple[int, int]:
+    order = {Status.DISCHARGED: 0, Status.UNGUARDED: 1, Status.VIOLATED: 2}
+    return (1 if judgement.level is Level.LIKELY else 0, order[judgement.status])
+
+
+def text_at(value: Value, root: Value, frame: Frame) -> str | None:
+    """Python that yields `value` when it is evaluated where `root` stands; None where there is none."""
+    source = frame.module.source
+    if value.node is not None and value.module is frame.module and isinstance(value.node, ast.expr):
+        # In a loop, a name may hold what the root itself gave in the pass before.
+        again = value.node is root.node and value.key != root.key
+        if root.node is not None and encloses(root.node, value.node) and not again:
+            return source.segment(value.node)
+    literal = _literal_in(root.node, value)
+    if literal is not None:
+        return source.segment(literal)
+    for name, held in frame.state.names.items():
+        if held.key == value.key and _is_same_constant(held, value):
+            return name
+    for (base, attr), held in frame.state.attributes.items():
+        if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
+            return f"self.{attr}"
+    if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
+        return repr(value.data)
+    if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):
+        return None
+    return source.segment(value.node) if _still_valid(value.node, root, frame) else None
+
+
+def _literal_in(root: ast.AST | None, value: Value) -> ast.expr | None:
+    """Where `root` itself spells a value that belongs to no file: a tuple of dimensions, an element type."""
+    if root is None or value.module is not None:
+        return None
+    for node in descendants(root):
+        if isinstance(node, ast.Tuple | ast.List) and node is value.node:
+            return node
+        if isinstance(node, ast.Attribute) and value.op == "dtype" and node.attr == value.dtype:
+            return node
+    return None
+
+
+def _is_same_constant(held: Value, value: Value) -> bool:
+    """Whether two equal values are one: a parameter whose default is 1 is not any 1 of the code."""
+    return not value.is_constant or (held.node is value.node and held.assumed == value.assumed)
+
+
+def encloses(outer: ast.AST, inner: ast.AST) -> bool:
+    """Whether `inner` stands within `outer` in the text."""
+    start = (outer.lineno, outer.col_offset) <= (inner.lineno, inner.col_offset)  # type: ignore[attr-defined]
+    end = (inner.end_lineno, inner.end_col_offset) <= (outer.end_lineno, outer.end_col_offset)  # type: ignore[attr-defined]
+    return bool(start and end)
+
+
+def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
+    """Whether the names in an earlier expression mean the same at the root: nothing between rebinds them."""
+    if frame.function is None or root.node is None or isinstance(frame.function.node, ast.Lambda):
+        return False
+    if not encloses(frame.function.node, node):
+        return False
+    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
+    if any(isinstance(n, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
+        return False  # it would be computed twice
+    first, last = node.lineno, root.node.lineno  # type: ignore[attr-defined]
+    for inner in descendants(frame.function.node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
+            if first <= inner.lineno <= last:
+                return False
+    return True
+
+
+def text_before(value: Value, root: Value, frame: Frame) -> str | None:
+    """Python that yields at `root` a value that the function computes only later; None where there is none."""
+    node, place = value.node, root.node
+    if not isinstance(node, ast.expr) or place is None or value.module is not frame.module:
+        return None
+    if frame.function is None or isinstance(frame.function.node, ast.Lambda):
+        return None
+    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
+    if any(isinstance(n, ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
+        return None
+    first, last = sorted((node.lineno, place.lineno))  # type: ignore[attr-defined]
+    for inner in descendants(frame.function.node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
+            if first <= inner.lineno < last or (inner.lineno == last and node.lineno > place.lineno):  # type: ignore[attr-defined]
+                return None
+    return frame.module.source.segment(node)

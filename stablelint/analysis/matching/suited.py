@@ -1,0 +1,264 @@
+"""Whether an operand is such as a template takes it for: a tensor, and one of floating-point numbers.
+
+A value of unknown kind in ``a / b`` may be a Python number, which has no ``clamp_min``; a tensor of integers has
+no ``torch.finfo``. A rewrite that would raise for them is worse than none.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.syntax import operations
+from stablelint.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from stablelint.analysis.matching.sites import Site
+
+_DEPTH = 12
+_ARITHMETIC = frozenset("add sub rsub mul div neg pow abs square".split())
+# Results are floating-point whatever goes in.
+_MAKES_FLOATS = frozenset(
+    """
+    log log2 log10 log1p exp exp2 expm1 sqrt rsqrt reciprocal div sin cos tan asin acos atan atan2 sinh cosh tanh
+    asinh acosh atanh erf erfc erfinv sigmoid logsigmoid softplus softmax log_softmax logsumexp mean std var norm
+    vector_norm rand randn rand_like randn_like uniform normal linspace lgamma digamma log_prob entropy cdist
+    relu elu gelu silu leaky_relu normalize linear conv1d conv2d conv3d embedding dropout layer_norm float double
+    half cross_entropy mse_loss l1_loss xlogy logit cosine_similarity softmin det logdet cholesky
+    """.split()
+)
+# Results hold numbers of the sort that the first operand holds.
+_KEEPS = frozenset(
+    """
+    add sub rsub mul neg abs square pow clamp clamp_min clamp_max sum prod cumsum max min amax amin maximum minimum
+    where masked_fill index part view reshape transpose permute expand squeeze unsqueeze flatten contiguous detach
+    clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
+    """.split()
+)
+# Of these the further operands are sizes, or tensors that lend theirs.
+_RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
+_TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
+_ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
+# First words of an operation's name that are no package: "call" is what an instance yields when it is called.
+_NO_PACKAGES = frozenset("torch call method python math".split())
+# Tensor methods that other objects have as well, under the same name.
+_SHARED_METHODS = frozenset("index copy pop append get item round".split())
+# Results hold some of the first operand's elements, as they are.
+_PICKS = frozenset("index gather take_along_dim masked_select select index_select narrow".split())
+_HANDS_ON = frozenset(
+    "view reshape squeeze unsqueeze flatten permute transpose clone detach contiguous".split()
+)
+_LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
+# What takes one dimension only, although what it replaces takes several.
+_ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")
+_OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
+_OPERAND = re.compile(r"\$(\w+)")
+
+
+def unsuited(template: str, site: Site) -> str | None:
+    """Why the template cannot take the site's operands, or None."""
+    for found in _ONE_DIMENSION.finditer(template):
+        dimension = site.match.bindings.get(found[1] or found[2])
+        if dimension is not None and dimension.kind is Kind.SEQUENCE:
+            return "the reduction is over several dimensions, and the rewrite takes one"
+    for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
+        made = _made_elsewhere(site.match.bindings[name], _DEPTH)
+        if made is not None:
+            return f"`{made}` need not make tensors, and the rewrite is one for tensors"
+    for name, attribute in sorted(set(_OF_OPERAND.findall(template))):
+        value = site.match.bindings.get(name)
+        if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
+            continue
+        text = site.texts.get(name) or "the operand"
+        if value.kind is Kind.NUMBER or _is_annotated_number(text, site):
+            return f"`{_short(text)}` is a Python number, and the rewrite is one for tensors"
+        if not is_tensor(value, site):
+            return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
+        if attribute == "dtype" and f"finfo(${name}.dtype)" in template and is_integral(value):
+            return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
+        if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
+            origin = _picked_from(value, set(), False)
+            if origin is not None:
+                return (
+                    f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
+                )
+    return None
+
+
+def _made_elsewhere(value: Value, depth: int) -> str | None:
+    """The class of another package whose instances a value is computed from, or None.
+
+    Such an object may have the methods of a tensor (a symbolic one, a table) and yet be refused by torch's functions.
+    """
+    package, _, name = value.op.rpartition(".")
+    if package and name[:1].isupper() and package.partition(".")[0] not in _NO_PACKAGES:
+        return name
+    if depth == 0 or value.op not in _ARITHMETIC | _KEEPS | _MAKES_FLOATS:
+        return None
+    found = (_made_elsewhere(operand, depth - 1) for operand in value.operands.values())
+    return next((made for made in found if made is not None), None)
+
+
+def _picked_from(value: Value, seen: set[int], picked: bool) -> str | None:
+    """The operation, among those whose logarithm has a form of its own, whose elements a value picks."""
+    if value.key in seen:
+        return None
+    seen.add(value.key)
+    if value.op in _LOG_FORMS:
+        return value.op if picked else None
+    if value.op in ("phi", "cat"):
+        found = {
+            _picked_from(operand, seen, picked) for operand in value.operands.values() if _holds(operand)
+        }
+        found.discard(None)
+        return found.pop() if len(found) == 1 else None
+    if value.op not in _PICKS | _HANDS_ON or value.first is None:
+        return None
+    return _picked_from(value.first, seen, picked or value.op in _PICKS)
+
+
+def _holds(value: Value) -> bool:
+    return value.kind in (Kind.TENSOR, Kind.UNKNOWN)
+
+
+def _is_annotated_number(text: str, site: Site) -> bool:
+    """Whether the operand is a parameter that its function says is a number, whatever one caller passes."""
+    function = site.frame.function
+    if function is None or not text.isidentifier():
+        return False
+    given = function.node.args
+    for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        if parameter.arg == text and parameter.annotation is not None:
+            return re.search(r"\b(float|int)\b", ast.unparse(parameter.annotation)) is not None
+    return False
+
+
+def is_tensor(value: Value, site: Site) -> bool:
+    """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
+    if value.kind is not Kind.UNKNOWN:
+        return value.kind is Kind.TENSOR
+    root = site.value
+    if (
+        isinstance(root.node, ast.Call)
+        and root.kind in (Kind.TENSOR, Kind.UNKNOWN)
+        and _is_operand(value, root)
+    ):
+        return True  # `torch.log(x)` and `x.log()` take tensors only
+    function = site.frame.function
+    used = _used_as_tensors(function.node) if function is not None else frozenset()
+    if function is not None and id(value.node) in _receivers(function.node):
+        return True
+    return _arises_from_tensor(value, used, _DEPTH) or site.texts.get(site.judgement.operand) in used
+
+
+def _is_operand(value: Value, root: Value) -> bool:
+    return any(stripped(operand).key == stripped(value).key for operand in root.operands.values())
+
+
+def _arises_from_tensor(value: Value, used: frozenset[str], depth: int) -> bool:
+    if value.kind is not Kind.UNKNOWN:
+        return value.kind is Kind.TENSOR
+    if value.name in used or (value.node is not None and _name_of(value.node) in used):
+        return True
+    if depth == 0 or value.op not in _ARITHMETIC | _KEEPS:
+        return False
+    return any(_arises_from_tensor(operand, used, depth - 1) for operand in value.operands.values())
+
+
+def _name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return ""
+
+
+@lru_cache(maxsize=256)
+def _used_as_tensors(function: ast.AST) -> frozenset[str]:
+    """Names (and attributes of names) on which the function calls what only tensors have."""
+    found: set[str] = set()
+    for node in descendants(function):
+        if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
+            found.add(_name_of(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if operations.method(method) is not None and method not in _SHARED_METHODS:
+                found.add(_name_of(node.func.value))
+            own = operations.canonical(method)
+            takes_tensor = own is not None and own.parameters[:1] == ("input",)
+            if takes_tensor and _name_of(node.func.value) in ("torch", "F") and node.args:
+                found.add(_name_of(node.args[0]))
+    # A function of the torch namespace called on a module is no method of it.
+    return frozenset(found - {"", "torch", "F", "np", "math", "self"})
+
+
+@lru_cache(maxsize=256)
+def _receivers(function: ast.AST) -> frozenset[int]:
+    """Identities of expressions on which, or on whose power or multiple, the function calls a tensor's method."""
+    found: set[int] = set()
+    for node in descendants(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if operations.method(method) is not None and method not in _SHARED_METHODS:
+                found.update(map(id, _behind_constants(node.func.value)))
+    return frozenset(found)
+
+
+def _behind_constants(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression, and what it is a power, a multiple or a sum of, with constants for the other operands."""
+    yield node
+    if isinstance(node, ast.UnaryOp):
+        yield from _behind_constants(node.operand)
+    elif isinstance(node, ast.BinOp):
+        sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
+        if len(sides) == 1:
+            yield from _behind_constants(sides[0])
+
+
+def is_integral(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold integers or truth values, by its type or by where it comes from."""
+    if value.dtype is not None:
+        return value.dtype.startswith(("int", "uint", "bool"))
+    if value.kind is Kind.NUMBER:
+        return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
+    if depth == 0 or value.op not in _KEEPS:
+        return False
+    cast = next((operand.dtype for operand in value.operands.values() if operand.op == "dtype"), None)
+    if cast is not None:
+        return cast.startswith(("int", "uint", "bool"))
+    parts = _parts(value)
+    return bool(parts) and all(is_integral(part, depth - 1) for part in parts)
+
+
+def is_floating(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold floating-point numbers, by its type or by where it comes from."""
+    if value.dtype is not None:
+        return value.dtype.startswith(("float", "bfloat"))
+    if value.op in _MAKES_FLOATS or isinstance(value.constant(), float):
+        return True
+    if depth == 0 or value.op not in _KEEPS:
+        return False
+    enough = all if value.op == "phi" else any  # of two paths each may be taken
+    return enough(is_floating(part, depth - 1) for part in _parts(value))
+
+
+_ASIDE = frozenset(
+    "condition mask index indices dim keepdim dims shape size repeats exponent min max k".split()
+)
+
+
+def _parts(value: Value) -> list[Value]:
+    """The operands whose sort of number decides on the result's."""
+    if value.op in _RESHAPES:
+        return [value.operands["input"]] if "input" in value.operands else []
+    return [operand for name, operand in value.operands.items() if name not in _ASIDE]
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else f"{text[:37]}..."

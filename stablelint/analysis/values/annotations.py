@@ -1,0 +1,92 @@
+"""What an annotation says of a parameter: a tensor, its element type, a number, or something else."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.values.value import Kind
+
+Annotated = tuple[Kind, str | None]  # and the element type, where it is named
+
+_NOTHING: Annotated = (Kind.UNKNOWN, None)
+_NAMES: dict[str, Annotated] = {
+    "Tensor": (Kind.TENSOR, None),
+    "FloatTensor": (Kind.TENSOR, None),  # often said of any floating-point tensor
+    "HalfTensor": (Kind.TENSOR, "float16"),
+    "BFloat16Tensor": (Kind.TENSOR, "bfloat16"),
+    "DoubleTensor": (Kind.TENSOR, "float64"),
+    "LongTensor": (Kind.TENSOR, "int64"),
+    "IntTensor": (Kind.TENSOR, "int32"),
+    "ByteTensor": (Kind.TENSOR, "uint8"),
+    "BoolTensor": (Kind.TENSOR, "bool"),
+    "int": (Kind.NUMBER, None),
+    "float": (Kind.NUMBER, None),
+    "bool": (Kind.NUMBER, None),
+    **dict.fromkeys(("str", "Path", "PathLike", "ndarray", "NDArray", "DataFrame", "bytes"), (Kind.FOREIGN, None)),
+}  # fmt: skip
+_SHAPED: dict[str, str | None] = {  # `Float[Tensor, "batch channels"]`
+    "Float": None,
+    "Shaped": None,
+    "Num": None,
+    "Real": None,
+    "Inexact": None,
+    "Float16": "float16",
+    "BFloat16": "bfloat16",
+    "Float32": "float32",
+    "Float64": "float64",
+    "Bool": "bool",
+    "Int": "int64",
+    "Integer": "int64",
+    "Int32": "int32",
+    "Int64": "int64",
+    "UInt8": "uint8",
+}
+
+
+def annotated(annotation: ast.expr | None) -> Annotated:
+    """What an annotation says; ``(Kind.UNKNOWN, None)`` where it says nothing of use."""
+    if annotation is None:
+        return _NOTHING
+    if isinstance(annotation, ast.Name):
+        return _NAMES.get(annotation.id, _NOTHING)
+    if isinstance(annotation, ast.Attribute):
+        return _qualified(annotation)
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotated(_parsed(annotation.value))
+    if isinstance(annotation, ast.BinOp):
+        return _either([annotation.left, annotation.right])
+    if isinstance(annotation, ast.Subscript):
+        return _subscripted(annotation)
+    return _NOTHING
+
+
+def _qualified(annotation: ast.Attribute) -> Annotated:
+    found = _NAMES.get(annotation.attr, _NOTHING)
+    return _NOTHING if found[0] is Kind.NUMBER else found  # a qualified `float` is another
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _either(parts: list[ast.expr]) -> Annotated:
+    """What all alternatives but None have in common."""
+    known = {annotated(p) for p in parts if not (isinstance(p, ast.Constant) and p.value is None)}
+    return known.pop() if len(known) == 1 else _NOTHING
+
+
+def _subscripted(annotation: ast.Subscript) -> Annotated:
+    base, inner = annotation.value, annotation.slice
+    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if name in ("Optional", "Union"):
+        return _either(parts)
+    if name in ("Annotated", "Final", "Required") and parts:
+        return annotated(parts[0])
+    if name in _SHAPED and parts:
+        kind, _ = annotated(parts[0])
+        return (kind, _SHAPED[name]) if kind is Kind.TENSOR else _NOTHING
+    return _NAMES.get(name, _NOTHING)

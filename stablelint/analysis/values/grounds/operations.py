@@ -1,0 +1,263 @@
+"""The grounds of a result by its operation: one rule for each kind of operation, and what holds for the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from stablelint.analysis.values.families import FINITE_TESTS
+from stablelint.analysis.values.grounds.arithmetic import combined
+from stablelint.analysis.values.grounds.rows import reduced, row_of_zeros
+from stablelint.analysis.values.grounds.selection import clamped, is_kept_apart, selected
+from stablelint.analysis.values.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
+from stablelint.analysis.values.pairs import is_of_all_pairs
+from stablelint.analysis.values.relations import triangle_cut, unit_length
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+Operands: TypeAlias = Mapping[str, Value]
+Grounds: TypeAlias = tuple[Ground, Ground]  # of a 0, and of the ends
+Rule: TypeAlias = Callable[[str, Operands, Value, Interval], Grounds]
+
+_SATURATING = (
+    "softmax softmin sigmoid gumbel_softmax hardsigmoid ndtr erf erfc softplus log_softmax logsigmoid log_ndtr"
+).split()
+_EXACT = (
+    "relu relu6 hardtanh norm vector_norm std var eq ne gt ge lt le logical_not logical_and logical_or isclose any all "
+    "count_nonzero bincount histc one_hot zeros zeros_like rand rand_like bernoulli randint argmax argmin tril triu "
+    "nonzero mse_loss l1_loss huber_loss smooth_l1_loss cdist arange eye multinomial randperm svdvals diag_embed contains"
+).split()
+_BOUNDED = "tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split()
+_REDUCTIONS = "sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split()
+_KEEPING = [*VIEWS, *SELECTIONS, *"neg sqrt sign floor trunc cumsum imag".split()]
+_ENTROPIES = "cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split()
+
+# What is made out of nothing.
+TAKING_NOTHING: Mapping[str, Grounds] = {
+    **dict.fromkeys(_BOUNDED, (Ground.NONE, Ground.EXACT)),
+    **dict.fromkeys(_EXACT, (Ground.EXACT, Ground.EXACT)),
+}
+
+
+def of_any(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    """An operation of which nothing more is known: it comes to the ends that all its operands come to."""
+    reached = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    zero = Ground.COINCIDENCE if interval.contains(0.0) and interval != TOP else Ground.NONE
+    return zero, min(reached, default=Ground.NONE)
+
+
+def _kept(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return first.zero, first.ends
+
+
+def _of_index(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    if leaves_out_start(operands) or keeps_the_larger(operands):
+        return min(first.zero, Ground.COINCIDENCE), first.ends
+    if operands["index"].dtype == "bool" and is_of_all_pairs(first):
+        return min(first.zero, Ground.COINCIDENCE), first.ends  # as a rule none of a row with itself
+    return first.zero, first.ends
+
+
+def _of_filled_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    fill = operands.get("value")
+    if fill is None:
+        return of_any(op, operands, first, interval)
+    zero = min(first.zero, Ground.COINCIDENCE) if is_of_all_pairs(first) else first.zero
+    return max(zero, fill.zero), min(first.ends, fill.ends)
+
+
+def _of_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    matrix = triangle_cut(operands) or first
+    return matrix.zero, matrix.ends
+
+
+def _exact(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
+
+
+def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    if len(operands) > 1 and first.interval.lo < 0 < first.interval.hi:
+        return Ground.COINCIDENCE, Ground.NONE  # from a start that is not known
+    return _exact(op, operands, first, interval)
+
+
+def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    if op == "norm" and unit_length(first):
+        return Ground.NONE, first.ends
+    if is_kept_apart(first):
+        return Ground.COINCIDENCE, first.ends
+    return _exact(op, operands, first, interval)
+
+
+def _saturated(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.SATURATION, Ground.SATURATION
+
+
+def _of_finite_test(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.COINCIDENCE, Ground.EXACT  # that every element is NaN, or none, is no ordinary case
+
+
+def _of_negation(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    rule = _of_finite_test if stripped(first).op in FINITE_TESTS else _exact
+    return rule(op, operands, first, interval)
+
+
+def _of_exponential_tail(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return first.zero, min(first.ends, Ground.SATURATION)  # -1 is reached by rounding
+
+
+def _of_angle(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return (first.ends if first.interval.hi >= 1 else Ground.NONE), first.ends
+
+
+def _of_odd(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    """An odd function is 0 where its operand is."""
+    if first.zero is Ground.EXACT:
+        return first.zero, (Ground.EXACT if op in _BOUNDED and op != "atan" else first.ends)
+    return _ODD_OFF_ZERO.get(op, of_any)(op, operands, first, interval)
+
+
+def _of_arctangent(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.COINCIDENCE, Ground.COINCIDENCE  # pi / 2 is reached at infinity
+
+
+def _attained(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.COINCIDENCE, Ground.EXACT
+
+
+def _of_power(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    floor = Ground.COINCIDENCE if interval.contains(0.0) else Ground.NONE
+    exponent = operands.get("exponent")
+    ends = first.ends if exponent is None or exponent.is_constant else min(first.ends, exponent.ends)
+    return max(first.zero, floor), ends
+
+
+def _of_reduction(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    zero, ends = reduced(op, first)
+    unending = math.isinf(interval.lo) and math.isfinite(first.interval.lo)
+    return zero, min(ends, Ground.COINCIDENCE) if unending else ends
+
+
+def _of_arithmetic(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    other = operands.get("other")
+    return of_any(op, operands, first, interval) if other is None else combined(op, first, other, interval)
+
+
+def _of_exponential(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    if is_normal_draw(first):
+        return Ground.COINCIDENCE, first.ends  # a log-normal draw
+    saturates = first.peak or first.ends >= Ground.SATURATION
+    tops = first.zero if first.interval.hi == 0 else Ground.NONE  # exp(-x) is 1 where x is 0
+    return (Ground.SATURATION if saturates else Ground.COINCIDENCE), max(first.ends, tops)
+
+
+def _of_entropy(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    reduction = operands.get("reduction")
+    if reduction is not None and reduction.constant() == "none":
+        return Ground.SATURATION, Ground.NONE  # what a sure prediction loses is rounded to 0
+    return of_any(op, operands, first, interval)
+
+
+def _crossing(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.COINCIDENCE, first.ends
+
+
+def _of_product(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    other = operands.get("other")
+    if other is None:
+        return of_any(op, operands, first, interval)
+    ends = min(first.ends, other.ends)
+    if Ground.EXACT in (first.zero, other.zero):
+        return max(row_of_zeros(first), row_of_zeros(other)), ends
+    if interval.lo >= 0:
+        return min(first.zero, other.zero), ends
+    return of_any(op, operands, first, interval)
+
+
+def _of_clamp(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return clamped(op, operands, interval)
+
+
+def _of_choice(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return selected(operands)
+
+
+def _of_convolution(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.COINCIDENCE, Ground.NONE  # the weight may be a fixed filter
+
+
+def _of_groups(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return (Ground.EXACT if interval.lo == 0 else Ground.NONE), first.ends  # a group without an element
+
+
+def _of_scatter(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    source = operands.get("src") or operands.get("source") or first
+    return (Ground.COINCIDENCE if _is_inverse(operands.get("index")) else first.zero), source.ends
+
+
+def _is_inverse(index: Value | None) -> bool:
+    """Whether an index is the one that `unique` gives back: each of its groups has an element."""
+    place = stripped(index) if index is not None else None
+    return place is not None and place.op == "part" and place.first is not None and place.first.op == "unique"
+
+
+def _of_spectrum(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    return Ground.EXACT, Ground.NONE  # silence
+
+
+def _of_logarithm(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    if interval.lo == 0.0:
+        return _zero_of_logarithm(op, first), first.ends
+    return Ground.COINCIDENCE, max(first.zero, first.ends)
+
+
+def _zero_of_logarithm(op: str, operand: Value) -> Ground:
+    """`log(1 + n)` is 0 where n is."""
+    if op == "log1p":
+        return operand.zero
+    terms = [v for v in stripped(operand).operands.values() if not v.is_constant]
+    return terms[0].zero if stripped(operand).op == "add" and len(terms) == 1 else Ground.COINCIDENCE
+
+
+# Odd functions where the operand is not known to be 0.
+_ODD_OFF_ZERO: Mapping[str, Rule] = {
+    "atan": _of_arctangent,
+    **dict.fromkeys(("sin", "tanh"), _attained),
+    **dict.fromkeys(("expm1", "sinh"), _crossing),
+    "log1p": _of_logarithm,
+}
+# A later row goes before an earlier one, where two speak of one operation.
+RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(_BOUNDED, _attained),
+    **dict.fromkeys(ODD, _of_odd),
+    **dict.fromkeys(_REDUCTIONS, _of_reduction),
+    **dict.fromkeys(("log", "log2", "log10"), _of_logarithm),
+    **dict.fromkeys(("exp", "exp2"), _of_exponential),
+    **dict.fromkeys(("abs", "pow"), _of_power),
+    **dict.fromkeys(("add", "sub", "mul", "div"), _of_arithmetic),
+    **dict.fromkeys(("clamp", "maximum", "minimum"), _of_clamp),
+    **dict.fromkeys(("where", "masked_fill"), _of_choice),
+    **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d"), _of_convolution),
+    **dict.fromkeys(("index_add", "scatter_add", "scatter_reduce", "scatter"), _of_scatter),
+    **dict.fromkeys(("stft", "fft"), _of_spectrum),
+    **dict.fromkeys(("elu", "celu", "selu"), _of_exponential_tail),
+    **dict.fromkeys(_ENTROPIES, _of_entropy),
+    "acos": _of_angle,
+    "cosh": _crossing,
+    "linear_module": _attained,
+    "matmul": _of_product,
+    "scatter_sum": _of_groups,
+    **dict.fromkeys(_EXACT, _exact),
+    **dict.fromkeys(("norm", "std", "var"), _of_spread),
+    "arange": _of_arange,
+    "logical_not": _of_negation,
+    **dict.fromkeys(FINITE_TESTS, _of_finite_test),
+    **dict.fromkeys(_SATURATING, _saturated),
+    **dict.fromkeys(_KEEPING, _kept),
+    "index": _of_index,
+    "diagonal": _of_diagonal,
+    "fill_diagonal_": _of_filled_diagonal,
+}

@@ -1,0 +1,100 @@
+"""Clamps, and selections whose own test keeps out what is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stablelint.analysis.values.pairs import is_of_all_pairs
+from stablelint.analysis.values.relations import is_span
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import behind, stripped
+from stablelint.numerics.interval import Interval
+
+_TEST_DEPTH = 6
+
+
+def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
+    """What a clamp, `maximum` or `minimum` makes of the grounds of its operand and its bounds."""
+    bounds = [v for name, v in operands.items() if name in ("min", "max", "other")]
+    known = [v for v in bounds if v.interval.is_bounded]
+    if not interval.contains(0.0):
+        return Ground.NONE, _clamped_ends(operands, interval)
+    first = next(iter(operands.values()))
+    if is_span(first) or (not first.interval.contains(0.0) and first.interval.lo < 0):
+        return Ground.COINCIDENCE, _clamped_ends(operands, interval)
+    if any(v.interval.contains(0.0) for v in known):
+        return Ground.EXACT, _clamped_ends(operands, interval)
+    bound = operands.get("min")
+    if op == "maximum" and not first.is_constant and _is_setting(operands.get("other")):
+        bound = operands["other"]  # `max(x, gamma)`
+    if bound is not None and bound.kind is not Kind.NONE and not bound.is_constant and bound.interval.hi > 0:
+        return min(first.zero, Ground.COINCIDENCE), _clamped_ends(
+            operands, interval
+        )  # a bound that somebody chose
+    return first.zero, _clamped_ends(operands, interval)
+
+
+def _is_setting(value: Value | None) -> bool:
+    """Whether a value is a number of Python's, and nothing speaks for its being 0."""
+    return value is not None and value.kind is Kind.NUMBER and value.zero is Ground.NONE
+
+
+def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
+    """Clamping on both sides is reached on both; a free side is reached as the operand reaches it."""
+    if interval.is_bounded:
+        return Ground.EXACT
+    values = list(operands.values())
+    ends = next((v for v in values if not v.is_constant), values[0]).ends
+    return min(ends, Ground.COINCIDENCE) if "max" in operands else ends  # an unknown bound is a bound
+
+
+def selected(operands: Mapping[str, Value]) -> tuple[Ground, Ground]:
+    """What `where` and `masked_fill` make of the grounds of their branches."""
+    branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
+    test = operands.get("condition") or operands.get("mask")
+    spoken = spoken_of(test) if test is not None else frozenset()
+    told = [_is_tested(v, spoken) or (is_of_all_pairs(v) and _asks_for_diagonal(test)) for v in branches]
+    zeros = [min(v.zero, Ground.COINCIDENCE) if t else v.zero for v, t in zip(branches, told, strict=True)]
+    zero = max(zeros, default=Ground.NONE)
+    return zero, min((v.ends for v in branches), default=Ground.NONE)
+
+
+def _asks_for_diagonal(test: Value | None) -> bool:
+    return test is not None and any(v.op == "eye" for v in behind(test, lambda _: False))
+
+
+def is_kept_apart(value: Value) -> bool:
+    """Whether a selection puts something that is not 0 where its test finds the value too small."""
+    value = stripped(value)
+    test = value.operands.get("condition")
+    if value.op != "where" or test is None:
+        return False
+    spoken = spoken_of(test)
+    branches = [v for name, v in value.operands.items() if name != "condition"]
+    return all(_is_tested(v, spoken) or not v.interval.contains(0.0) or _is_solid(v) for v in branches)
+
+
+def spoken_of(test: Value) -> frozenset[int]:
+    """Keys of the values that a test is made of."""
+    keys: set[int] = set()
+    level = [test]
+    for _ in range(_TEST_DEPTH):
+        below: list[Value] = []
+        for value in level:
+            if value.key not in keys and not value.is_constant:
+                keys.add(value.key)
+                below.extend(value.operands.values())
+        level = below
+    return frozenset(keys)
+
+
+def _is_tested(value: Value, spoken: frozenset[int]) -> bool:
+    """Whether a selection's own test speaks of the value: it is there to keep out what is bad."""
+    return not value.is_constant and (value.key in spoken or stripped(value).key in spoken)
+
+
+def _is_solid(value: Value) -> bool:
+    """Whether each row has an element that is not 0: a unit vector put together of ones and zeros."""
+    value = stripped(value)
+    parts = value.operands.values() if value.op in ("cat", "stack") else ()
+    return any(v.kind is Kind.TENSOR and not v.interval.contains(0.0) for v in parts)

@@ -1,0 +1,88 @@
+"""Lists that grow: what their elements are, and which is the last.
+
+A list whose length is known is a sequence; one that grows in a loop is a `list_of`, whose operand is what any of
+its elements can be and whose data is the last one, where that is known.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value, join
+
+GROWING = frozenset({"append", "extend", "insert"})
+SHRINKING = frozenset({"pop", "remove", "clear", "reverse", "sort"})
+CALLABLE = frozenset({Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE})
+_LONGEST = 40
+
+
+def leaves(value: Value) -> list[Value]:
+    """What a value is on one path or another."""
+    if value.op != "phi":
+        return [value]
+    return [leaf for path in value.operands.values() for leaf in leaves(path)]
+
+
+def is_list(value: Value) -> bool:
+    """Whether a value is a list on every path."""
+    if value.op == "phi":
+        return all(is_list(v) for v in value.operands.values())
+    return value.kind is Kind.SEQUENCE or value.op == "list_of"
+
+
+def elements_of(value: Value) -> list[Value]:
+    """What the elements can be; empty where nothing is known of them."""
+    if value.kind is Kind.SEQUENCE:
+        return list(value.data)
+    if value.op == "phi":
+        return [e for path in value.operands.values() for e in elements_of(path)]
+    element = value.operands.get("element") if value.op == "list_of" else None
+    return [element] if element is not None else []
+
+
+def last_of(value: Value) -> Value | None:
+    """The last element, where it is the same on every path."""
+    if value.kind is Kind.SEQUENCE:
+        return value.data[-1] if value.data else None
+    if value.op == "phi":
+        ends = [last_of(path) for path in value.operands.values()]
+        return ends[0] if len({e.key if e else 0 for e in ends}) == 1 else None
+    return value.data if isinstance(value.data, Value) else None
+
+
+def grown(receiver: Value, method: str, arguments: list[Value], node: ast.AST, frame: Frame) -> Value:
+    """The list after `receiver.method(arguments)`."""
+    if method in SHRINKING:
+        return list_of(elements_of(receiver), None, node, frame, receiver)
+    added = arguments[-1] if arguments else frame.graph.unknown(node=node)
+    if method == "extend":
+        return concatenated(receiver, added, node, frame)
+    if method == "insert":
+        return list_of([*elements_of(receiver), added], last_of(receiver), node, frame, receiver)
+    return concatenated(receiver, frame.graph.sequence([added], node), node, frame)
+
+
+def concatenated(left: Value, right: Value, node: ast.AST, frame: Frame) -> Value:
+    """`left + right`: exact where both lengths are known and no loop repeats it."""
+    exact = left.kind is Kind.SEQUENCE and right.kind is Kind.SEQUENCE and frame.loop_depth == 0
+    if exact and len(left.data) + len(right.data) <= _LONGEST:
+        result = frame.graph.sequence([*left.data, *right.data], node)
+        result.key, result.name = frame.graph.fresh(), "list"
+        return result
+    if not is_list(right):
+        return list_of([], None, node, frame, left)
+    last = last_of(left) if right.kind is Kind.SEQUENCE and not right.data else last_of(right)
+    return list_of([*elements_of(left), *elements_of(right)], last, node, frame, left)
+
+
+def list_of(
+    elements: list[Value], last: Value | None, node: ast.AST, frame: Frame, origin: Value | None = None
+) -> Value:
+    """A list of unknown length."""
+    operands = {"element": join(frame.graph, elements[:_LONGEST])} if elements else {}
+    name = origin.name if origin is not None and origin.name != "list" else ""
+    return Value(
+        "list_of", frame.graph.fresh(), Kind.UNKNOWN, operands, node=node, module=frame.module, data=last, name=name,
+        zero=Ground.COINCIDENCE,
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""All pairs of a tensor's rows, `x[None] - x[:, None]`: among them each row is paired with itself."""
+
+from __future__ import annotations
+
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import stripped
+
+_SIZES = frozenset("abs pow square sqrt sum mean norm vector_norm".split())
+_DEPTH = 8  # operations looked through
+
+
+def is_of_all_pairs(value: Value) -> bool:
+    """Whether a value is 0 where `x[None] - x[:, None]` is: among all pairs each row is paired with itself."""
+    for _ in range(_DEPTH):
+        value = stripped(value)
+        if value.op == "sub" and value.operands.keys() == {"input", "other"}:
+            return are_all_pairs(*value.operands.values())
+        if value.op not in _SIZES or value.first is None:
+            return False
+        value = value.first
+    return False
+
+
+def are_all_pairs(one: Value, other: Value) -> bool:
+    """Whether two values show one tensor along two dimensions, so that all its rows meet each other."""
+    a, b = _widened(one), _widened(other)
+    return a is not None and b is not None and a[0] == b[0] and a[1] != b[1]
+
+
+def _widened(value: Value) -> tuple[int, int] | None:
+    """The keys of a tensor and of what shows it with a dimension added: `x[:, None]`, `x.unsqueeze(0)`."""
+    index = value.operands.get("index")
+    added = index is not None and any(part.kind is Kind.NONE for part in _parts(index))
+    whole = index is not None and all(map(_is_whole, _parts(index)))
+    if value.first is None or not (value.op == "unsqueeze" or (added and whole)):
+        return None
+    return value.first.key, value.key
+
+
+def _parts(index: Value) -> list[Value]:
+    return list(index.data) if index.kind is Kind.SEQUENCE else [index]
+
+
+def _is_whole(part: Value) -> bool:
+    if part.op == "slice":
+        return all(bound.kind is Kind.NONE for bound in part.data)
+    return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
+
+
+def is_beside_diagonal(pairs: Value, lift: Value) -> bool:
+    """Whether the diagonal of all pairs is lifted, where each row meets itself: `distance + torch.eye(n)`."""
+    lifted = stripped(lift)
+    if lifted.op in ("mul", "div"):
+        lifted = next((stripped(v) for v in lifted.operands.values() if not v.is_constant), lifted)
+    return lifted.op in ("eye", "diag", "diag_embed") and is_of_all_pairs(pairs)

@@ -1,0 +1,298 @@
+"""What operands that are made of one another tell of a result: `x - x.max()` is not positive, whatever `x` is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from stablelint.analysis.values.decompositions import UNIT_VECTORS
+from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import COPIES, recast, stripped
+from stablelint.numerics.interval import Interval
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+
+def related(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """Where the result lies by a relation between the operands; None where none is seen."""
+    return (
+        difference(op, operands, ranges)
+        or _peaked(op, operands, ranges)
+        or _squared(op, operands, ranges)
+        or _sum_of_squares(op, operands)
+        or _lifted(op, operands, ranges)
+        or _straight_through(op, operands)
+        or _sum_of_shifted(op, operands)
+    )
+
+
+def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """What is known of a difference of related values.
+
+    `x - max(x)` is at most 0, `x - min(x)` at least 0, `max(x) - min(x)` at least 0.
+    """
+    if op != "sub" or not {"input", "other"} <= operands.keys():
+        return None
+    left, right = stripped(operands["input"]), stripped(operands["other"])
+    if recast(operands["input"]).key == recast(operands["other"]).key:
+        return Interval.point(0.0)
+    if _are_ordered(left, right):
+        return Interval(-math.inf, 0.0, lo_open=True)
+    if _are_ordered(right, left):
+        return Interval(0.0, math.inf, hi_open=True)
+    top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
+    finite = Interval(-math.inf, 0.0, lo_open=True)
+    if (top is not None and _covers(top, left)) or _is_larger_of(right, left):
+        return finite
+    left_top = _extreme_of(left, "amax")
+    if bottom is not None and (
+        bottom.key == left.key or (left_top is not None and left_top.key == bottom.key)
+    ):
+        return Interval(0.0, math.inf, hi_open=True)
+    return None
+
+
+def _are_ordered(low: Value, high: Value) -> bool:
+    """Whether two values are the minimum and the maximum of the same two."""
+    if (low.op, high.op) != ("minimum", "maximum"):
+        return False
+    return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
+
+
+def of_cholesky(operands: Mapping[str, Value]) -> Interval | None:
+    """The diagonal of a Cholesky factor is positive."""
+    if "offset" in operands or stripped(operands["input"]).op != "cholesky":
+        return None
+    return Interval(0.0, math.inf, lo_open=True, hi_open=True)
+
+
+def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
+    """The matrix whose diagonal is taken of one of its triangles, which keeps it."""
+    triangle = stripped(operands["input"])
+    if triangle.op not in ("tril", "triu") or "offset" in operands or "diagonal" in triangle.operands:
+        return None
+    return triangle.first
+
+
+def _sum_of_shifted(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """`exp(a - m) + exp(b - m)`, where m is the larger of a and b: one of the two is 1."""
+    terms = [stripped(v) for v in operands.values()] if op == "add" else []
+    if len(terms) != 2 or any(v.op != "exp" or v.first is None for v in terms):
+        return None
+    shifted = [stripped(v.operands["input"]) for v in terms]
+    if any(v.op != "sub" or stripped(v.operands["other"]).op != "maximum" for v in shifted):
+        return None
+    larger = {stripped(v.operands["other"]).key: stripped(v.operands["other"]) for v in shifted}
+    whole = {stripped(v).key for v in next(iter(larger.values())).operands.values()}
+    same = {stripped(v.operands["input"]).key for v in shifted} == whole
+    return Interval(1.0, 2.0) if len(larger) == 1 and same else None
+
+
+def _is_larger_of(larger: Value, value: Value) -> bool:
+    """Whether a value is the larger one of two, of which the other value is one."""
+    return larger.op == "maximum" and any(stripped(v).key == value.key for v in larger.operands.values())
+
+
+def is_span(value: Value) -> bool:
+    """Whether a value is the larger of two ends less the smaller of two starts: 0 only if both things are nothing."""
+    value = stripped(value)
+    if value.op != "sub" or "other" not in value.operands:
+        return False
+    return (stripped(value.operands["input"]).op, stripped(value.operands["other"]).op) == (
+        "maximum",
+        "minimum",
+    )
+
+
+def is_span_on_a_path(top: Value, bottom: Value) -> bool:
+    """Whether one path brings the maximum and the minimum of the same values, as training does for what it then keeps."""
+    one, other = stripped(top), stripped(bottom)
+    if one.op != "phi" or other.op != "phi" or len(one.operands) != len(other.operands):
+        return False
+    if (
+        not isinstance(one.data, Paths)
+        or not isinstance(other.data, Paths)
+        or one.data.tests != other.data.tests
+    ):
+        return False
+    pairs = zip(one.operands.values(), other.operands.values(), strict=True)
+    spans = (difference("sub", {"input": a, "other": b}, {}) for a, b in pairs)
+    return any(span is not None and span.lo == 0 and span.hi > 0 for span in spans)
+
+
+def _covers(whole: Value, part: Value) -> bool:
+    """Whether a value is another, or the other on one of its paths."""
+    return whole.key == part.key or (
+        whole.op == "phi" and any(stripped(v).key == part.key for v in whole.operands.values())
+    )
+
+
+def _group_maximum(value: Value) -> Value | None:
+    """The operand of a grouped maximum that was gathered back: `full(-inf).scatter_reduce(x, "amax")[index]`."""
+    if value.op != "index" or value.first is None:
+        return None
+    grouped = stripped(value.first)
+    reduce = grouped.operands.get("reduce")
+    source = grouped.operands.get("src")
+    is_maximum = reduce is not None and reduce.constant() in ("amax", "max")
+    return stripped(source) if grouped.op == "scatter_reduce" and is_maximum and source is not None else None
+
+
+def gathered_sum(operands: Mapping[str, Value]) -> Interval | None:
+    """The sum of a group that holds an element: at least the end that one of its elements attains."""
+    grouped = stripped(operands["input"])
+    source = grouped.operands.get("src") or grouped.operands.get("source")
+    if grouped.op not in ("scatter_add", "index_add", "scatter_sum") or source is None or not source.peak:
+        return None
+    if source.interval.lo < 0 or not math.isfinite(source.interval.hi):
+        return None
+    return Interval(source.interval.hi, math.inf, hi_open=True)
+
+
+def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """`x * x` is at least 0; `x * (x > 0)` lies where the test holds, or is 0."""
+    if op != "mul" or "other" not in operands:
+        return None
+    left, right = operands["input"], operands["other"]
+    if recast(left).key == recast(right).key:
+        return Interval(0.0, math.inf, hi_open=True) if ranges["input"].contains(0.0) else None
+    for value, test, name in ((left, stripped(right), "input"), (right, stripped(left), "other")):
+        subject = test.operands.get("input")
+        bound = test.operands.get("other")
+        if (
+            test.op in ("gt", "ge", "lt", "le")
+            and subject is not None
+            and bound is not None
+            and bound.is_constant
+        ):
+            if stripped(subject).key != stripped(value).key:
+                continue
+            limit = bound.interval.lo
+            kept = Interval(limit, math.inf) if test.op in ("gt", "ge") else Interval(-math.inf, limit)
+            inside = ranges[name].meet(kept)
+            return inside.join(Interval.point(0.0)) if inside is not None else Interval.point(0.0)
+    return None
+
+
+def _sum_of_squares(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """What a tensor contracted with itself is not below."""
+    return None if contracted(op, operands) is None else Interval(0.0, math.inf, hi_open=True)
+
+
+def contracted_with_itself(value: Value) -> Value | None:
+    """The tensor of whose squares a value is sums: `x` of `einsum("bi,bi->b", x, x)`."""
+    return contracted(value.op, value.operands)
+
+
+def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
+    """The tensor that a product of these operands contracts with itself, index by index."""
+    if op != "einsum" or not {"equation", "input", "other"} <= operands.keys():
+        return None
+    equation, one, other = operands["equation"].constant(), operands["input"], operands["other"]
+    if not isinstance(equation, str) or recast(one).key != recast(other).key:
+        return None
+    taken = equation.partition("->")[0].replace(" ", "").split(",")
+    return one if len(taken) == 2 and taken[0] == taken[1] else None
+
+
+def _straight_through(op: str, operands: Mapping[str, Value]) -> Interval | None:
+    """`x + (y - x).detach()` has the values of y and the gradient of x."""
+    if op != "add" or "other" not in operands:
+        return None
+    for held, kept in (("other", "input"), ("input", "other")):
+        inner = operands[held]
+        while inner.op != "detach" and inner.op in COPIES and inner.first is not None:
+            inner = inner.first
+        change = inner.first if inner.op == "detach" else None
+        if change is not None and change.op == "sub" and change.operands["other"].key == operands[kept].key:
+            return change.operands["input"].interval
+    return None
+
+
+def _lifted(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """`x + (x == 0) * c` with a positive c is above 0 where x is at least 0."""
+    if op != "add" or "other" not in operands:
+        return None
+    for name, other in (("input", "other"), ("other", "input")):
+        term = recast(operands[other])
+        factors = list(term.operands.values()) if term.op == "mul" else [term]
+        tests = [v for v in map(recast, factors) if v.op == "eq" and len(v.operands) == 2]
+        positive = all(v.interval.lo > 0 for v in factors if recast(v).op != "eq")
+        for test in tests:
+            subject, bound = test.operands.values()
+            same = recast(subject).key == recast(operands[name]).key
+            if same and bound.constant() == 0 and positive and ranges[name].lo == 0:
+                return Interval(0.0, math.inf, True, True)
+    return None
+
+
+def unit_length(value: Value) -> bool:
+    """Whether a vector is one of an orthonormal set, or normalised."""
+    while value.first is not None and (
+        value.op in VIEWS or value.op in SELECTIONS or value.op in ("index", "part")
+    ):
+        value = value.first
+    return value.op == "normalize" or value.op in UNIT_VECTORS
+
+
+def _is_global_maximum(value: Value) -> bool:
+    """Whether a pooling takes the maximum over everything: one output in each dimension."""
+    size = value.operands.get("output_size")
+    return value.op.startswith("adaptive_max_pool") and size is not None and size.constant() == 1
+
+
+def _extreme_of(value: Value, op: str) -> Value | None:
+    if value.op == op or (op == "amax" and _is_global_maximum(value)):
+        return stripped(value.operands["input"])
+    if value.op in (
+        "where",
+        "masked_fill",
+        "clamp",
+        "nan_to_num",
+        "maximum",
+    ):  # a shift made finite for empty rows
+        inner = [_extreme_of(stripped(v), op) for v in value.operands.values()]
+        return next((v for v in inner if v is not None), None)
+    return None
+
+
+def _peaked(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+    """A sum of nonnegative elements, one of which attains the upper end, is at least that end."""
+    if op not in ("sum", "logsumexp"):
+        return None
+    operand = operands.get("input")
+    if operand is None or not operand.peak:
+        return None
+    interval = ranges["input"]
+    if op == "sum" and interval.lo >= 0 and math.isfinite(interval.hi):
+        return Interval(interval.hi, math.inf, hi_open=True)
+    return None
+
+
+def peaks(op: str, operands: Mapping[str, Value]) -> bool:
+    """Whether some element of each row of the result attains the upper end of its interval."""
+    first = next(iter(operands.values()), None)
+    if op == "one_hot":
+        return True
+    if op == "sub" and {"input", "other"} <= operands.keys():
+        left, right = stripped(operands["input"]), stripped(operands["other"])
+        top = _extreme_of(right, "amax") or _group_maximum(right)
+        return top is not None and _covers(top, left)
+    if op == "mul" and "other" in operands and operands["other"].peak and first is not None:
+        return first.interval.lo > 0 or _is_scale(first)
+    if first is None or not first.peak:
+        return False
+    if op in ("exp", "exp2", "sigmoid", "softplus") or op in VIEWS:
+        return True
+    if op in ("mul", "div"):
+        other = operands.get("other")
+        return other is not None and (other.interval.lo > 0 or _is_scale(other))
+    return False
+
+
+def _is_scale(value: Value) -> bool:
+    """A number or a parameter that multiplies a shifted exponent: a temperature, taken to be positive."""
+    if value.op == "phi":
+        return all(_is_scale(path) for path in value.operands.values())
+    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "attribute")
+    return value.interval.lo > 0 or (scalar and value.interval.hi > 0)

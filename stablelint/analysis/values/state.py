@@ -1,0 +1,280 @@
+"""What holds at a point of a program: names, facts that branches established, and the context managers entered."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from stablelint.analysis.values.paths import Paths, Tests
+from stablelint.analysis.values.transfer import format_of, result_interval
+from stablelint.analysis.values.value import NONEMPTY, Graph, Ground, Value, join
+from stablelint.numerics.interval import Interval
+from stablelint.syntax.operations import VIEWS
+
+if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+    from stablelint.analysis.files.project import Project
+    from stablelint.analysis.interpret.classes import Attributes
+
+_FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
+_FOLLOWED = 3  # of them in a row
+_Key = TypeVar("_Key", bound=Hashable)
+Observer = Callable[[Value, "Frame"], None]
+
+
+@dataclass(slots=True)
+class State:
+    """Names, refinements and modes along one path."""
+
+    names: dict[str, Value] = field(default_factory=dict)
+    attributes: dict[tuple[int, str], Value] = field(default_factory=dict)
+    facts: dict[int, Interval] = field(default_factory=dict)  # by value key
+    gaps: dict[tuple[Hashable, Hashable], Interval] = field(
+        default_factory=dict
+    )  # of differences that were tested
+    nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
+    plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
+    tests: dict[int, bool | frozenset[object]] = field(
+        default_factory=dict
+    )  # how tests came out on this path
+    gradient: bool = True
+    autocast: str | None = None
+    dead: bool = False
+
+    def copy(self) -> State:
+        """An independent copy, for another path."""
+        return State(
+            dict(self.names),
+            dict(self.attributes),
+            dict(self.facts),
+            dict(self.gaps),
+            self.nonempty,
+            self.plural,
+            dict(self.tests),
+            self.gradient,
+            self.autocast,
+            self.dead,
+        )
+
+    def without_names(self) -> State:
+        """What a function that is called here sees of it."""
+        return State(
+            {},
+            dict(self.attributes),
+            dict(self.facts),
+            dict(self.gaps),
+            self.nonempty,
+            gradient=self.gradient,
+        )
+
+    def effective(self, value: Value, depth: int = _FOLLOWED) -> Interval:
+        """The value's interval, narrowed by what the path has tested of it, or of what it was made from before."""
+        if not self.facts:
+            return value.interval
+        fact = self.facts.get(value.key)
+        if fact is None and depth and value.op in _FOLLOWING:
+            fact = self._derived(value, depth - 1)
+        if fact is None:
+            return value.interval
+        return value.interval.meet(fact) or fact  # a test is made for what may be
+
+    def _derived(self, value: Value, depth: int) -> Interval | None:
+        """Where a value lies by what was tested of its operands, after it was computed."""
+        ranges = {name: self.effective(operand, depth) for name, operand in value.operands.items()}
+        if all(ranges[name] is operand.interval for name, operand in value.operands.items()):
+            return None
+        return result_interval(value.op, value.operands, ranges, format_of(value))
+
+    def learn(self, value: Value, interval: Interval) -> None:
+        """Records that `value` lies in `interval` from here on."""
+        known = self.facts.get(value.key)
+        met = known.meet(interval) if known is not None else interval
+        self.facts[value.key] = met or interval
+
+    def relate(self, left: Hashable, right: Hashable, gap: Interval) -> None:
+        """Records where the difference of two values, each known by an identity, lies from here on."""
+        known = self.gaps.get((left, right))
+        self.gaps[left, right] = (known.meet(gap) if known is not None else None) or gap
+
+
+def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool | None = None) -> State:
+    """What holds where two paths of the function `where` meet.
+
+    `usual` tells that the defaults of parameters lead along the left one (True), or along the right one (False).
+    """
+    if left.dead:
+        return right
+    if right.dead:
+        return left
+    merged = State(gradient=left.gradient, autocast=left.autocast)
+    merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
+    position = None if usual is None else int(not usual)
+    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)), position)
+    merged.names = names = dict(left.names)
+    find = names.get
+    for name in [name for name, value in right.names.items() if find(name) is not value]:
+        names[name] = _meet_paths(graph, left, find(name), right, right.names[name], paths)
+    merged.attributes = attributes = dict(left.attributes)
+    if attributes != right.attributes:
+        for place in attributes.keys() | right.attributes.keys():
+            one, two = left.attributes.get(place), right.attributes.get(place)
+            if one is not None and two is not None:
+                attributes[place] = _meet_paths(graph, left, one, right, two, paths)
+            else:
+                attributes[place] = graph.unknown(place[1])
+    merged.facts = _joined(left.facts, right.facts)
+    merged.gaps = _joined(left.gaps, right.gaps)
+    merged.nonempty = left.nonempty & right.nonempty
+    merged.plural = left.plural & right.plural
+    return merged
+
+
+def _joined(left: dict[_Key, Interval], right: dict[_Key, Interval]) -> dict[_Key, Interval]:
+    """What both paths know of a value, or of a difference."""
+    if left == right:
+        return left
+    return {key: left[key].join(right[key]) for key in left.keys() & right.keys()}
+
+
+def _own_tests(tests: Tests, shared: Tests) -> Tests:
+    return {k: v for k, v in tests.items() if k not in shared}
+
+
+def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value, paths: Paths) -> Value:
+    if a is None:
+        return b  # the other path did not bind it: using it there would be a NameError
+    if a is b or a.key == b.key:
+        return a
+    return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)], paths)
+
+
+def _narrowed(graph: Graph, state: State, value: Value) -> Value:
+    """The value with the path's facts made its own, so that a join keeps them."""
+    interval = state.effective(value)
+    if value.op in ("index", "masked_select") and value.key in state.nonempty:
+        value = replace(value, guard=NONEMPTY)
+    if interval == value.interval:
+        return value
+    zero = value.zero if interval.contains(0.0) else Ground.NONE
+    return Value(
+        value.op, graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
+        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, value.guard or "branch",
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Frame:
+    """The interpretation of one function body (or module body)."""
+
+    graph: Graph
+    module: ModuleInfo
+    function: FunctionInfo | None
+    state: State
+    session: Session
+    depth: int = 0
+    reporting: bool = False
+    receiver: Value | None = None
+    closure: Frame | None = None
+    returns: list[Value] = field(default_factory=list)
+    breaks: list[State] = field(default_factory=list)  # states at which the present loop is left
+    continues: list[State] = field(default_factory=list)  # and those that go on to its next turn
+    loop_depth: int = 0
+    caught: int = 0  # `try` statements around this point that catch a division by zero
+    cost: int = 1  # of a statement, from the budget
+    frugal: bool = False  # calls of long functions are not followed
+    statement: ast.stmt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What held at a call of a function."""
+
+    gradient: bool
+    facts: dict[int, Interval]
+    nonempty: frozenset[int]
+    plural: frozenset[int]
+
+    @classmethod
+    def at(cls, state: State) -> Caller:
+        """What holds now."""
+        return cls(state.gradient, dict(state.facts), state.nonempty, state.plural)
+
+
+def hand_over(callers: list[Caller], state: State) -> None:
+    """Lets a function's body know what held at each of its calls."""
+    first = callers[0]
+    shared = set(first.facts)
+    for caller in callers[1:]:
+        shared &= caller.facts.keys()
+    for key in shared:
+        fact = first.facts[key]
+        for caller in callers[1:]:
+            fact = fact.join(caller.facts[key])
+        state.facts[key] = fact
+    state.nonempty |= frozenset.intersection(*(c.nonempty for c in callers))
+    state.plural |= frozenset.intersection(*(c.plural for c in callers))
+
+
+@dataclass(slots=True)
+class Session:
+    """What one run over one file shares among its frames."""
+
+    observe: Observer  # called for each operation of a reporting frame
+    project: Project
+    home: ModuleInfo | None = None  # the file under analysis
+    calls: dict[int, list[dict[str, Value]]] = field(
+        default_factory=dict
+    )  # arguments seen, by function node id
+    callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
+    memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
+    mute: dict[Hashable, Value] = field(
+        default_factory=dict
+    )  # results that say nothing, by profile of the call
+    made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
+    built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
+    globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
+    kept: dict[tuple[int, str], Value | None] = field(default_factory=dict)  # see `classes._stored`
+    lineage: dict[int, tuple[ClassInfo, ...]] = field(
+        default_factory=dict
+    )  # a class and its bases, by class id
+    instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
+    default_dtype: str | None = None  # as `torch.set_default_dtype` set it
+    building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
+    running: list[int] = field(default_factory=list)  # function node ids on the stack
+    budget: int = 0  # statements that calls may still interpret for the present root
+    passed_over: bool = False  # a frugal frame has not followed some call of the present root
+    closures: list[FunctionInfo] = field(default_factory=list)  # functions that keep the frame around them
+    constructed: list[Attributes] = field(default_factory=list)  # of instances, which their values refer to
+
+    def close(self) -> None:
+        """Lets go of what was remembered, so that frames and values are freed at once."""
+        self.observe = ignore
+        for function in self.closures:
+            function.closure = None
+        for attributes in self.constructed:
+            attributes.fill = None
+            attributes.clear()
+        self.closures, self.constructed, self.running = [], [], []
+        for table in (
+            self.calls,
+            self.callers,
+            self.memo,
+            self.mute,
+            self.built,
+            self.kept,
+            self.globals,
+            self.lineage,
+            self.instances,
+            self.made,
+        ):
+            table.clear()
+
+    def is_elsewhere(self, module: ModuleInfo) -> bool:
+        """Whether a module is another file than the one under analysis."""
+        return module is not self.home
+
+
+def ignore(value: Value, frame: Frame) -> None:
+    """Observes nothing."""

@@ -1,0 +1,171 @@
+"""What an operation makes of its operands: range, dtype, and how well founded the critical points are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stablelint.analysis.values.relations import gathered_sum, of_cholesky, related, triangle_cut
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.ranges import range_of
+from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS
+
+_GUARDS = {
+    "clamp": "clamp",
+    "maximum": "clamp",
+    "softplus": "softplus",
+    "where": "where",
+    "masked_fill": "masked_fill",
+    "normalize": "normalize",
+}
+
+
+def format_of(value: Value) -> FloatFormat:
+    """The float format of a value; float32 where unknown, float64 for Python numbers."""
+    if value.dtype is not None and value.dtype in FORMATS:
+        return FORMATS[value.dtype]
+    return FLOAT64 if value.kind is Kind.NUMBER else FLOAT32
+
+
+def result_interval(
+    op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval], fmt: FloatFormat
+) -> Interval:
+    """Where the result lies, given where the operands lie."""
+    if op == "index":
+        found = gathered_sum(operands)
+        if found is not None:
+            return found
+    if op == "diagonal":
+        matrix = triangle_cut(operands)
+        return of_cholesky(operands) or (matrix.interval if matrix is not None else ranges["input"])
+    if op in VIEWS or op in SELECTIONS or op in ("index", "identity", "item"):
+        first = next(iter(ranges.values()), TOP)
+        return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
+    if op == "fill_diagonal_" and "value" in ranges:
+        return ranges["input"].join(ranges["value"])
+    if op == "scatter_sum":
+        return Interval(0.0, math.inf, hi_open=True) if ranges["src"].lo >= 0 else TOP
+    if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):
+        return _scattered(op, ranges)
+    special = related(op, operands, ranges)
+    if special is not None:
+        return special
+    values, params = _split(op, operands, ranges)
+    if op == "div" and "other" in operands:
+        values = [ranges["input"], _benign_divisor(operands["other"], ranges["other"])]
+    found = range_of(op, values, params, fmt)
+    if found is None:
+        return TOP
+    overflow = op in ("exp", "exp2", "expm1", "cosh", "sinh") and not found.hi_open and found.hi == math.inf
+    if (
+        overflow
+        and found.lo < math.inf
+        and operands["input"].ends < Ground.SATURATION
+        and not ranges["input"].nan
+    ):
+        return Interval(found.lo, math.inf, found.lo_open, True)
+    return found
+
+
+def _benign_divisor(divisor: Value, interval: Interval) -> Interval:
+    """The divisor's range without a 0 that nothing but coincidence reaches: an unknown is not assumed bad twice."""
+    if divisor.zero >= Ground.SATURATION or not interval.contains(0.0):
+        return interval
+    return interval.without_zero() or interval
+
+
+def _split(
+    op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]
+) -> tuple[list[Interval], dict[str, Any]]:
+    """Operands that are numbers or tensors as intervals in order, the others as named parameters."""
+    values: list[Interval] = []
+    params: dict[str, Any] = {}
+    for name, value in operands.items():
+        if name in _OPERAND_NAMES.get(op, _DATA):
+            values.append(ranges[name])
+        elif value.kind is Kind.SEQUENCE and name in ("tensors", "data", "input"):
+            values.extend(ranges.get(f"{name}.{i}", e.interval) for i, e in enumerate(value.data))
+        elif value.is_constant:
+            params[name] = value.data
+        elif name in ("min", "max", "dim", "p", "ord", "value", "beta", "nan"):
+            params[name] = ranges[name] if value.kind is not Kind.SEQUENCE else None
+    return values, params
+
+
+_DATA = frozenset(
+    (
+        "input other exponent end weight tensor1 tensor2 x1 x2 target data fill_value mean std condition mask "
+        "src source query key start low high"
+    ).split()
+)
+_OPERAND_NAMES: dict[str, frozenset[str]] = {
+    "where": frozenset({"condition", "input", "other"}),
+    "masked_fill": frozenset({"input", "mask", "value"}),
+    "clamp": frozenset({"input"}),
+    "linear": frozenset({"input"}),
+    "softmax": frozenset({"input"}),
+    "log_softmax": frozenset({"input"}),
+    "cross_entropy": frozenset({"input", "target"}),
+    "nll_loss": frozenset({"input", "target"}),
+    "binary_cross_entropy": frozenset({"input", "target"}),
+    "binary_cross_entropy_with_logits": frozenset({"input", "target"}),
+}
+
+
+def _scattered(op: str, ranges: Mapping[str, Interval]) -> Interval:
+    base = ranges.get("input", TOP)
+    source = ranges.get("src", ranges.get("source", TOP))
+    if op in ("scatter_add", "index_add", "scatter_reduce") and math.inf > base.lo >= 0 and source.lo >= 0:
+        return Interval(base.lo, math.inf, lo_open=base.lo_open, hi_open=True)
+    return base.join(source)
+
+
+def guard_of(op: str, operands: Mapping[str, Value], interval: Interval) -> str | None:
+    """The guard that an operation puts on its result, or passes on from its operand."""
+    if op in _GUARDS:
+        return _GUARDS[op]
+    if op == "add" and interval.lo > 0:
+        return "eps"
+    first = next(iter(operands.values()), None)
+    inherits = (
+        op in VIEWS or op in SELECTIONS or op in ("sum", "mean", "mul", "div", "sqrt", "index", "pow", "amax")
+    )
+    return first.guard if first is not None and inherits else None
+
+
+def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
+    """Element type of the result, where it is known."""
+    if op in CASTS:
+        return CASTS[op]
+    if op in (
+        "eq",
+        "ne",
+        "gt",
+        "ge",
+        "lt",
+        "le",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "logical_not",
+        "bool",
+        "any",
+        "all",
+    ):
+        return "bool"
+    if op in ("long", "argmax", "argmin", "randint", "bincount", "count_nonzero", "nonzero", "multinomial"):
+        return "int64"
+    tensors = [v.dtype for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    floats = {d for d in tensors if d in FORMATS}
+    if None in tensors or not tensors:
+        return None
+    if len(floats) == 1:
+        return floats.pop()
+    if len(floats) > 1:
+        return "float32" if floats != {"float64"} and "float64" not in floats else "float64"
+    if op in ("div", "mean", "sqrt", "exp", "log", "sigmoid", "softmax"):
+        return "float32"
+    return tensors[0] if op not in ("sum",) or tensors[0] != "bool" else "int64"

@@ -1,0 +1,227 @@
+"""Abstract values: what an expression is, where its elements lie, and how that is known.
+
+A value is a node of the data-flow graph. Its operands are values, so a pattern matches through local names, and a
+finding can retell how an operand came about by walking the graph.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Any
+
+from stablelint.numerics.interval import TOP, Interval
+
+if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
+    from stablelint.analysis.values.paths import Paths
+
+
+class Kind(Enum):
+    """What sort of thing a value is."""
+
+    TENSOR = "tensor"
+    NUMBER = "number"  # a Python float, int or bool
+    STRING = "string"
+    NONE = "none"
+    SEQUENCE = "sequence"
+    MAPPING = "mapping"
+    LAYER = "layer"  # an instance of an `nn` class
+    INSTANCE = "instance"  # an instance of a class whose source was read
+    FUNCTION = "function"
+    CLASS = "class"
+    NAMESPACE = "namespace"  # an imported module, or a name within one
+    FOREIGN = "foreign"  # known not to be a tensor: pathlib, numpy, a logger
+    UNKNOWN = "unknown"
+
+    __hash__ = object.__hash__  # members are looked up in sets all the time
+
+
+class Ground(IntEnum):
+    """How well founded it is that a value attains a critical point of its interval."""
+
+    NONE = 0  # nothing speaks for it
+    COINCIDENCE = 1  # only where operands of unknown value happen to vanish or to agree
+    SATURATION = 2  # rounding, underflow or saturation reaches it
+    EXACT = 3  # ordinary data reaches it: an empty mask, a dead relu, a constant row
+
+
+NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """One node of the data-flow graph.
+
+    `zero` says how well founded it is that an element is exactly 0, `ends` that elements come to the ends of
+    `interval`. Two values with the same `key` are equal wherever both are defined.
+    """
+
+    op: str
+    key: int
+    kind: Kind = Kind.UNKNOWN
+    operands: Mapping[str, Value] = field(default_factory=dict)
+    interval: Interval = TOP
+    zero: Ground = Ground.NONE
+    ends: Ground = Ground.NONE
+    dtype: str | None = None
+    node: ast.AST | None = None
+    module: ModuleInfo | None = None
+    data: Any = None  # constant, elements, class, function, layer: by kind
+    name: str = ""
+    peak: bool = False  # in each reduced row some element attains the upper end
+    assumed: bool = False  # a default that a caller may override
+    guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is a literal or folded from literals."""
+        return self.op == "const"
+
+    @property
+    def first(self) -> Value | None:
+        """The first operand."""
+        return next(iter(self.operands.values()), None)
+
+    def constant(self) -> Any:
+        """The literal, or None."""
+        return self.data if self.op == "const" else None
+
+
+class Graph:
+    """Makes values; equal operations on equal operands get equal keys."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Any, int] = {}
+        self._next = 0
+        self._constants: dict[
+            tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]
+        ] = {}
+
+    @property
+    def youngest(self) -> int:
+        """The last key that was given away."""
+        return self._next
+
+    def fresh(self) -> int:
+        """A key that no other value has."""
+        self._next += 1
+        return self._next
+
+    def key(self, *identity: Any) -> int:
+        """The key of an operation with that identity."""
+        found = self._keys.get(identity)
+        if found is None:
+            found = self._keys[identity] = self.fresh()
+        return found
+
+    def constant(self, data: Any, node: ast.AST | None = None) -> Value:
+        """A literal."""
+        known = self._constants.get((type(data), data))
+        if known is None:
+            known = self._constants[type(data), data] = self._constant(data)
+        key, kind, operands, interval, zero, ends = known
+        return Value("const", key, kind, operands, interval, zero, ends, None, node, None, data)
+
+    def _constant(self, data: Any) -> tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]:
+        """Key, kind, operands, interval and grounds of a literal."""
+        key = self.key("const", type(data).__name__, data if data == data else "nan")
+        if isinstance(data, bool | int | float):
+            interval = Interval.point(_as_float(data))
+            zero = Ground.EXACT if data == 0 else Ground.NONE
+            return key, Kind.NUMBER, {}, interval, zero, Ground.EXACT
+        kind = Kind.NONE if data is None else Kind.STRING if isinstance(data, str | bytes) else Kind.FOREIGN
+        return key, kind, {}, TOP, Ground.NONE, Ground.NONE
+
+    def unknown(self, name: str = "", node: ast.AST | None = None, kind: Kind = Kind.UNKNOWN) -> Value:
+        """A value of which nothing is known."""
+        return Value("unknown", self.fresh(), kind, node=node, name=name)
+
+    def foreign(self, node: ast.AST | None = None) -> Value:
+        """A value that is known not to be a tensor."""
+        return Value("foreign", self.fresh(), Kind.FOREIGN, node=node)
+
+    def sequence(self, elements: list[Value], node: ast.AST | None = None) -> Value:
+        """A tuple or list of known length."""
+        key = self.key("sequence", *(e.key for e in elements))
+        return Value("sequence", key, Kind.SEQUENCE, node=node, data=elements)
+
+
+def _as_float(data: float) -> float:
+    try:
+        return float(data)
+    except OverflowError:
+        return float("inf") if data > 0 else float("-inf")
+
+
+def _zero_on(path: Value, all_paths: list[Value], paths: Paths | None) -> Ground:
+    """How well founded a 0 is that one path brings: one that the defaults do not lead to is seldom taken."""
+    usual = paths.usual if paths is not None else None
+    if usual is None or len(all_paths) != 2 or path is all_paths[usual]:
+        return path.zero
+    return min(path.zero, Ground.COINCIDENCE)
+
+
+def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value:
+    """The value that is one of `values`, depending on the path taken; `paths` tell which path leads to which."""
+    distinct = list({v.key: v for v in values}.values())
+    if len(distinct) == 1:
+        return distinct[0]
+    kinds = {v.kind for v in distinct}
+    numeric = {Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN}
+    if paths is not None and any(paths.tests):
+        told = tuple(tuple(tests.items()) for tests in paths.tests)
+        key = graph.key("phi", told, *(v.key for v in distinct))
+    else:
+        key = graph.key("phi", *sorted(v.key for v in distinct))
+    operands = {f"path{i}": v for i, v in enumerate(distinct)}
+    if kinds <= numeric:
+        interval = distinct[0].interval
+        for other in distinct[1:]:
+            interval = interval.join(other.interval)
+        # A literal 0 among the paths is a placeholder for "nothing yet"; what is computed decides.
+        computed = [v for v in distinct if v.op not in ("const", "zeros", "zeros_like")] or distinct
+        zero = max(_zero_on(path, distinct, paths) for path in computed)
+        ends = min(v.ends for v in distinct)
+        kind = Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
+        dtypes = {v.dtype for v in distinct}
+        dtype = dtypes.pop() if len(dtypes) == 1 else None
+        node = distinct[-1].node
+        guard = next((v.guard for v in distinct if v.guard), None)
+        return Value(
+            "phi",
+            key,
+            kind,
+            operands,
+            interval,
+            zero,
+            ends,
+            dtype,
+            node,
+            distinct[-1].module,
+            paths,
+            guard=guard,
+            peak=all(v.peak for v in distinct),
+        )
+    if kinds == {Kind.SEQUENCE} and len({len(v.data) for v in distinct}) == 1:
+        columns = zip(*(v.data for v in distinct), strict=True)
+        return graph.sequence([join(graph, list(column), paths) for column in columns], distinct[0].node)
+    kind = kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
+    if kind in (
+        Kind.LAYER,
+        Kind.INSTANCE,
+        Kind.FUNCTION,
+        Kind.CLASS,
+        Kind.NAMESPACE,
+        Kind.SEQUENCE,
+        Kind.MAPPING,
+    ):
+        kind = Kind.UNKNOWN
+    known = [v for v in distinct if v.kind is not Kind.NONE]
+    if len(known) == 1 and Kind.NONE in {v.kind for v in distinct}:
+        return known[0]  # an optional: what is done with it is done where it is not None
+    if Kind.NONE in {v.kind for v in distinct}:
+        return join(graph, known)
+    return Value("phi", key, kind, operands, node=distinct[-1].node, module=distinct[-1].module, data=paths)

@@ -1,0 +1,73 @@
+"""Values that vanish together: where one mask is 0, all that was multiplied by it is."""
+
+from __future__ import annotations
+
+from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.views import stripped
+
+_TOGETHER = frozenset("add sub maximum minimum cat stack phi".split())  # 0 where all of their operands are
+_ALONE = frozenset(
+    "div neg abs pow sqrt index part relu sum mean sign sin tanh cumsum".split()
+)  # where the first is
+_GATHERED = frozenset({"index", "index_select"})
+_DEPTH = 8
+
+
+def vanish_together(a: Value, b: Value) -> bool:
+    """Whether some mask makes elements of both 0 at once."""
+    if a.zero is not Ground.EXACT or b.zero is not Ground.EXACT:
+        return False
+    masks = _masks(a, _DEPTH)
+    return bool(masks) and not masks.isdisjoint(_masks(b, _DEPTH))
+
+
+def is_masked_difference(value: Value) -> bool:
+    """Whether a value is 0 where two others are, because the same mask makes both 0."""
+    for _ in range(_DEPTH):
+        value = stripped(value)
+        if value.op in ("add", "sub") and len(value.operands) == 2:
+            a, b = value.operands.values()
+            return vanish_together(a, b)
+        if value.op not in _ALONE or value.first is None:
+            return False
+        value = value.first
+    return False
+
+
+def _masks(value: Value, depth: int) -> frozenset[int]:
+    """Keys of the masks at whose zeros a value is 0."""
+    inner = stripped(value)
+    if depth == 0 or inner.zero is not Ground.EXACT:
+        return frozenset()
+    own = frozenset({inner.key}) if inner.interval.lo == 0 and inner.interval.hi <= 1 else frozenset()
+    parts = list(inner.operands.values())
+    if not parts:
+        return own
+    if inner.op == "mul":
+        return own.union(*(_masks(part, depth - 1) for part in parts))
+    if inner.op in _TOGETHER:
+        return own | frozenset.intersection(*(_masks(part, depth - 1) for part in parts))
+    return own | _masks(parts[0], depth - 1) if inner.op in _ALONE else own
+
+
+def is_edge(value: Value) -> bool:
+    """Whether a value is the offset between the ends of edges: rows of one tensor, by the two halves of one index."""
+    value = stripped(value)
+    if value.op != "sub" or value.operands.keys() != {"input", "other"}:
+        return False
+    ends = [stripped(side) for side in value.operands.values()]
+    if any(end.op not in _GATHERED or "index" not in end.operands for end in ends):
+        return False
+    (one, other), halves = (
+        (end.operands["input"] for end in ends),
+        [_half(end.operands["index"]) for end in ends],
+    )
+    return one.key == other.key and halves[0] is not None and halves[0] == halves[1]
+
+
+def _half(index: Value) -> int | None:
+    """The key of the pair of which an index is one half: `edges[0]`, or `row` of `row, col = edges`."""
+    half = stripped(index)
+    if half.op not in ("part", "index") or half.first is None:
+        return None
+    return stripped(half.first).key

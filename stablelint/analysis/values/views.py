@@ -1,0 +1,46 @@
+"""A value behind what only shows it in another shape, dtype or place, and what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.operations import VIEWS
+
+COPIES = frozenset(
+    "clone detach contiguous cpu cuda float double half bfloat16 to type type_as requires_grad_ identity".split()
+)
+_SELECTORS = frozenset({"condition", "mask", "index", "dim"})
+_WIDTH = 80  # values looked at
+
+
+def recast(value: Value) -> Value:
+    """The value without copies and casts around it: element for element the same."""
+    while value.op in COPIES and value.first is not None:
+        value = value.first
+    return value
+
+
+def stripped(value: Value) -> Value:
+    """The value without rearrangements and casts around it."""
+    while value.op in VIEWS and value.first is not None:
+        value = value.first
+    return value
+
+
+def behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
+    """The value and what it is made of, nearest first; nothing behind what `stops`."""
+    seen: set[int] = set()
+    level = [value]
+    while level and len(seen) < _WIDTH:
+        below: list[Value] = []
+        for part in level:
+            if part.key in seen:
+                continue
+            seen.add(part.key)
+            yield part
+            if not stops(part):
+                below.extend(v for n, v in part.operands.items() if n not in _SELECTORS)
+                if part.kind is Kind.SEQUENCE and isinstance(part.data, list):
+                    below.extend(part.data)
+        level = below

@@ -1,0 +1,134 @@
+"""Functions are left out only where no rule could speak."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from stablelint.analysis.files.modules import module_of
+from stablelint.analysis.matching.interest import (
+    Interest,
+    Need,
+    interest_of,
+    needs_of,
+    needs_of_matcher,
+    observes,
+)
+from stablelint.analysis.matching.pattern import compile_pattern
+from stablelint.analysis.matching.roots import roots_of
+from stablelint.analysis.matching.sites import index_of
+from stablelint.catalog import load_catalog
+from stablelint.catalog.rule import Rule
+from stablelint.syntax.source import parse
+
+NEEDS = index_of(load_catalog(entry_points=False)).needs
+
+
+def kept(text: str, half: bool = False, package: str = "") -> list[str]:
+    module = module_of(parse(text.encode(), "a.py"), None, package)
+    return [root.function.name for root in roots_of(module, NEEDS, half)]
+
+
+def need(pattern: str, *where: str) -> Need:
+    rule = Rule("XX101", "x", "own", "", "", "", patterns=(pattern,), where=where)
+    return needs_of(compile_pattern(pattern), rule)
+
+
+def holds(interest: Interest, *words: str) -> bool:
+    return interest.holds(set(words))
+
+
+def test_the_root_of_a_pattern_must_stand_in_the_function_the_rest_in_the_file() -> None:
+    wanted = [need("torch.trapz(torch.cosh($x))")]
+    assert holds(interest_of(wanted, {"trapz", "cosh"}, False), "trapz")
+    assert not holds(interest_of(wanted, {"trapz", "cosh"}, False), "cosh")
+    assert not holds(interest_of(wanted, {"trapz"}, False), "trapz")
+
+
+def test_below_plain_arithmetic_everything_must_stand_in_the_function() -> None:
+    interest = interest_of([need("$m * torch.erf($x)")], {"*", "erf"}, False)
+    assert not holds(interest, "*")
+    assert holds(interest, "*", "erf")
+
+
+def test_a_rule_about_half_precision_needs_a_sign_of_it() -> None:
+    wanted = [need("torch.cumsum($x, dim=$d)", "maybe_half(x)")]
+    assert not holds(interest_of(wanted, {"cumsum"}, False), "cumsum")
+    assert holds(interest_of(wanted, {"cumsum"}, True), "cumsum")
+
+
+def test_a_condition_that_the_pattern_does_not_bind_asks_nothing() -> None:
+    wanted = [need("torch.cumsum($x, dim=$d)", "maybe_half(y)")]
+    assert holds(interest_of(wanted, {"cumsum"}, False), "cumsum")
+
+
+def test_a_matcher_that_declares_nothing_is_shown_every_function() -> None:
+    @observes("exp div")
+    def declared(review: object, rule: object) -> list[object]:
+        return []
+
+    def silent(review: object, rule: object) -> list[object]:
+        return []
+
+    assert holds(interest_of(needs_of_matcher(silent), set(), False))
+    assert not holds(interest_of(needs_of_matcher(declared), {"exp", "/"}, False), "exp")
+    assert holds(interest_of(needs_of_matcher(declared), {"exp", "/"}, False), "exp", "/")
+
+
+def test_every_matcher_of_ours_declares_what_it_observes() -> None:
+    assert Need(()) not in NEEDS
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return torch.log(x)",
+        "return x / y",
+        "x /= y",
+        "return self.criterion(x, y)",
+        "return ln(x)",
+        "return [z.sqrt() for z in x]",
+        "def inner(z):\n        return z.acos()\n    return inner(x)",
+    ],
+)
+def test_a_function_with_an_operation_of_a_rule_is_kept(body: str) -> None:
+    text = f"""
+import torch
+from torch import log as ln
+class A(torch.nn.Module):
+    def __init__(self):
+        self.criterion = torch.nn.CTCLoss()
+    def forward(self, x, y):
+        {body.replace(chr(10), chr(10) + "    ")}
+"""
+    ast.parse(text)
+    assert "forward" in kept(text)
+
+
+@pytest.mark.parametrize("body", ["return x + y", "return x / 2", "return self.net(x)", "return x.view(-1)"])
+def test_a_function_without_one_is_left_out(body: str) -> None:
+    assert kept(f"import torch\ndef f(self, x, y):\n    {body}\n") == []
+
+
+def test_the_callers_of_a_kept_private_function_come_before_it() -> None:
+    text = """
+import torch
+def outer(x):
+    return _inner(x.relu())
+def _inner(x):
+    return torch.log(x)
+"""
+    assert kept(text, package="pkg") == ["outer", "_inner"]
+
+
+def test_callers_do_not_matter_where_the_function_is_also_handed_on() -> None:
+    text = """
+import torch
+def outer(x):
+    return _inner(x.relu())
+def _inner(x):
+    return torch.log(x)
+TABLE = {"inner": _inner}
+"""
+    assert kept(text, package="pkg") == ["_inner"]

@@ -1,0 +1,113 @@
+"""All pairs of a tensor's rows: each row is paired with itself, and their difference is 0 there."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..support import likely, possible
+
+_LAYER = """
+class Repulsion(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.place = nn.Linear(3, 3)
+        self.point = nn.Parameter(torch.randn(5, 3))
+
+    def forward(self, x):
+        h = self.place(x)
+        {lines}
+        return 1 / d
+"""
+
+
+def _layer(*lines: str) -> str:
+    return _LAYER.format(lines="\n        ".join(lines))
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        "d = (h.unsqueeze(0) - h.unsqueeze(1)).norm(dim=-1)",
+        "d = (h[None] - h[:, None]).norm(dim=-1)",
+        "d = ((h[None] - h[:, None]) ** 2).sum(-1)",
+        "d = (self.point[None] - self.point[:, None]).abs().sum(-1)",
+    ],
+)
+def test_a_row_is_paired_with_itself(difference: str) -> None:
+    assert [code for _, code in likely(_layer(difference))] == ["SL102"]
+
+
+@pytest.mark.parametrize(
+    "kept_apart",
+    [
+        "d = d + torch.eye(5)",
+        "d = d + 1e9 * torch.eye(5)",
+        "d.fill_diagonal_(1)",
+        "d = d.masked_fill(torch.eye(5, dtype=torch.bool), 1.0)",
+        "d = torch.where(torch.eye(5) > 0, torch.ones_like(d), d)",
+        "d = d[~torch.eye(5, dtype=torch.bool)]",
+    ],
+)
+def test_what_is_done_to_the_diagonal_keeps_a_row_from_itself(kept_apart: str) -> None:
+    code = _layer("d = ((h[None] - h[:, None]) ** 2).sum(-1)", kept_apart)
+    assert "SL102" not in [rule for _, rule in likely(code)]
+    assert "SL102" in [rule for _, rule in possible(code)]
+
+
+def test_two_arrangements_of_a_tensor_are_not_equal() -> None:
+    code = """
+    def same(labels: torch.Tensor, x):
+        alike = labels[:, None] == labels[None]
+        return x / (labels[:, None] - labels[None] + 0.5), x[alike].mean()
+    """
+    assert (3, "SL502") in likely(code)
+
+
+def test_a_tensor_contracted_with_itself_is_a_squared_length() -> None:
+    code = """
+    class Length(nn.Module):
+        def forward(self, x):
+            return torch.einsum("{equation}", x, {other}).sqrt()
+    """
+    assert likely(code.format(equation="bi, bi -> b", other="x")) == [(3, "SL103")]
+    assert likely(code.format(equation="bi,bj->b", other="x")) == []
+    assert likely(code.format(equation="bi,bi->b", other="x + 1")) == []
+
+
+@pytest.mark.parametrize(
+    ("channels", "codes"),
+    [
+        ("e[:, 0], e[:, 1]", ["SL103"]),
+        ("e[:, :1], e[:, 1:]", ["SL103"]),
+        ("e.chunk(2, dim=1)", ["SL103"]),
+        ("self.learned(e)[:, 0], self.learned(e)[:, 1]", []),
+    ],
+)
+def test_the_slopes_of_a_picture_are_channels_of_what_was_filtered(channels: str, codes: list[str]) -> None:
+    code = f"""
+    class Edges(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kernel", torch.tensor([[[[1.0, 0.0, -1.0]]], [[[1.0, 1.0, -2.0]]]]))
+            self.learned = nn.Conv2d(2, 2, 3)
+        def forward(self, x):
+            e = F.conv2d(x, self.kernel)
+            gx, gy = {channels}
+            return torch.sqrt(gx * gx + gy * gy)
+    """
+    assert [rule for _, rule in likely(code)] == codes
+
+
+def test_the_parts_of_a_complex_number_are_two_components() -> None:
+    code = """
+    class Magnitude(nn.Module):
+        def forward(self, x):
+            z = torch.fft.rfft(x)
+            return (z.real**2 + z.imag**2) ** 0.5
+    """
+    assert likely(code) == [(4, "SL103")]
+    code = """
+    def angle(z: torch.Tensor):
+        return torch.log(z.real - z.imag)
+    """
+    assert possible(code) == [(2, "SL101")]  # not the logarithm of a 0 that is known

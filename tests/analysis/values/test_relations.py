@@ -1,0 +1,142 @@
+"""What a comparison of two values says of their difference."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..support import likely, possible
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["if hi <= lo:", "if hi == lo:", "if not hi > lo:", "if lo >= hi:", "if hi - lo <= 0:"],
+)
+def test_a_difference_is_not_zero_where_its_terms_differ(test: str) -> None:
+    program = f"""
+    def scale(x: torch.Tensor):
+        lo, hi = x.min(), x.max()
+        {test}
+            return x
+        return (x - lo) / (hi - lo)
+    """
+    assert likely(program) == []
+
+
+def test_an_order_that_allows_equality_leaves_the_zero() -> None:
+    program = """
+    def scale(x: torch.Tensor):
+        lo, hi = x.min(), x.max()
+        if hi < lo:
+            return x
+        return (x - lo) / (hi - lo)
+    """
+    assert likely(program) == [(5, "SL102")]
+
+
+def test_what_one_path_has_compared_does_not_hold_behind_the_join() -> None:
+    program = """
+    def scale(x: torch.Tensor, flag: bool):
+        lo, hi = x.min(), x.max()
+        if flag:
+            if hi == lo:
+                return x
+        return (x - lo) / (hi - lo)
+    """
+    assert likely(program) == [(6, "SL102")]
+
+
+def test_a_number_that_was_compared_with_one_leaves_a_rest() -> None:
+    program = """
+    class Collator:
+        def __init__(self, replaced: float = 0.8):
+            self.replaced = replaced
+
+        def __call__(self, x: torch.Tensor):
+            if self.replaced == 1:
+                return x
+            return x / (1 - self.replaced)
+    """
+    assert likely(program) == []
+
+
+def test_a_value_at_or_above_a_tolerance_is_not_zero() -> None:
+    program = """
+    def unit(x: torch.Tensor, tol: float):
+        spread = x.std()
+        if spread < tol:
+            return x
+        return x / spread
+    """
+    assert likely(program) == []
+
+
+def test_elements_that_differ_in_pairs_may_be_equal_across() -> None:
+    program = """
+    def ratios(a: torch.Tensor, b: torch.Tensor):
+        low, high = a.amin(dim=0), a.amax(dim=0)
+        assert (high > low).all()
+        return 1 / (high - low), 1 / (high[:, None] - low)
+    """
+    lines = likely(program) + possible(program)
+    assert lines == [(4, "SL102")]
+
+
+def test_what_spans_two_things_is_nothing_only_if_both_are() -> None:
+    code = """
+    def outside(a: torch.Tensor, b: torch.Tensor, union: torch.Tensor):
+        start, end = torch.{inner}(a[:, :2], b[:, :2]), torch.{outer}(a[:, 2:], b[:, 2:])
+        side = (end - start).clamp(min=0)
+        area = side[:, 0] * side[:, 1]
+        return (area - union) / area
+    """
+    assert likely(code.format(inner="min", outer="max")) == []
+    assert likely(code.format(inner="max", outer="min")) == [(5, "SL102")]
+
+
+def test_a_sum_of_bounded_terms_runs_away_only_by_their_number() -> None:
+    code = """
+    def product(x: torch.Tensor):
+        factors = (x.sigmoid() - 0.5).{clamp}
+        return torch.exp(torch.log(factors).sum(-1)).log()
+    """
+    assert likely(code.format(clamp="clamp_min(1e-8)")) == []
+    assert likely(code.format(clamp="clamp_min(0)")) != []
+
+
+def test_a_normalised_vector_keeps_the_signs_of_which_nothing_is_known() -> None:
+    code = """
+    def root(x: torch.Tensor):
+        return torch.sqrt(F.normalize({x}, p=1, dim=-1) + 1e-10)
+    """
+    assert likely(code.format(x="x")) == []
+    assert likely(code.format(x="x.sin()")) == [(2, "SL103")]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "found"),
+    [("torch.linalg.cholesky(x)", False), ("torch.tril(x)", False), ("torch.tril(x, -1)", True)],
+)
+def test_the_diagonal_of_a_triangle_is_not_what_was_cut(matrix: str, found: bool) -> None:
+    code = f"""
+    def log_det_loss(x: torch.Tensor):
+        return torch.diagonal({matrix}, dim1=-2, dim2=-1).abs().log().sum()
+    """
+    assert ((2, "SL101") in likely(code)) is found
+
+
+SCALED = """
+    class Scale(nn.Module):
+        def forward(self, x):
+            if self.training:
+                low, high = x.min(), {top}
+                self.low, self.high = low, high
+            else:
+                low, high = self.low, self.high
+            spread = high - low
+            return (x - low) / spread
+"""
+
+
+def test_the_maximum_less_the_minimum_on_the_path_of_training() -> None:
+    assert likely(SCALED.format(top="x.max()")) == [(9, "SL102")]
+    assert likely(SCALED.format(top="self.most")) == []
