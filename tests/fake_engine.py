@@ -59,6 +59,7 @@ class FakeCatalog:
 class FakeOptions:
     root: Path | None = None
     discharged: bool = False
+    level: Level = Level.POSSIBLE
 
 
 CATALOG = FakeCatalog({code: FakeRule(code, name) for code, name in _RULES.values()})

@@ -23,7 +23,7 @@ from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
-from stablelint.diagnostic import Diagnostic, FileReport, Position, Problem
+from stablelint.diagnostic import Diagnostic, FileReport, Level, Position, Problem
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
@@ -36,10 +36,14 @@ _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """`root` bounds which other files are read; `discharged` keeps what was proved safe."""
+    """`root` bounds which other files are read; `discharged` keeps what was proved safe.
+
+    A finding below `level` has its place and its message, but neither chain nor rewrites.
+    """
 
     root: Path | None = None
     discharged: bool = False
+    level: Level = Level.POSSIBLE
 
 
 def check_source(source: bytes, filename: str, catalog: Catalog, options: AnalysisOptions) -> FileReport:
@@ -241,7 +245,7 @@ class _Analysis:
 
     def _end(self, review: Review) -> None:
         self._session.observe = ignore
-        found, proved = finish(review)
+        found, proved = finish(review, self._options.level)
         self._diagnostics.extend(found)
         self._counts.update(site.judgement.by or "range" for site in proved)
         if self._options.discharged:

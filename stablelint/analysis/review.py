@@ -97,8 +97,8 @@ class Review:
         return frozenset(stripped(v.first).key for v in rounding if v.first is not None)
 
 
-def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
-    """The findings and the discharged sites of one function."""
+def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
+    """The findings of one function, retold from `level` on, and its discharged sites."""
     discharged = discharge_of_parts(review.sites)
     sites = [_masked_without_gradient(discharged(site), review) for site in review.sites]
     for rule, matcher in review.index.matchers_for(review.words):
@@ -119,7 +119,8 @@ def finish(review: Review) -> tuple[list[Diagnostic], list[Site]]:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]
     kept = without_shadowed(open_sites)
-    found = [diagnose(site, review) for site in kept]
+    told = {Level.LIKELY, level}
+    found = [diagnose(site, review, site.judgement.level in told) for site in kept]
     return found, [s for s in sites if s.judgement.status is Status.DISCHARGED]
 
 
@@ -151,11 +152,11 @@ def _discharged(site: Site, by: str) -> Site:
     return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=by))
 
 
-def diagnose(site: Site, review: Review) -> Diagnostic:
-    """The finding as it is reported."""
+def diagnose(site: Site, review: Review, told: bool = True) -> Diagnostic:
+    """The finding as it is reported; with its chain and the rewrites on offer where it is `told`."""
     source = site.frame.module.source
     rule, judgement = site.rule, site.judgement
-    found = judgement.status is not Status.DISCHARGED
+    found = told and judgement.status is not Status.DISCHARGED
     diagnostic = Diagnostic(
         rule.code,
         rule.name,

@@ -64,7 +64,7 @@ class Examiner:
 
         self._scope = scope
         self._catalog = catalog
-        self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged)
+        self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged, level=scope.level)
 
     def __call__(self, path: str) -> tuple[str, Json]:
         """The digest of the file's content, and its entry."""

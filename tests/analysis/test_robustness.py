@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import Catalog, load_catalog
-from stablelint.diagnostic import FileReport, Status
+from stablelint.diagnostic import FileReport, Level, Status
 
 HEAD = "import torch\n"
 
@@ -289,3 +289,16 @@ def test_objects_that_refer_to_each_other_are_followed(catalog: Catalog) -> None
     report = check(source, catalog)
     assert report.problems == ()
     assert rows(report, "SL101") == [19]
+
+
+def test_what_is_below_the_level_has_its_place_alone(catalog: Catalog) -> None:
+    source = b"import torch\n\ndef f(x, mask):\n    return x / x.mean(), torch.log(mask.sum() * 0)\n"
+    whole = check_source(source, "a.py", catalog, AnalysisOptions())
+    short = check_source(source, "a.py", catalog, AnalysisOptions(level=Level.LIKELY))
+    assert [(d.code, d.span, d.message) for d in whole.diagnostics] == [
+        (d.code, d.span, d.message) for d in short.diagnostics
+    ]
+    below = [d for d in short.diagnostics if d.level is Level.POSSIBLE]
+    assert below
+    assert not any(d.derivation or d.proposals for d in below)
+    assert any(d.derivation for d in whole.diagnostics if d.level is Level.POSSIBLE)
