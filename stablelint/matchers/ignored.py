@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -69,6 +70,5 @@ def _all_ignored(target: Value, ignored: Value, depth: int, cut: bool = False) -
 
 def _ends(index: Value) -> list[Value]:
     """The upper bounds of an index's slices, other than those that count from the end."""
-    parts = index.data if index.kind is Kind.SEQUENCE else [index]
-    uppers = [part.data[1] for part in parts if part.op == "slice"]
+    uppers = [part.data[1] for part in parts_of(index) if part.op == "slice"]
     return [u for u in uppers if u.kind is not Kind.NONE and not u.interval.hi < 0]

@@ -11,6 +11,7 @@ from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by, picks_something
 from stablelint.analysis.values import hints
 from stablelint.analysis.values.decompositions import part_at
+from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join
@@ -57,8 +58,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
             return lookup.hinted(
                 Value("item", key, node=node, module=frame.module, name=str(index.data)), frame
             )
-        if base.kind is Kind.TENSOR and _keeps_all(index):
-            if any(part.kind is Kind.NONE for part in _parts(index)):
+        if base.kind is Kind.TENSOR and keeps_all(index):
+            if adds_dimensions(index):
                 return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
             return apply("view", {"input": base}, node, frame)
         mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
@@ -82,21 +83,6 @@ def _spelled(part: object) -> Hashable:
     if isinstance(part, ast.Name):
         return part.id
     return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
-
-
-def _keeps_all(index: Value) -> bool:
-    """Whether an index only adds dimensions: `x[:, None]`, `x[..., None]`."""
-    return all(_is_whole(part) for part in _parts(index))
-
-
-def _parts(index: Value) -> list[Value]:
-    return list(index.data) if index.kind is Kind.SEQUENCE else [index]
-
-
-def _is_whole(part: Value) -> bool:
-    if part.op == "slice":
-        return all(bound.kind is Kind.NONE for bound in part.data)
-    return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
 
 
 def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
+from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 
 _SIZES = frozenset("abs pow square sqrt sum mean norm vector_norm".split())
@@ -30,21 +31,10 @@ def are_all_pairs(one: Value, other: Value) -> bool:
 def _widened(value: Value) -> tuple[int, int] | None:
     """The keys of a tensor and of what shows it with a dimension added: `x[:, None]`, `x.unsqueeze(0)`."""
     index = value.operands.get("index")
-    added = index is not None and any(part.kind is Kind.NONE for part in _parts(index))
-    whole = index is not None and all(map(_is_whole, _parts(index)))
-    if value.first is None or not (value.op == "unsqueeze" or (added and whole)):
+    widens = index is not None and keeps_all(index) and adds_dimensions(index)
+    if value.first is None or not (widens or value.op == "unsqueeze"):
         return None
     return value.first.key, value.key
-
-
-def _parts(index: Value) -> list[Value]:
-    return list(index.data) if index.kind is Kind.SEQUENCE else [index]
-
-
-def _is_whole(part: Value) -> bool:
-    if part.op == "slice":
-        return all(bound.kind is Kind.NONE for bound in part.data)
-    return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
 
 
 def is_beside_diagonal(pairs: Value, lift: Value) -> bool:

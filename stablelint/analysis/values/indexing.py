@@ -1,0 +1,26 @@
+"""What an index says: its parts, and whether it takes anything away."""
+
+from __future__ import annotations
+
+from stablelint.analysis.values.value import Kind, Value
+
+
+def parts_of(index: Value) -> list[Value]:
+    """The parts of an index, one for each dimension that it speaks of: `[i, :, None]` has three."""
+    return list(index.data) if index.kind is Kind.SEQUENCE else [index]
+
+
+def keeps_all(index: Value) -> bool:
+    """Whether an index takes nothing away, though it may add dimensions: `x[:, None]`, `x[..., None]`."""
+    return all(map(_is_whole, parts_of(index)))
+
+
+def adds_dimensions(index: Value) -> bool:
+    """Whether an index adds dimensions: `x[None]`."""
+    return any(part.kind is Kind.NONE for part in parts_of(index))
+
+
+def _is_whole(part: Value) -> bool:
+    if part.op == "slice":
+        return all(bound.kind is Kind.NONE for bound in part.data)
+    return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
