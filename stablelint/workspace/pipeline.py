@@ -64,9 +64,10 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
     """Checks the files under `paths`. Bad input becomes a problem of the result; the rest is answered."""
     discovery = discover(paths, request.settings)
     cache = _open_cache(request, catalog)
-    answers, missing = _recalled(discovery.files, cache)
+    answers, missing = _split(discovery.files, partial(_recall, cache=cache))
     if sum(file.size for file in missing) < _WORTH_SHARING_BYTES:
-        missing = _without_trivial(missing, answers, cache)
+        trivial, missing = _split(missing, partial(_trivial, cache=cache))
+        answers |= trivial
     try:
         for file, outcome in _examine(missing, request, len(discovery.files)):
             if isinstance(outcome, pool.Failure):
@@ -102,12 +103,14 @@ def _open_cache(request: Request, catalog: Catalog) -> Cache | None:
     return Cache(os.fspath(folder), context_digest(catalog.digest, *scope.parts()), scope.root)
 
 
-def _recalled(files: Iterable[Candidate], cache: Cache | None) -> tuple[dict[str, Answer], list[Candidate]]:
-    """The answers that the cache knows, and the other files."""
+def _split(
+    files: Iterable[Candidate], answer_of: Callable[[Candidate], Answer | None]
+) -> tuple[dict[str, Answer], list[Candidate]]:
+    """The answers that can be had by path, and the files for which there is none."""
     answers: dict[str, Answer] = {}
     missing: list[Candidate] = []
     for file in files:
-        answer = _recall(file, cache)
+        answer = answer_of(file)
         if answer is None:
             missing.append(file)
         else:
@@ -115,21 +118,8 @@ def _recalled(files: Iterable[Candidate], cache: Cache | None) -> tuple[dict[str
     return answers, missing
 
 
-def _without_trivial(
-    files: Iterable[Candidate], answers: dict[str, Answer], cache: Cache | None
-) -> list[Candidate]:
-    """The files that an examiner is needed for; the others are answered at once."""
-    missing: list[Candidate] = []
-    for file in files:
-        answer = _trivial(file, cache)
-        if answer is None:
-            missing.append(file)
-        else:
-            answers[file.path] = answer
-    return missing
-
-
 def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
+    """What the cache knows of a file."""
     entry = None if cache is None else cache.get(file)
     if entry is None:
         return None
@@ -140,6 +130,7 @@ def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
 
 
 def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
+    """The answer for a file that no examiner is needed for."""
     try:
         with open(file.path, "rb") as stream:
             data = stream.read()
