@@ -33,6 +33,12 @@ def test_bytes_that_were_widened_and_numbers_that_are_no_bytes(line: str) -> Non
     assert findings("SL411", f"{HEAD}{line}\n") == []
 
 
+def test_the_factor_may_be_a_constant_of_the_module() -> None:
+    line = "depth = image[..., 0] * BYTE + image[..., 1]"
+    code = f"BYTE = 256\ndef f(image: torch.Tensor):\n    {line}\n    return depth.log()\n"
+    assert findings("SL411", code) == [line]
+
+
 def test_numbers_of_a_list_are_never_too_narrow() -> None:
     line = "return int(color[0] + 256 * color[1])"
     assert findings("SL411", f"def f(color):\n    {line}\n") == []

@@ -16,7 +16,7 @@ from stablelint.analysis.values.decompositions import PARTS
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
-from stablelint.syntax.sieve import ABSORBED, words_of
+from stablelint.syntax.sieve import ABSORBED, JOINED, words_of
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.pattern import Shape
@@ -33,6 +33,9 @@ _DTYPE_WORDS = {
     "float32": frozenset({"float32", "float"}),
     "float64": frozenset({"float64", "double"}),
 }
+_OF_CONSTANTS = frozenset(
+    {ABSORBED, JOINED}
+)  # words for how a number is written, which may be somewhere else
 _FAR = 1000.0  # a bound beyond which only a large literal lies
 
 
@@ -46,7 +49,7 @@ class Need:
 
     def is_met(self, words: Set[str]) -> bool:
         """Whether a function with these words holds what is needed there; a constant may come from elsewhere."""
-        return not any(part.isdisjoint(words) for part in self.here if ABSORBED not in part)
+        return not any(part.isdisjoint(words) for part in self.here if part.isdisjoint(_OF_CONSTANTS))
 
 
 @dataclass(frozen=True, slots=True)
