@@ -71,7 +71,8 @@ class Touched:
     called: frozenset[str]
 
 
-_CONSTRUCTORS = ("__init__", "__post_init__")
+CONSTRUCTORS = ("__init__", "__post_init__")
+"""The methods that run where an object is made."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,14 +104,14 @@ class ClassInfo:
     @property
     def builders(self) -> set[str]:
         """`__init__` and the methods that only construction calls."""
-        found = [name for name in _CONSTRUCTORS if name in self.methods]
+        found = [name for name in CONSTRUCTORS if name in self.methods]
         for name in found:  # grows while it is walked
             called = self.touches(name).called & self.methods.keys()
             found.extend(sorted(called.difference(found)))
         kept = set(found)
-        while not kept.issubset(_CONSTRUCTORS):
+        while not kept.issubset(CONSTRUCTORS):
             shared = {n for m in self.methods if m not in kept for n in self.touches(m).called & kept}
-            shared.difference_update(_CONSTRUCTORS)
+            shared.difference_update(CONSTRUCTORS)
             if not shared:
                 break
             kept -= shared

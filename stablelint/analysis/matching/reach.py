@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.files.modules import CONSTRUCTORS, ClassInfo, FunctionInfo
 from stablelint.syntax.walk import descendants
-
-_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
 def is_run_by_module(function: FunctionInfo) -> bool:
@@ -32,7 +30,7 @@ def is_preparation(function: FunctionInfo, family: Iterable[ClassInfo]) -> bool:
     while pending:
         name = pending.pop()
         calling = _calling(name, family)
-        begins = name in _CONSTRUCTORS or _sets_property(name, family)
+        begins = name in CONSTRUCTORS or _sets_property(name, family)
         if not calling and (not begins or name == function.name):
             return False
         pending.extend(calling - seen)
