@@ -28,11 +28,6 @@ def opaque(
     return value
 
 
-def is_length(value: Value) -> bool:
-    """Whether a value is called a length, or lengths."""
-    return is_length_name(value.name)
-
-
 def is_length_name(name: str) -> bool:
     """Whether something of that name is a length, or lengths."""
     return _LENGTHS.search(name) is not None
