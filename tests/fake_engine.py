@@ -16,6 +16,7 @@ from types import ModuleType
 
 import pytest
 
+from stablelint.catalog.page import sections
 from stablelint.diagnostic import (
     Applicability,
     Diagnostic,
@@ -46,6 +47,10 @@ class FakeRule:
     enabled: bool = True
     summary: str = "Summary."
     text: str = "# page\n"
+
+    @property
+    def sections(self) -> dict[str, str]:
+        return sections(self.text)
 
 
 @dataclass(frozen=True)

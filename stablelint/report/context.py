@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Context:
     """Where the report goes and what it may draw on.
 
-    `folder` is the absolute path that file names are shown relative to; `rules` the pages by code.
+    `folder` is the absolute path that file names are shown relative to; `rules` the pages by code;
+    `repository` the absolute path that the reader of the report counts file names from, where it is not the folder.
     """
 
     folder: str
@@ -29,15 +30,24 @@ class Context:
     sources: Sources = field(default_factory=Sources)
     rules: Mapping[str, Rule] = field(default_factory=dict)
     summary: bool = True
+    repository: str | None = None
 
     def path(self, filename: str) -> str:
         """`filename` relative to the folder if it lies in it."""
-        prefix = self.folder.rstrip(os.sep) + os.sep
-        return filename.removeprefix(prefix)
+        return _inside(self.folder, filename)
+
+    def path_in_repository(self, filename: str) -> str:
+        """`filename` relative to the repository if it lies in it, else as `path` gives it."""
+        path = filename if self.repository is None else _inside(self.repository, filename)
+        return self.path(filename) if path == filename else path
 
     def shown(self, filename: str) -> str:
         """The path as a terminal may be given it: control codes, which could move the cursor, are escaped."""
         return "".join(map(_harmless, self.path(filename)))
+
+
+def _inside(folder: str, filename: str) -> str:
+    return filename.removeprefix(folder.rstrip(os.sep) + os.sep)
 
 
 def _harmless(sign: str) -> str:

@@ -266,3 +266,17 @@ def test_a_closed_pipe_is_no_error(project: Path) -> None:
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
     assert "SL202" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("style", "variable"), [("github", "GITHUB_WORKSPACE"), ("gitlab", "CI_PROJECT_DIR")]
+)
+def test_a_job_below_the_root_of_the_repository_names_files_from_there(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch, style: str, variable: str
+) -> None:
+    (project / "package").mkdir()
+    (project / "bad.py").rename(project / "package" / "bad.py")
+    monkeypatch.chdir(project / "package")
+    monkeypatch.setenv(variable, str(project))
+    assert "package/bad.py" in run("check", "--output-format", style).out
+    assert "package/bad.py" not in run("check", "--output-format", "concise").out

@@ -69,6 +69,53 @@ def test_github_escapes_what_would_end_a_command() -> None:
     assert "%0A" in lines[2]
 
 
+def command(line: str) -> tuple[str, dict[str, str], str]:
+    """A workflow command as a runner takes it apart: its name, its properties and its message."""
+    _, head, message = line.split("::", 2)
+    name, _, listed = head.partition(" ")
+    properties = dict(item.split("=", 1) for item in listed.split(","))
+    for code, sign in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+        properties = {key: value.replace(code, sign) for key, value in properties.items()}
+        message = message.replace(code, sign) if code not in ("%3A", "%2C") else message
+    return name, properties, message
+
+
+@pytest.mark.parametrize(
+    "name", ["a,b:c.py", "50%.py", "%2C.py", "two\nlines.py", "a::b,line=3.py", "ünï.py"]
+)
+def test_github_reads_back_what_was_written(name: str) -> None:
+    items = [replace(item, filename=os.fspath(sample.FOLDER / name)) for item in sample.RESULT.diagnostics]
+    for item, line in zip(
+        items, render("github", CheckResult(tuple(items)), CONTEXT).splitlines(), strict=True
+    ):
+        level, properties, message = command(line)
+        assert level in ("error", "warning")
+        assert properties["file"] == name
+        assert int(properties["line"]) == item.span.start.row
+        # Columns are taken only with an end on the same line.
+        assert ("col" in properties) == (properties["line"] == properties["endLine"])
+        assert set(properties) <= {"title", "file", "line", "endLine", "col", "endColumn"}
+        assert message.endswith(item.message)
+
+
+def test_gitlab_has_what_its_reader_requires() -> None:
+    items = json.loads(render("gitlab", sample.RESULT, CONTEXT))
+    assert len({item["fingerprint"] for item in items}) == len(items) == 3
+    for item in items:
+        assert {"description", "check_name", "fingerprint", "severity", "location"} <= set(item)
+        assert item["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert not item["location"]["path"].startswith(("/", "./"))
+        assert item["location"]["positions"]["begin"]["line"] >= 1
+
+
+@pytest.mark.parametrize("output_format", ["github", "gitlab"])
+def test_paths_count_from_the_repository(output_format: str) -> None:
+    inside = replace(CONTEXT, repository=os.fspath(sample.FOLDER.parent))
+    assert "sample/train.py" in render(output_format, sample.RESULT, inside)
+    elsewhere = replace(CONTEXT, repository="/other/repository")
+    assert render(output_format, sample.RESULT, elsewhere) == render(output_format, sample.RESULT, CONTEXT)
+
+
 def test_gitlab_fingerprints_survive_a_move() -> None:
     moved = replace(sample.LOG, span=sample.span(90, 1, 90, 5))
     marks = [

@@ -21,7 +21,14 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 def context(colour: bool = False, width: int = 100) -> Context:
-    rules = {"SL101": FakeRule("SL101", "unguarded-log", summary="A log.", text="# unguarded-log\n\nWhy.\n")}
+    rules = {
+        "SL101": FakeRule(
+            "SL101",
+            "unguarded-log",
+            summary="A log.",
+            text="# unguarded-log\n\n## Why is this bad?\nThe log\nof 0.\n\nMore.\n",
+        )
+    }
     return Context(os.fspath(sample.FOLDER), Style(colour), width, rules=rules)  # type: ignore[arg-type]
 
 

@@ -145,9 +145,17 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         sources=Sources(result.sources),
         rules=session.catalog.rules if output_format == "sarif" else {},
         summary=not options.quiet,
+        repository=_repository(output_format),
     )
     if options.statistics and result.diagnostics:
         from stablelint.report.statistics import statistics
 
         return statistics(result.diagnostics, output_format, context)
     return render(output_format, result, context)
+
+
+def _repository(output_format: str) -> str | None:
+    """The folder that the reader of a report counts its paths from, where a job was started below it."""
+    variable = {"github": "GITHUB_WORKSPACE", "gitlab": "CI_PROJECT_DIR"}.get(output_format)
+    folder = os.environ.get(variable) if variable else None
+    return os.path.realpath(folder) if folder else None

@@ -15,7 +15,7 @@ def render(result: CheckResult, context: Context) -> str:
     lines = []
     for item in result.diagnostics:
         start, end = item.span.start, item.span.end
-        path = context.path(item.filename)
+        path = context.path_in_repository(item.filename)
         properties = {"title": f"stablelint ({item.code})", "file": path, "line": start.row}
         if start.row == end.row:
             properties |= {"col": start.column, "endLine": end.row, "endColumn": end.column}

@@ -27,7 +27,7 @@ def render(result: CheckResult, context: Context) -> str:
                 "fingerprint": fingerprint,
                 "severity": "major" if item.severity is Severity.ERROR else "minor",
                 "location": {
-                    "path": context.path(item.filename),
+                    "path": context.path_in_repository(item.filename),
                     "positions": {
                         "begin": {"line": start.row, "column": start.column},
                         "end": {"line": end.row, "column": end.column},

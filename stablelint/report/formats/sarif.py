@@ -13,6 +13,7 @@ from stablelint.report.context import Context
 from stablelint.workspace.baseline import fingerprints
 
 if TYPE_CHECKING:
+    from stablelint.catalog import Rule
     from stablelint.workspace.pipeline import CheckResult
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -59,10 +60,18 @@ def _rule(example: Diagnostic, context: Context) -> dict[str, Any]:
     if example.url:
         described["helpUri"] = example.url
     page = context.rules.get(example.code)
-    if page is not None:
-        described["shortDescription"] = {"text": page.summary}
-        described["help"] = {"text": page.text, "markdown": page.text}
+    summary, text = (example.name, example.message) if page is None else (page.summary, page.text)
+    described["shortDescription"] = {"text": summary}
+    # GitHub's code scanning refuses a rule without this one.
+    described["fullDescription"] = {"text": summary if page is None else _reason(page)}
+    described["help"] = {"text": text, "markdown": text}
     return described
+
+
+def _reason(page: Rule) -> str:
+    """The first paragraph of what the page says against the code, else its summary."""
+    prose = page.sections.get("Why is this bad?", "")
+    return " ".join(prose.split("\n\n", 1)[0].split()) or page.summary
 
 
 def _result(item: Diagnostic, index: int, fingerprint: str, context: Context) -> dict[str, Any]:
