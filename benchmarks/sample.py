@@ -8,8 +8,9 @@
 `judged_before.csv` keeps the verdicts on what is not drawn any more. Another table (`--table`) is kept whole: it
 holds what was ever judged for it, drawn or not.
 A judge fills in the verdict (`worth` or `noise`) and one line of reason. A verdict is remembered by package,
-code and expression: a finding that is drawn again, at another line or in another release, keeps it. Each
-finding's place in the draw is a hash of its own, so that a changed linter draws nearly the same sample.
+code and expression: a finding that is drawn again, at another line or in another release, keeps it. Where the
+same expression was judged differently at two places, each place keeps its own. Each finding's place in the draw
+is a hash of its own, so that a changed linter draws nearly the same sample.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ def key_of(row: Row) -> Key:
 
 def merge(sample: list[Finding], known: list[Row]) -> list[Row]:
     """The sample as rows, verdicts filled in where that package, code and expression were judged before."""
-    verdicts = {key_of(row): (row["verdict"], row["reason"]) for row in known if row["verdict"]}
+    judged = [row for row in known if row["verdict"]]
+    anywhere = {key_of(row): (row["verdict"], row["reason"]) for row in judged}
+    there = {(row["place"], *key_of(row)): (row["verdict"], row["reason"]) for row in judged}
     rows = []
     for item in sample:
-        verdict, reason = verdicts.get(item.key, ("", ""))
+        verdict, reason = there.get((item.place, *item.key)) or anywhere.get(item.key, ("", ""))
         package, code, expression = item.key
         values = [package, item.place, code, expression, item.message, verdict, reason]
         rows.append(dict(zip(VERDICTS.columns, values, strict=True)))

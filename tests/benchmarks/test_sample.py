@@ -55,6 +55,14 @@ def test_a_verdict_outlives_a_moved_line_and_is_kept_when_not_drawn(tmp_path: Pa
     assert [row["verdict"] for row in sample.keep_judged(moved, known)] == ["noise"]
 
 
+def test_the_same_expression_keeps_at_each_place_the_verdict_that_it_got_there() -> None:
+    twice = [finding(1), replace(finding(1), row=70)]
+    known = sample.merge(twice, [])
+    known[0].update(verdict="worth", reason="raw logits")
+    known[1].update(verdict="noise", reason="cosines")
+    assert [row["verdict"] for row in sample.merge(twice, known)] == ["worth", "noise"]
+
+
 def test_the_score_counts_judged_rows_alone() -> None:
     rows = sample.merge([finding(row) for row in range(4)], [])
     for row, verdict in zip(rows, ["worth", "worth", "noise"], strict=False):
