@@ -22,20 +22,9 @@ from stablelint.numerics.interval import interned
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """`base[index]`: an element of a sequence, a selection of a tensor, a shape's size."""
     constant = index.constant()
-    if (
-        base.kind is Kind.SEQUENCE
-        and isinstance(constant, int)
-        and -len(base.data) <= constant < len(base.data)
-    ):
-        element: Value = base.data[constant]
+    element = _element(base, constant, frame)
+    if element is not None:
         return element
-    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant in base.data:
-        found: Value = base.data[constant]
-        return found
-    if base.kind is Kind.MAPPING and isinstance(base.data, dict) and constant is None and base.data:
-        values = list(base.data.values())
-        if all(v.is_constant and v.kind is Kind.NUMBER for v in values):
-            return join(frame.graph, values)
     if base.op == "shape":
         return size_of(base.operands["input"], node, frame)
     if base.kind in (Kind.STRING, Kind.FOREIGN):
@@ -50,28 +39,52 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         key = frame.graph.key("item", base.key, index.key)
         return Value("item", key, Kind.NUMBER, node=node, module=frame.module)
     if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
-        stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
-        if stored is not None:
-            return stored
-        if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
-            key = frame.graph.key("item", base.key, index.key)
-            return lookup.hinted(
-                Value("item", key, node=node, module=frame.module, name=str(index.data)), frame
-            )
-        if base.kind is Kind.TENSOR and keeps_all(index):
-            if adds_dimensions(index):
-                return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
-            return apply("view", {"input": base}, node, frame)
-        mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
-        known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
-        selected = lookup.narrowed_value(base, known, frame)
-        chosen = apply("index", {"input": selected, "index": index}, node, frame)
-        if mask and picks_something(index, frame.state):
-            frame.state.nonempty |= {index.key, chosen.key}
-        elif mask and frame.state.nonempty and stripped(selector(index)).key in frame.state.nonempty:
-            frame.state.nonempty |= {chosen.key}
-        return chosen
+        return _part_of_tensor(base, index, node, frame)
     return frame.graph.unknown(node=node)
+
+
+def _element(base: Value, constant: object, frame: Frame) -> Value | None:
+    """What a sequence or a mapping of known length holds at a known place, and which of its numbers at another."""
+    if base.kind is Kind.SEQUENCE and isinstance(constant, int):
+        held: list[Value] = base.data
+        return held[constant] if -len(held) <= constant < len(held) else None
+    if base.kind is not Kind.MAPPING or not isinstance(base.data, dict):
+        return None
+    entries: dict[object, Value] = base.data
+    if constant in entries:
+        return entries[constant]
+    values = list(entries.values())
+    numbers = constant is None and all(v.is_constant and v.kind is Kind.NUMBER for v in values)
+    return join(frame.graph, values) if numbers and values else None
+
+
+def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
+    """A part of what may be a tensor: what was stored there, the whole in another shape, or a selection."""
+    stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
+    if stored is not None:
+        return stored
+    if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
+        key = frame.graph.key("item", base.key, index.key)
+        item = Value("item", key, node=node, module=frame.module, name=str(index.data))
+        return lookup.hinted(item, frame)
+    if base.kind is Kind.TENSOR and keeps_all(index):
+        if adds_dimensions(index):
+            return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
+        return apply("view", {"input": base}, node, frame)
+    return _selection(base, index, node, frame)
+
+
+def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
+    """What an index takes out of a tensor; a mask tells of the values that it takes."""
+    mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
+    known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
+    selected = lookup.narrowed_value(base, known, frame)
+    chosen = apply("index", {"input": selected, "index": index}, node, frame)
+    if mask and picks_something(index, frame.state):
+        frame.state.nonempty |= {index.key, chosen.key}
+    elif mask and frame.state.nonempty and stripped(selector(index)).key in frame.state.nonempty:
+        frame.state.nonempty |= {chosen.key}
+    return chosen
 
 
 def _spelled(part: object) -> Hashable:

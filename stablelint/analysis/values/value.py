@@ -48,6 +48,8 @@ class Ground(IntEnum):
     EXACT = 3  # ordinary data reaches it: an empty mask, a dead relu, a constant row
 
 
+_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
+_ALIKE = frozenset({Kind.STRING, Kind.FOREIGN})  # of which one can stand for another
 NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
 
 
@@ -170,58 +172,51 @@ def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value
     if len(distinct) == 1:
         return distinct[0]
     kinds = {v.kind for v in distinct}
-    numeric = {Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN}
-    if paths is not None and any(paths.tests):
-        told = tuple(tuple(tests.items()) for tests in paths.tests)
-        key = graph.key("phi", told, *(v.key for v in distinct))
-    else:
-        key = graph.key("phi", *sorted(v.key for v in distinct))
-    operands = {f"path{i}": v for i, v in enumerate(distinct)}
-    if kinds <= numeric:
-        interval = distinct[0].interval
-        for other in distinct[1:]:
-            interval = interval.join(other.interval)
-        # A literal 0 among the paths is a placeholder for "nothing yet"; what is computed decides.
-        computed = [v for v in distinct if v.op not in ("const", "zeros", "zeros_like")] or distinct
-        zero = max(_zero_on(path, distinct, paths) for path in computed)
-        ends = min(v.ends for v in distinct)
-        kind = Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
-        dtypes = {v.dtype for v in distinct}
-        dtype = dtypes.pop() if len(dtypes) == 1 else None
-        node = distinct[-1].node
-        guard = next((v.guard for v in distinct if v.guard), None)
-        return Value(
-            "phi",
-            key,
-            kind,
-            operands,
-            interval,
-            zero,
-            ends,
-            dtype,
-            node,
-            distinct[-1].module,
-            paths,
-            guard=guard,
-            peak=all(v.peak for v in distinct),
-        )
+    if kinds <= _NUMERIC:
+        return _one_of_numbers(graph, distinct, kinds, paths)
     if kinds == {Kind.SEQUENCE} and len({len(v.data) for v in distinct}) == 1:
         columns = zip(*(v.data for v in distinct), strict=True)
         return graph.sequence([join(graph, list(column), paths) for column in columns], distinct[0].node)
-    kind = kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
-    if kind in (
-        Kind.LAYER,
-        Kind.INSTANCE,
-        Kind.FUNCTION,
-        Kind.CLASS,
-        Kind.NAMESPACE,
-        Kind.SEQUENCE,
-        Kind.MAPPING,
-    ):
-        kind = Kind.UNKNOWN
     known = [v for v in distinct if v.kind is not Kind.NONE]
-    if len(known) == 1 and Kind.NONE in {v.kind for v in distinct}:
-        return known[0]  # an optional: what is done with it is done where it is not None
-    if Kind.NONE in {v.kind for v in distinct}:
-        return join(graph, known)
-    return Value("phi", key, kind, operands, node=distinct[-1].node, module=distinct[-1].module, data=paths)
+    if 0 < len(known) < len(distinct):
+        return join(graph, known)  # an optional: what is done with it is done where it is not None
+    kind = kinds.pop() if len(kinds) == 1 and kinds <= _ALIKE else Kind.UNKNOWN
+    last = distinct[-1]
+    key = _key_of_paths(graph, distinct, paths)
+    return Value("phi", key, kind, _operands(distinct), node=last.node, module=last.module, data=paths)
+
+
+def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths: Paths | None) -> Value:
+    interval = distinct[0].interval
+    for other in distinct[1:]:
+        interval = interval.join(other.interval)
+    # A literal 0 among the paths is a placeholder for "nothing yet"; what is computed decides.
+    computed = [v for v in distinct if v.op not in ("const", "zeros", "zeros_like")] or distinct
+    dtypes = {v.dtype for v in distinct}
+    last = distinct[-1]
+    return Value(
+        "phi",
+        _key_of_paths(graph, distinct, paths),
+        Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN,
+        _operands(distinct),
+        interval,
+        zero=max(_zero_on(path, distinct, paths) for path in computed),
+        ends=min(v.ends for v in distinct),
+        dtype=dtypes.pop() if len(dtypes) == 1 else None,
+        node=last.node,
+        module=last.module,
+        data=paths,
+        guard=next((v.guard for v in distinct if v.guard), None),
+        peak=all(v.peak for v in distinct),
+    )
+
+
+def _key_of_paths(graph: Graph, distinct: list[Value], paths: Paths | None) -> int:
+    if paths is None or not any(paths.tests):
+        return graph.key("phi", *sorted(v.key for v in distinct))
+    told = tuple(tuple(tests.items()) for tests in paths.tests)
+    return graph.key("phi", told, *(v.key for v in distinct))
+
+
+def _operands(distinct: list[Value]) -> dict[str, Value]:
+    return {f"path{i}": v for i, v in enumerate(distinct)}
