@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import CONDITIONS, EXPONENTIALS
-from stablelint.analysis.values.masks import is_mask_of_padding, unnegated
+from stablelint.analysis.values.masks import is_mask_of_padding, is_name_of_text, unnegated
 from stablelint.analysis.values.opaque import is_mask_name
 from stablelint.analysis.values.selections import is_mask_of_ids, is_unpadded
 from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import behind, stripped
 
-_OF_TEXT = re.compile(
-    r"att(entio)?n|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
-)
 _OF_PARTS = re.compile(r"(^|_)(atoms?|residues?|nodes?|coords?|frames?|bonds?|pad(ding)?)_", re.I)
 _SETTING = re.compile(r"^(scale|scaling|gamma|step_?size|stepsize|damping|bandwidth|resolution|spacing)$")
 _MEASURED = frozenset("std var norm vector_norm amax amin max min median quantile sum mean cdist".split())
@@ -63,7 +60,7 @@ def _is_of_parts(mask: Value) -> bool:
         inner = stripped(inner.first)
     if inner.op not in ("argument", "item") or not is_mask_name(inner.name):
         return False
-    return _OF_PARTS.search(inner.name) is not None or _OF_TEXT.search(inner.name) is None
+    return _OF_PARTS.search(inner.name) is not None or not is_name_of_text(inner.name)
 
 
 def _is_kernel(site: Site, operand: Value) -> bool:

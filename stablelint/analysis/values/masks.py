@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from stablelint.analysis.values.company import is_beside_lengths
 from stablelint.analysis.values.selections import leaves_out_padding
@@ -14,7 +15,9 @@ DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ expon
 _PASSED_MASK = re.compile(r"mask(s|ed_\w+)?$")
 _PADDED = re.compile(r"(^|_)is_pad(ding|ded)?$")
 _PADDING_MASK = re.compile(r"(?<![a-z])pad(ding)?_mask$")
-_OF_TEXT = re.compile(r"text|prompt|caption", re.I)
+_OF_TEXT = re.compile(
+    r"attention|caption|prompt|text|token|word|loss|label|completion|response|answer|query", re.I
+)  # `attention_mask` comes out of a tokenizer; an `attn_mask` is laid out by who attends
 _OF_TIES = re.compile(r"neigh|adj|edge", re.I)
 _REMADE = frozenset("float to argsort expand repeat".split())
 _MADE = frozenset("zeros ones full eye buffer".split())
@@ -150,7 +153,13 @@ def is_mask_of_caller(mask: Value, depth: int = 12) -> bool:
         return is_mask_of_caller(inner.first, depth - 1)
     if inner.op not in ("argument", "item") or not _PASSED_MASK.search(inner.name):
         return False
-    return not _OF_TEXT.search(inner.name) and not _OF_TIES.search(inner.name)
+    return not is_name_of_text(inner.name) and not _OF_TIES.search(inner.name)
+
+
+@lru_cache(maxsize=4096)
+def is_name_of_text(name: str) -> bool:
+    """Whether a mask of that name keeps tokens of a text, of which there may be none: other things have parts."""
+    return _OF_TEXT.search(name) is not None
 
 
 def is_mask_of_lengths(mask: Value) -> bool:
