@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
-_LOADS = re.compile(r"\btorch\.load\b|\bimport\b.*\bload\b")
 _INDENTED_CLASS = re.compile(r"^[ \t]+class\b", re.MULTILINE)
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
@@ -128,17 +127,24 @@ def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
             yield node, review.module
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
     """The classes of a file and its calls of `torch.load` that name no device."""
     tree, text = module.source.tree, module.source.text
     classes = _class_statements(tree.body, text) if "Module" in text or "Dataset" in text else ()
+    loads = "torch.load" in text or "torch.load" in module.imports.values()
     calls = (
-        (n for n in descendants(tree) if isinstance(n, ast.Call))
-        if "load" in text and _LOADS.search(text)
-        else ()
+        (call for node in _lines_with("load", module) for call in nodes_in(node, ast.Call)) if loads else ()
     )
     return tuple(classes), tuple(call for call in calls if _is_load(call, module))
+
+
+def _lines_with(word: str, module: ModuleInfo) -> Iterator[ast.stmt]:
+    """The statements of the file, functions and classes as a whole, in whose lines a word stands."""
+    rows = [row for row, line in enumerate(module.source.lines, 1) if word in line]
+    for statement in module.source.tree.body:
+        if any(statement.lineno <= row <= (statement.end_lineno or row) for row in rows):
+            yield statement
 
 
 def _class_statements(body: list[ast.stmt], text: str) -> Iterator[ast.ClassDef]:
