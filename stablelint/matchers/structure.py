@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
-_INDENTED_CLASS = re.compile(r"^[ \t]+class\b", re.MULTILINE)
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
@@ -130,36 +129,37 @@ def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
 @lru_cache(maxsize=1)
 def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
     """The classes of a file and its calls of `torch.load` that name no device."""
-    tree, text = module.source.tree, module.source.text
-    classes = _class_statements(tree.body, text) if "Module" in text or "Dataset" in text else ()
-    loads = "torch.load" in text or "torch.load" in module.imports.values()
-    calls = (
-        (call for node in _lines_with("load", module) for call in nodes_in(node, ast.Call)) if loads else ()
-    )
+    tree, lines, text = module.source.tree, module.source.lines, module.source.text
+    classes: list[ast.ClassDef] = []
+    if "Module" in text or "Dataset" in text:
+        classes = list(_class_statements(tree.body, _rows(lines, "class")))
+    calls: list[ast.Call] = []
+    if "torch.load" in text or "torch.load" in module.imports.values():
+        holding = _around(_rows(lines, "load"), tree.body)
+        calls = [n for statement in holding for n in descendants(statement) if isinstance(n, ast.Call)]
     return tuple(classes), tuple(call for call in calls if _is_load(call, module))
 
 
-def _lines_with(word: str, module: ModuleInfo) -> Iterator[ast.stmt]:
-    """The statements of the file, functions and classes as a whole, in whose lines a word stands."""
-    rows = [row for row, line in enumerate(module.source.lines, 1) if word in line]
-    for statement in module.source.tree.body:
-        if any(statement.lineno <= row <= (statement.end_lineno or row) for row in rows):
+def _rows(lines: list[str], word: str) -> list[int]:
+    """The rows, from 1, in which a word stands."""
+    return [row for row, line in enumerate(lines, 1) if word in line]
+
+
+def _around(rows: list[int], body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a body that take up one of the rows, which ascend."""
+    for statement in body:
+        place = bisect_left(rows, statement.lineno)
+        if place < len(rows) and rows[place] <= (statement.end_lineno or statement.lineno):
             yield statement
 
 
-def _class_statements(body: list[ast.stmt], text: str) -> Iterator[ast.ClassDef]:
-    """The classes at every level, in the order of the text."""
-    if _INDENTED_CLASS.search(text) is None:
-        return (statement for statement in body if isinstance(statement, ast.ClassDef))
-    return _nested_classes(body)
-
-
-def _nested_classes(body: list[ast.stmt]) -> Iterator[ast.ClassDef]:
-    for statement in body:
+def _class_statements(body: list[ast.stmt], rows: list[int]) -> Iterator[ast.ClassDef]:
+    """The classes at every level, in the order of the text; each begins in one of the rows."""
+    for statement in _around(rows, body):
         if isinstance(statement, ast.ClassDef):
             yield statement
         for block in ("body", "orelse", "finalbody"):
-            yield from _nested_classes(getattr(statement, block, []))
+            yield from _class_statements(getattr(statement, block, []), rows)
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
