@@ -17,7 +17,7 @@ from stablelint.analysis.files.project import Project
 from stablelint.analysis.interpret import classes, inline
 from stablelint.analysis.interpret.statements import execute
 from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
-from stablelint.analysis.matching.roots import Root, roots_of
+from stablelint.analysis.matching.roots import Root, Survey, survey
 from stablelint.analysis.matching.sites import Collector, Index, index_of
 from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
@@ -115,10 +115,10 @@ class _Analysis:
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
-        self._guarded(self._run_module, 1)
-        roots = roots_of(self._module, self._index.needs, self._half_shown)
-        self._awaited = {id(root.function.node) for root in roots if root.awaited}
-        for root in roots:
+        seen = survey(self._module, self._index.needs, self._half_shown)
+        self._guarded(partial(self._run_module, seen), 1)
+        self._awaited = {id(root.function.node) for root in seen.roots if root.awaited}
+        for root in seen.roots:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename
         unique = {(d.code, d.span): d for d in self._diagnostics}
@@ -141,13 +141,15 @@ class _Analysis:
             self._problems.append(Problem(message, self._module.source.filename, Position(row, 1)))
             self._session.running = []
 
-    def _run_module(self) -> None:
-        frame = Frame(self._graph, self._module, None, State(), self._session, reporting=True)
+    def _run_module(self, seen: Survey) -> None:
+        """Runs the body of the file, for the names that it binds if nothing else."""
+        frame = Frame(self._graph, self._module, None, State(), self._session, reporting=seen.body_tells)
+        frame.cost = 0
         collector = self._begin()
         execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), value)
-        self._end(Review(self._module, collector, self._index, of_body=True))
+        self._end(Review(self._module, collector, self._index, of_body=True, words=seen.words))
 
     def _run_root(self, root: Root) -> None:
         """Looks at a function without its long calls, and with them where a finding can rest on those."""

@@ -36,16 +36,31 @@ class Root:
         return self.seen.nested
 
 
-def roots_of(module: ModuleInfo, needs: Sequence[Need], half: bool) -> list[Root]:
-    """The functions of a file in which a rule can find something, and those that pass values to one, callers first.
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What of a file is worth a look."""
+
+    roots: list[Root]  # callers first
+    words: Words  # of what stands outside of all functions
+    body_tells: bool  # a rule can find something there, or it calls one of the roots
+
+
+def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
+    """The functions of a file in which a rule can find something, and those that pass values to one.
 
     `half` tells that the file shows half precision.
     """
     found = list(_collect(module.source.tree.body, None, module))
-    names: dict[str, list[Root]] = {}
-    for root in found:
-        names.setdefault(root.function.name, []).append(root)
-    _survey(found, names, module, needs, half)
+    body = glance(descendants(module.source.tree, {id(root.function.node) for root in found}), module.imports)
+    risky = _appraise(found, body, module, needs, half)
+    roots = _wanted(found)
+    tells = risky or not body.callees.isdisjoint(root.function.name for root in roots)
+    return Survey(roots, frozenset(body.words), tells)
+
+
+def _wanted(found: list[Root]) -> list[Root]:
+    """The roots that are analysed, callers first."""
+    names = _by_name(found)
     _follow_gradients(found)
     ordered = _callers_first(found, names)
     _note_callers(ordered)
@@ -68,21 +83,24 @@ def _takes_logarithm(function: FunctionInfo) -> bool:
     return any(names_a_logarithm(a.arg) for a in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
-def _survey(
-    found: list[Root], names: dict[str, list[Root]], module: ModuleInfo, needs: Sequence[Need], half: bool
-) -> None:
-    """Decides what is risky, and what is called in this file alone."""
-    functions = {id(root.function.node) for root in found}
-    rest = glance(descendants(module.source.tree, functions), module.imports)
-    glances = [rest, *(root.seen for root in found)]
+def _by_name(found: list[Root]) -> dict[str, list[Root]]:
+    names: dict[str, list[Root]] = {}
+    for root in found:
+        names.setdefault(root.function.name, []).append(root)
+    return names
+
+
+def _appraise(found: list[Root], body: Glance, module: ModuleInfo, needs: Sequence[Need], half: bool) -> bool:
+    """Decides which functions are risky, and which are called in this file alone; whether its body is risky."""
+    glances = [body, *(root.seen for root in found)]
     interest = interest_of(needs, set().union(*(seen.words for seen in glances)), half)
     bound = _bound(glances, interest)
+    for seen in glances:
+        seen.words.update(word for name in seen.loads.keys() & bound.keys() for word in bound[name])
     for root in found:
-        words = root.seen.words
-        words.update(word for name in root.seen.loads.keys() & bound.keys() for word in bound[name])
-        root.risky = interest.holds(words)
-        root.words = interest.roots(words) if root.risky else frozenset()
-    for name, roots in names.items():
+        root.risky = interest.holds(root.seen.words)
+        root.words = interest.roots(root.seen.words) if root.risky else frozenset()
+    for name, roots in _by_name(found).items():
         if not any(_is_local(root.function, module) for root in roots):
             continue
         loads = sum(seen.loads.get(name, 0) for seen in glances)
@@ -90,6 +108,7 @@ def _survey(
         for root in roots:
             root.references = loads
             root.local = called >= loads and _is_local(root.function, module)
+    return interest.holds(body.words)
 
 
 def _follow_gradients(found: list[Root]) -> None:

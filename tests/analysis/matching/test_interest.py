@@ -16,7 +16,7 @@ from stablelint.analysis.matching.interest import (
     observes,
 )
 from stablelint.analysis.matching.pattern import compile_pattern
-from stablelint.analysis.matching.roots import roots_of
+from stablelint.analysis.matching.roots import survey
 from stablelint.analysis.matching.sites import index_of
 from stablelint.catalog import load_catalog
 from stablelint.catalog.rule import Rule
@@ -27,7 +27,7 @@ NEEDS = index_of(load_catalog(entry_points=False)).needs
 
 def kept(text: str, half: bool = False, package: str = "") -> list[str]:
     module = module_of(parse(text.encode(), "a.py"), None, package)
-    return [root.function.name for root in roots_of(module, NEEDS, half)]
+    return [root.function.name for root in survey(module, NEEDS, half).roots]
 
 
 def need(pattern: str, *where: str) -> Need:
