@@ -164,12 +164,15 @@ class _Analysis:
         calls, callers, since = session.calls, session.callers, self._graph.youngest
         session.calls, session.callers, session.passed_over = {}, {}, False
         collector = self._begin()
-        if frugal:
+        if not root.risky:
+            session.observe = ignore
+        elif frugal:
             session.observe = Watch(collector.observe, root.words, since).observe
+        if frugal:
             session.budget = _FRUGAL_BUDGET
         try:
             session.running = [id(function.node)]
-            inline.execute_function(function, frame)
+            inline.execute_function(function, frame, root.idle)
             session.running = []
             self._run_nested(root, frame)
             if session.passed_over and self._passes_on_unknown(since):
@@ -182,7 +185,8 @@ class _Analysis:
                 calls.setdefault(node, []).extend(session.calls[node])
                 callers.setdefault(node, []).extend(session.callers[node])
             session.calls, session.callers = calls, callers
-        self._end(Review(self._module, collector, self._index, words=root.seen.words))
+        if root.risky:
+            self._end(Review(self._module, collector, self._index, words=root.seen.words))
         return True
 
     def _entered(self, root: Root) -> Frame:

@@ -139,15 +139,15 @@ def run_function(
     return inner
 
 
-def execute_function(function: FunctionInfo, inner: Frame) -> None:
-    """Runs the body of a function or the expression of a lambda."""
+def execute_function(function: FunctionInfo, inner: Frame, idle: int = 0) -> None:
+    """Runs the body of a function, but for its last `idle` statements, or the expression of a lambda."""
     from stablelint.analysis.interpret.expressions import evaluate
     from stablelint.analysis.interpret.statements import execute
 
     if isinstance(function.node, ast.Lambda):
         inner.returns.append(evaluate(function.node.body, inner))
     else:
-        execute(function.node.body, inner)
+        execute(function.node.body[: len(function.node.body) - idle], inner)
 
 
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
+from stablelint.analysis.interpret.contexts import called_name
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.analysis.values.hints import names_a_logarithm
 from stablelint.syntax.sieve import Glance, glance
@@ -29,6 +30,7 @@ class Root:
     awaited: bool = False  # what its callers pass matters
     ungraded: bool = False  # all that call it here do so without gradients
     words: Words = frozenset()  # at which rules can find something in it
+    idle: int = 0  # statements at its end of which nothing is to be learnt
 
     @property
     def nested(self) -> list[FunctionNode]:
@@ -54,8 +56,20 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
     body = glance(descendants(module.source.tree, {id(root.function.node) for root in found}), module.imports)
     risky = _appraise(found, body, module, needs, half)
     roots = _wanted(found)
-    tells = risky or not body.callees.isdisjoint(root.function.name for root in roots)
-    return Survey(roots, frozenset(body.words), tells)
+    names = {root.function.name for root in roots}
+    for root in roots:
+        if not root.risky and not root.nested:
+            root.idle = _idle_after(root.function.node, names)
+    return Survey(roots, frozenset(body.words), risky or not body.callees.isdisjoint(names))
+
+
+def _idle_after(function: FunctionNode, names: set[str]) -> int:
+    """How many statements at the end of a function call none of the functions with these names."""
+    body = [] if isinstance(function, ast.Lambda) else function.body
+    for count, statement in enumerate(reversed(body)):
+        if any(isinstance(n, ast.Call) and called_name(n) in names for n in descendants(statement)):
+            return count
+    return 0
 
 
 def _wanted(found: list[Root]) -> list[Root]:
