@@ -22,9 +22,8 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.names import imported_names
 from stablelint.syntax.walk import descendants
 
-_MAX_NESTED_LOOPS = 2
+COMPUTED = (ast.Call, ast.BinOp)  # defaults of parameters that are evaluated where they stand
 _FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
-_UNROLLED = 60  # statements into which a loop over layers may be unrolled
 
 
 _DIVISION_ERRORS = frozenset({"ZeroDivisionError", "ArithmeticError", "Exception", "BaseException"})
@@ -213,7 +212,7 @@ def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
     if frame.reporting:
         for default in (*node.args.defaults, *node.args.kw_defaults):
-            if isinstance(default, ast.Call | ast.BinOp):
+            if isinstance(default, COMPUTED):
                 evaluate(default, frame)  # once, where the function is defined
     if frame.function is None and node.name in frame.module.functions:
         return  # a module-level function: found by its name, wherever it stands

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
 from stablelint.analysis.interpret.contexts import called_name
+from stablelint.analysis.interpret.statements import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.analysis.values.hints import names_a_logarithm
 from stablelint.syntax.sieve import Glance, glance
@@ -56,11 +57,20 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
     body = glance(descendants(module.source.tree, {id(root.function.node) for root in found}), module.imports)
     risky = _appraise(found, body, module, needs, half)
     roots = _wanted(found)
+    if module.is_script:  # where a model that is called stands for its `forward`
+        return Survey(roots, frozenset(body.words), True)
     names = {root.function.name for root in roots}
     for root in roots:
         if not root.risky and not root.nested:
             root.idle = _idle_after(root.function.node, names)
-    return Survey(roots, frozenset(body.words), risky or not body.callees.isdisjoint(names))
+    tells = risky or not body.callees.isdisjoint(names) or any(map(_computes_default, roots))
+    return Survey(roots, frozenset(body.words), tells)
+
+
+def _computes_default(root: Root) -> bool:
+    """Whether a rule can find something in the default of a parameter, which the code around computes."""
+    given = root.function.node.args
+    return root.risky and any(isinstance(d, COMPUTED) for d in (*given.defaults, *given.kw_defaults))
 
 
 def _idle_after(function: FunctionNode, names: set[str]) -> int:

@@ -1,0 +1,39 @@
+"""What of a file is looked at: risky functions, what passes values to them, and the body around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stablelint.analysis.files.modules import module_of
+from stablelint.analysis.matching.roots import Survey, survey
+from stablelint.analysis.matching.sites import index_of
+from stablelint.catalog import load_catalog
+from stablelint.syntax.source import parse
+
+NEEDS = index_of(load_catalog()).needs
+RISKY = "def _entropy(p):\n    return torch.log(p)\n"
+CALLER = "def f(x):\n    y = torch.sigmoid(x)\n    z = _entropy(y)\n    y = z + 1\n    return y\n"
+
+
+def surveyed(text: str, package: str = "package") -> Survey:
+    source = parse(f"import torch\n{text}".encode(), "m.py")
+    return survey(module_of(source, Path("m.py"), package), NEEDS, False)
+
+
+def test_a_function_that_only_passes_values_on_is_idle_after_the_last_call() -> None:
+    assert {root.function.name: root.idle for root in surveyed(CALLER + RISKY).roots} == {
+        "f": 2,
+        "_entropy": 0,
+    }
+
+
+def test_in_a_script_a_call_may_stand_for_any_method() -> None:
+    assert [root.idle for root in surveyed(CALLER + RISKY, package="").roots] == [0, 0]
+    assert surveyed(RISKY, package="").body_tells
+
+
+def test_the_body_tells_where_it_computes_or_calls_something() -> None:
+    assert not surveyed(RISKY + "N = 3\n").body_tells
+    assert surveyed(RISKY + "N = torch.log(M)\n").body_tells
+    assert surveyed(RISKY + "N = _entropy(M)\n").body_tells
+    assert surveyed(RISKY.replace("(p)", "(p=torch.rand(3))", 1)).body_tells
