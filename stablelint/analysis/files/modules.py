@@ -36,6 +36,7 @@ class FunctionInfo:
     owner: ClassInfo | None = None
     closure: object | None = None  # the frame in which a nested function was defined
     measured: Outline | None = None  # see `outline`
+    looked_up: frozenset[str] | None = None  # see `reads`
     callers: tuple[
         FunctionInfo, ...
     ] = ()  # of a private function: those in the file that call it by its name
@@ -51,6 +52,15 @@ class FunctionInfo:
         if self.measured is None:
             self.measured = outline_of(self.node, self.module.may_yield)
         return self.measured
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The attributes that it reads or calls, of whatever object."""
+        if self.looked_up is None:
+            nodes = descendants(self.node)
+            loads = (n.attr for n in nodes if type(n) is ast.Attribute and type(n.ctx) is ast.Load)
+            self.looked_up = frozenset(loads)
+        return self.looked_up
 
     @property
     def without_gradient(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
-from stablelint.analysis.interpret import classes, expressions, inline, layers, lookup
+from stablelint.analysis.interpret import bases, classes, expressions, inline, layers, lookup
 from stablelint.analysis.interpret.functions import call_named
 from stablelint.analysis.interpret.lookup import bind, taken
 from stablelint.analysis.interpret.methods import call_method
@@ -109,17 +109,15 @@ def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast
 
 def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
     info, instance = receiver.data
-    bases = list(classes.ancestors(info, frame))[1:]
-    function = next((c.methods[attr] for c in bases if attr in c.methods), None)
+    above = list(classes.ancestors(info, frame))[1:]
+    function = next((c.methods[attr] for c in above if attr in c.methods), None)
     positional, keywords = arguments_of(node, frame)
     if function is None or instance is None:
         return frame.graph.unknown(attr, node)
     if attr == "__init__":
-        inner = inline.run_function(
-            function, inline.bind_arguments(function, positional, keywords, instance), instance, frame
-        )
-        if inner is not None:
-            own = classes.set_on(instance, inner)
+        arguments = inline.bind_arguments(function, positional, keywords, instance)
+        own = bases.set_by_base(function, arguments or {}, instance, frame)
+        if own is not None:
             frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
             instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
         return frame.graph.constant(None, node)

@@ -234,6 +234,9 @@ class Session:
     )  # results that say nothing, by profile of the call
     made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
     built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
+    inherited: dict[Hashable, dict[str, Value | int]] = field(
+        default_factory=dict
+    )  # attributes that a base's `__init__` sets, by what decides on them; arguments by their place
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     kept: dict[tuple[int, str], Value | None] = field(default_factory=dict)  # see `classes._stored`
     lineage: dict[int, tuple[ClassInfo, ...]] = field(
@@ -263,6 +266,7 @@ class Session:
             self.memo,
             self.mute,
             self.built,
+            self.inherited,
             self.kept,
             self.globals,
             self.lineage,
