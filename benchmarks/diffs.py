@@ -2,13 +2,15 @@
 """Draws proposed fixes at random over real packages for people to read as diffs, and scores what they judged.
 
     python benchmarks/diffs.py --level likely  draw 100 of the default level, update diffs_judged.csv, write the page
-    python benchmarks/diffs.py --score          the share that would be merged unchanged, from diffs_judged.csv
+    python benchmarks/diffs.py --score          the share that would be merged unchanged, from diffs_judged.csv,
+                                                and what is the matter with the others
 
 Every fix is shown alone, on the file as it was released. `diffs_judged.csv` holds one row a drawn diff:
 package, place, code, applicability, the lines taken away and put in, verdict, reason. The verdict is
 `merge` or `change`: whether the package's maintainer would merge the diff unchanged, granted that he wants the
-finding gone. A verdict is remembered by package, code and the changed lines, so that a fix which is now
-written otherwise is open again. Each fix's place in the draw is a hash of its own.
+finding gone; the reason for a `change` begins with its kind (`false`, `form`, `layout` …). A verdict is remembered
+by package, code and the changed lines, so that a fix which is now written otherwise is open again. Each fix's
+place in the draw is a hash of its own.
 """
 
 from __future__ import annotations
@@ -133,6 +135,12 @@ def merge(sample: list[Proposed], known: list[Row]) -> list[Row]:
     return rows
 
 
+def kinds(rows: list[Row]) -> Counter[str]:
+    """How often each kind keeps a diff from being merged; the first table was judged before there were kinds."""
+    parts = (row["reason"].partition(": ") for row in rows if row["verdict"] == VERDICTS.allowed[1])
+    return Counter(kind if reason else "unsorted" for kind, _, reason in parts)
+
+
 def judge_page(sample: list[Proposed], rows: list[Row]) -> str:
     """Markdown for the judges: every diff with its finding and what the fix promises."""
     parts = ["# Diffs to judge\n"]
@@ -163,6 +171,7 @@ def main() -> int:
     known = VERDICTS.read(options.table)
     if options.score:
         print(VERDICTS.score(known))
+        print(", ".join(f"{kind} {count}" for kind, count in kinds(known).most_common()))
         return 0
     fixes: list[Proposed] = []
     for name, version in releases(options.only).items():
