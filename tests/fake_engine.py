@@ -98,7 +98,7 @@ def check_source(source: bytes, filename: str, catalog: object, options: FakeOpt
 
 
 def _consulted(text: str) -> dict[str, str]:
-    from stablelint.workspace.cache import digest
+    from stablelint.syntax.content import digest
 
     return {path: digest(Path(path).read_bytes()) for path in re.findall(r"# reads (\S+)", text)}
 

@@ -8,12 +8,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
+from stablelint.report.run_text import TITLES
 from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of the expression
 _LAYERS = 16
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM = 400, 170, 72, 14, 24
-_TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
 
 _STYLE = """
 table { border-collapse: collapse; font-size: .86rem; margin: .5rem 0; }
@@ -57,7 +57,7 @@ def render(reports: Sequence[Mapping[str, Any]]) -> str:
 def _event(report: Mapping[str, Any], sources: Sources) -> Iterator[str]:
     event, cause = report["event"], report["cause"]
     code = f" [{cause['code']}]" if cause["code"] else ""
-    yield f'<section class="event"><h2>{_TITLES[event["kind"]]}{escape(code)}: {escape(cause["summary"])}</h2>'
+    yield f'<section class="event"><h2>{TITLES[event["kind"]]}{escape(code)}: {escape(cause["summary"])}</h2>'
     where = [f"{event['phase']} pass of step {event['step']}", event["origin"]]
     where += [f"module {event['module']}"] if event["module"] else []
     where += [f"rank {event['rank']}"] if event["rank"] is not None else []

@@ -12,7 +12,8 @@ from stablelint.report.frame import Mark, frame
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
-_TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
+TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
+"""What an event is called."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -25,7 +26,7 @@ def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     event, cause = report["event"], report["cause"]
     style = context.style
     code = cause.get("code")
-    head = f"{_TITLES.get(event['kind'], event['kind'])}" + (f"[{code}]" if code else "")
+    head = f"{TITLES.get(event['kind'], event['kind'])}" + (f"[{code}]" if code else "")
     first, *rest = wrap(plain(cause["summary"]), max(context.width - len(head) - 2, 30))
     yield f"{style.error(head)}: {style.bold(first)}"
     yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
@@ -56,7 +57,7 @@ def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
 def _label(event: Mapping[str, Any]) -> str:
     if event["kind"] == "gradient-explosion":
         return "overflows here"
-    value = _TITLES.get(event["kind"], "")
+    value = TITLES.get(event["kind"], "")
     return f"{value} in its gradient" if event["phase"] == "backward" else f"{value} here"
 
 

@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from zlib import crc32
 
+from stablelint.syntax.content import digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate
 
@@ -25,11 +25,6 @@ _CONTEXTS_KEPT = 6
 # A file written this recently may be written again within the resolution of its time stamp.
 _RACY_NS = 2_000_000_000
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of stablelint.\n"
-
-
-def digest(data: bytes) -> str:
-    """The digest by which contents are compared."""
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def context_digest(*parts: str) -> str:

@@ -68,7 +68,7 @@ class Examiner:
 
     def __call__(self, path: str) -> tuple[str, Json]:
         """The digest of the file's content, and its entry."""
-        from stablelint.workspace.cache import digest
+        from stablelint.syntax.content import digest
 
         try:
             with open(path, "rb") as file:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.syntax.content import digest
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
-from stablelint.workspace.cache import Cache, context_digest, digest
+from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import Scope, setup, trivial_entry

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
+from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
 
@@ -24,11 +24,6 @@ _LARGEST_PLAIN = 30_000  # bytes, without a word of torch: only its constants co
 _LARGEST_FUNCTION = 60  # statements; what a longer one yields is not followed
 _CAPACITY = 3_000_000  # bytes of source of which the parsed definitions are held
 _RE_EXPORTS = 6  # how often a name may lead on to another module
-
-
-def digest(data: bytes) -> str:
-    """The digest by which `FileReport.consulted` names a file's content."""
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

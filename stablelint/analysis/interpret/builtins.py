@@ -10,10 +10,9 @@ from collections.abc import Callable
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
-_COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
 _POSITIVE_COUNT = Interval(1.0, math.inf, hi_open=True, integral=True)
 
 
@@ -73,7 +72,7 @@ def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
     emptiable = first.op == "list_of" and first.zero is Ground.EXACT
     if first.key in frame.state.nonempty:
         emptiable = False
-    interval = _COUNT if emptiable or first.op in ("list_of", "nonzero") else _POSITIVE_COUNT
+    interval = COUNT if emptiable or first.op in ("list_of", "nonzero") else _POSITIVE_COUNT
     zero = Ground.EXACT if emptiable or first.op == "nonzero" else Ground.COINCIDENCE
     interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
     return Value(

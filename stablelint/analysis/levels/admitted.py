@@ -9,13 +9,12 @@ from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.levels.cancelling import is_own_logarithm
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.families import LOGARITHMS
+from stablelint.analysis.values.families import HANDED_OVER, LOGARITHMS
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax.walk import descendants
 
 _POLES = LOGARITHMS | {"div", "rsqrt"}
-_HANDED = frozenset("argument item free unknown attribute".split())
 _DEPTH = 4  # quotients looked through
 
 
@@ -37,7 +36,7 @@ def admits_zero(value: Value, function: FunctionInfo | None) -> bool:
         if value.op != "div" or value.first is None:
             break
         value = stripped(value.first)
-    if function is None or value.op not in _HANDED or not value.name:
+    if function is None or value.op not in HANDED_OVER or not value.name:
         return False
     return any(_admits(test, value.name, refusing) for test, refusing in _checks(function))
 

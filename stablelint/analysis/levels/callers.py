@@ -9,12 +9,12 @@ import re
 from stablelint.analysis.levels.promotion import COMPUTED
 from stablelint.analysis.matching.provenance import is_returned, is_trained
 from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.families import NORMS
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.walk import descendants
 
 _OF_STEP = re.compile(r"^(model|posterior)_log_variance")  # of a step of a diffusion
-_NORMS = frozenset({"norm", "vector_norm"})
 _LENGTH = 8  # operations looked through
 
 
@@ -85,7 +85,7 @@ def is_usual_power(site: Site, operand: Value) -> bool:
     if site.value.op != "pow" or exponent is None or function is None:
         return False
     default = exponent.constant() if exponent.assumed else None
-    if isinstance(default, int | float) and default >= 1 and stripped(operand).op in _NORMS:
+    if isinstance(default, int | float) and default >= 1 and stripped(operand).op in NORMS:
         return True  # a focal loss is tried with fractions, the power of a norm is not
     given = function.node.args
     if exponent.node not in (*given.posonlyargs, *given.args, *given.kwonlyargs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.walk import descendants
@@ -12,7 +13,6 @@ from stablelint.syntax.walk import descendants
 _GRID = re.compile(r"(^|_)(grid|knots?|nodes|ticks|abscissae?)(_|$)")
 _WINDOW = re.compile(r"^(?!pretrained)(.*_)?win(dow)?_?size$")  # a window that was trained with had its size
 _RUNNING = re.compile(r"(^|_)(running|moving)_(var|variance|std)$")
-_HANDED = frozenset("argument item free unknown attribute".split())
 _JOINED = frozenset("cat stack sqrt".split())
 _DEPTH = 4  # operations looked through
 
@@ -52,7 +52,7 @@ def _is_handed_over(value: Value, depth: int = _DEPTH) -> bool:
         return _is_handed_over(stripped(value.first), depth - 1)
     if value.op == "phi" and depth:
         return any(_is_handed_over(stripped(path), depth - 1) for path in value.operands.values())
-    return value.op in _HANDED
+    return value.op in HANDED_OVER
 
 
 def is_inside_of_window(value: Value) -> bool:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source
-from stablelint.analysis.files.project import Library, Project, digest
+from stablelint.analysis.files.project import Library, Project
 from stablelint.catalog import Catalog, load_catalog
 from stablelint.diagnostic import FileReport, Status
+from stablelint.syntax.content import digest
 
 
 @pytest.fixture(scope="module")
