@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Iterator
 from unicodedata import category
 
 from stablelint.codemod.source import SourceText
@@ -18,11 +19,23 @@ def unified_diff(before: bytes, after: bytes, filename: str, context: int = 3) -
     A last line without a newline is marked as `diff` and `patch` expect. Raises SourceError on bytes that
     cannot be decoded.
     """
-    old = _LINES.findall(SourceText.decode(before).text)
-    new = _LINES.findall(SourceText.decode(after).text)
-    before_name, after_name = _quoted(f"a/{filename}"), _quoted(f"b/{filename}")
-    lines = difflib.unified_diff(old, new, before_name, after_name, n=context)
-    return "".join(_terminated(line) for line in lines)
+    return "".join(_lines(SourceText.decode(before).text, SourceText.decode(after).text, filename, context))
+
+
+def patch(before: bytes, after: bytes, filename: str, context: int = 3) -> bytes:
+    """The same for a tool that applies it: the lines are the bytes of the file, whatever its encoding.
+
+    So they are found in a file in Latin-1, and in one that starts with a byte-order mark.
+    """
+    lines = _lines(before.decode("latin-1"), after.decode("latin-1"), filename, context)
+    # Two lines of names come first; Latin-1 takes every byte of the others there and back.
+    return b"".join(line.encode("utf-8" if row < 2 else "latin-1") for row, line in enumerate(lines))
+
+
+def _lines(before: str, after: str, filename: str, context: int) -> Iterator[str]:
+    old, new = _LINES.findall(before), _LINES.findall(after)
+    names = _quoted(f"a/{filename}"), _quoted(f"b/{filename}")
+    return map(_terminated, difflib.unified_diff(old, new, *names, n=context))
 
 
 def _quoted(name: str) -> str:

@@ -16,17 +16,23 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
-def diff(item: FileFix, context: Context, around: int = 3) -> str:
-    """The change of a file as a plain unified diff, with `around` lines of context."""
-    from stablelint.codemod.diff import unified_diff
+def diff(item: FileFix, context: Context) -> bytes:
+    """The change of a file as a plain unified diff, in the file's own encoding."""
+    from stablelint.codemod.diff import patch
 
-    return unified_diff(item.before, item.after, context.path(item.filename).lstrip("/"), around)
+    return patch(item.before, item.after, _named(item, context))
+
+
+def _named(item: FileFix, context: Context) -> str:
+    return context.path(item.filename).lstrip("/")
 
 
 def explained(item: FileFix, context: Context) -> Iterator[str]:
     """The diff of a file, each hunk under the findings that it removes."""
+    from stablelint.codemod.diff import unified_diff
+
     style = context.style
-    lines = _NEWLINE.split(diff(item, context, around=1))
+    lines = _NEWLINE.split(unified_diff(item.before, item.after, _named(item, context), context=1))
     yield style.bold(context.shown(item.filename))
     hunks = _hunks(lines)
     reasons = _assign(item.applied, [rows for rows, _ in hunks])

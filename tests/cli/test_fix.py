@@ -41,6 +41,17 @@ def test_the_plain_diff_can_be_applied_by_other_tools(run: Run, project: Path) -
     assert "F.log_softmax(logits, dim=-1)" in (project / "bad.py").read_text()
 
 
+def test_the_diff_of_a_file_is_in_the_encoding_of_the_file(project: Path) -> None:
+    source = ("# coding: latin-1\n" + BAD.replace("    return", "    # été\n    return")).encode("latin-1")
+    (project / "bad.py").write_bytes(source)
+    done = subprocess.run(
+        [sys.executable, "-m", "stablelint", "fix", "--diff"], capture_output=True, check=False, cwd=project
+    )
+    subprocess.run(["git", "apply"], input=done.stdout, check=True, cwd=project)
+    assert b"log_softmax" in (project / "bad.py").read_bytes()
+    assert "été".encode("latin-1") in (project / "bad.py").read_bytes()
+
+
 def test_unsafe_fixes_are_opted_into(run: Run, project: Path) -> None:
     (project / "bad.py").write_text(UNSAFE)
     outcome = run("fix")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablelint.codemod.diff import unified_diff
+from stablelint.codemod.diff import patch, unified_diff
 from stablelint.codemod.edits import OverlappingEdits, apply_edits, conflict, select
 from stablelint.codemod.source import SourceError, SourceText
 from stablelint.diagnostic import Applicability, Edit, Fix, Position, Span
@@ -138,11 +138,27 @@ def test_form_feeds_and_separators_stay_within_a_line_of_a_diff() -> None:
     assert unified_diff(before, before.replace(b"y", b"z"), "m.py").count("\n-") == 1
 
 
-def test_a_diff_is_what_patch_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\nb\nc", b"a\nX\nc\nd"),
+        (
+            "# coding: latin-1\ncafé = 1\nx = 2\n".encode("latin-1"),
+            "# coding: latin-1\ncafé = 1\nx = 3\n".encode("latin-1"),
+        ),
+        ("# coding: cp932\n値 = 'ソ'\n".encode("cp932"), "# coding: cp932\n値 = 'ソ!'\n".encode("cp932")),
+        ("é = 1\n".encode("utf-8-sig"), "é = 2\n".encode("utf-8-sig")),
+        ("x = 'é\u2028\x85'\r\ny = 1\r\n".encode(), "x = 'é\u2028\x85'\r\ny = 2\r\n".encode()),
+    ],
+    ids=["ascii", "latin-1", "cp932", "byte-order mark", "separators"],
+)
+@pytest.mark.parametrize("name", ["m.py", "né 値.py"])
+def test_a_patch_applies_whatever_the_encoding(
+    tmp_path: Path, before: bytes, after: bytes, name: str
+) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not here")
-    before, after = b"a\nb\nc", b"a\nX\nc\nd"
-    (tmp_path / "m.py").write_bytes(before)
-    (tmp_path / "fix.patch").write_bytes(unified_diff(before, after, "m.py").encode())
+    (tmp_path / name).write_bytes(before)
+    (tmp_path / "fix.patch").write_bytes(patch(before, after, name))
     subprocess.run(["git", "apply", "fix.patch"], cwd=tmp_path, check=True)
-    assert (tmp_path / "m.py").read_bytes() == after
+    assert (tmp_path / name).read_bytes() == after

@@ -185,7 +185,7 @@ def _show(options: argparse.Namespace, fixes: list[FileFix], known: int) -> None
     context = _context(options)
     changed = [item for item in fixes if item.before != item.after]
     if options.diff:
-        sys.stdout.write("".join(diff(item, context) for item in changed))
+        _print_bytes(b"".join(diff(item, context) for item in changed))
     elif not options.quiet or not options.apply:
         for item in changed:
             print("\n".join(explained(item, context)), end="\n\n")
