@@ -25,8 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse the option early where it cannot work."""
-    if config.getoption("--stablelint-guard") and find_spec("torch") is None:
+    if not config.getoption("--stablelint-guard"):
+        return
+    if find_spec("torch") is None:
         raise pytest.UsageError("--stablelint-guard needs torch: pip install 'stablelint[verify]'")
+    from stablelint.runtime.release import installed_too_old
+
+    if (reason := installed_too_old()) is not None:
+        raise pytest.UsageError(f"--stablelint-guard: {reason}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -102,11 +102,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _obstacle(options: argparse.Namespace) -> Problem | None:
     """What is known to be missing before any file is read."""
+    from stablelint.runtime.release import installed_too_old
     from stablelint.runtime.words import CommandNotFoundError, command_line
 
     if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
         hint = "pip install 'stablelint[verify]'"
         return Problem("verify runs code: it needs torch and safetensors", hint=hint)
+    if (reason := installed_too_old()) is not None:
+        return Problem(reason)
     if options.html and importlib.util.find_spec("matplotlib") is None:
         hint = "pip install 'stablelint[html]'"
         return Problem("--html draws with matplotlib, which is not installed", hint=hint)

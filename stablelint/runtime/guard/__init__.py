@@ -10,6 +10,7 @@ else is said in the event.
 
 from __future__ import annotations
 
+from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.guard.api import Guard, guard
 from stablelint.runtime.guard.bisect import BadBatch, find_first_bad_batch, find_first_bad_checkpoint
 from stablelint.runtime.guard.event import Event, NonFiniteError

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 from typing import cast
@@ -20,6 +21,7 @@ from stablelint.runtime.guard.event import NonFiniteError
 from stablelint.runtime.guard_start import Plan
 
 _PATIENCE_SECONDS = 10.0
+_NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"
 
 
 def start(plan: Plan) -> Guard:
@@ -87,13 +89,26 @@ def _store(path: Path, payload: str) -> None:
 def _shorten_traceback() -> None:
     """An event that ends the command is shown by the report, not as a traceback."""
     previous, previous_of_threads = sys.excepthook, threading.excepthook
+    run = BaseProcess.run
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not isinstance(error, NonFiniteError):
+        if not _tells_of_an_event(error):
             previous(kind, error, trace)
 
     def hook_of_threads(failed: threading.ExceptHookArgs) -> None:
-        if not isinstance(failed.exc_value, NonFiniteError):
+        if not _tells_of_an_event(failed.exc_value):
             previous_of_threads(failed)
 
+    def run_quietly(process: BaseProcess) -> None:
+        try:
+            run(process)
+        except NonFiniteError:
+            raise SystemExit(1) from None  # the exit code that any exception gives a child
+
     sys.excepthook, threading.excepthook = hook, hook_of_threads
+    setattr(BaseProcess, "run", run_quietly)  # noqa: B010
+
+
+def _tells_of_an_event(error: BaseException | None) -> bool:
+    """Whether this is an event, or the error by which a launcher hands on a child's traceback that ends in one."""
+    return isinstance(error, NonFiniteError) or f"\n{_NAME}: " in str(error)

@@ -228,6 +228,10 @@ class NonFiniteError(RuntimeError):
         super().__init__(event.describe())
         self.event = event
 
+    def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event]]:
+        # A pool of processes pickles what its worker raises, and waits for ever for what cannot be read back.
+        return type(self), (self.event,)
+
 
 def _span_json(row: int, span: Span | None) -> dict[str, Json]:
     if span is None:

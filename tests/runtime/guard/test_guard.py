@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import tracemalloc
 import warnings
@@ -47,6 +48,14 @@ def test_parameters_are_untouched_when_it_raises(pair: tuple) -> None:
     assert caught.value.event.location is not None
     assert caught.value.event.location.expression == "out.square().sum().sqrt()"
     assert caught.value.event.exact
+
+
+def test_a_pool_can_hand_the_error_on(pair: tuple) -> None:
+    with pytest.raises(NonFiniteError) as caught, Guard(*pair):
+        train(5, 3, *pair)
+    told = pickle.loads(pickle.dumps(caught.value))
+    assert str(told) == str(caught.value)
+    assert repr(told.event) == repr(caught.value.event)  # NaN equals nothing
 
 
 def test_torch_is_as_before_when_it_ends(pair: tuple) -> None:

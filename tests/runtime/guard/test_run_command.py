@@ -54,6 +54,38 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
+CHILDREN = """
+import multiprocessing, runpy, sys, torch
+
+def work(rank):
+    runpy.run_path("train.py")
+
+if __name__ == "__main__":
+    way = sys.argv[1]
+    if way == "torch":
+        torch.multiprocessing.spawn(work)
+    elif way == "pool":
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            pool.map(work, [0])
+    else:
+        child = multiprocessing.get_context(way).Process(target=work, args=(0,))
+        child.start()
+        child.join()
+        sys.exit(child.exitcode)
+"""
+
+
+@pytest.mark.parametrize("way", ["spawn", "pool", "torch"])
+def test_a_child_ends_without_a_traceback_and_its_parent_too(script: Path, way: str) -> None:
+    (script.parent / "start.py").write_text(CHILDREN)
+    done = stablelint("run", "--", sys.executable, "start.py", way, folder=script.parent)
+    assert done.returncode == 1
+    assert "the end" not in done.stdout
+    assert "torch.log(p)" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "NonFiniteError" not in done.stderr
+
+
 def test_names_the_expression_and_stops(script: Path) -> None:
     done = stablelint("run", "--", sys.executable, "train.py", "--lr", "1", folder=script.parent)
     assert done.returncode == 1

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import torch
 
+from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.verify.probe.frames import Frame
 from stablelint.runtime.verify.probe.recorder import RECORDER
 
