@@ -121,6 +121,14 @@ def test_a_second_verification_runs_only_what_is_not_settled(
     assert edited["captured"]["calls"] == 3, "an edited function is verified anew"
 
 
+def test_the_rerun_has_the_fixes_that_are_settled_too(proved: tuple[Path, Outcome], tmp_path: Path) -> None:
+    folder = _folder(tmp_path / "settled", PROGRAM)
+    shutil.copytree(proved[0] / "evidence", folder / ".stablelint")
+    done = _verify(folder, "--output-format", "json", "--", "train.py")
+    rerun = json.loads(done.out)["rerun"]
+    assert (done.code, rerun["passed"], rerun["fixes"]) == (0, True, 2)
+
+
 def test_a_regression_test_is_written_though_the_verdict_is_known(
     proved: tuple[Path, Outcome], tmp_path: Path
 ) -> None:

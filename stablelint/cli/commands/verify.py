@@ -201,6 +201,7 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
     anew = options.again or options.html or options.emit_tests
     known = [] if anew else _known(session, found)
     settled = {report.site.id for report in known}
+    passed = frozenset(report.site.id for report in known if report.site.has_fix and not _refused(report))
     request = VerifyRequest(
         [site for site in found.sites if site.id not in settled],
         found.sources,
@@ -211,6 +212,7 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
         search_seconds=max(options.search, 0.0),
         search_parameters=max(options.search_parameters, 0.0),
         rerun=not options.no_rerun,
+        settled=passed,
         curves=bool(options.html),
         output=os.open(os.devnull, os.O_WRONLY) if options.quiet else sys.stderr.fileno(),
     )
@@ -251,10 +253,14 @@ def _known(session: Session, found: _Found) -> list[SiteReport]:
     ]
 
 
-def _code(report: Report) -> int:
+def _refused(report: SiteReport) -> bool:
     from stablelint.runtime.verify.site import Verdict
 
-    refused = any(site.verdict in (Verdict.INEFFECTIVE, Verdict.DIVERGES) for site in report.sites)
+    return report.verdict in (Verdict.INEFFECTIVE, Verdict.DIVERGES)
+
+
+def _code(report: Report) -> int:
+    refused = any(_refused(site) for site in report.sites)
     failed = report.rerun is not None and report.rerun.passed is False
     if report.incomplete:
         return FAILED

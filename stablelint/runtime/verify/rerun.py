@@ -31,7 +31,7 @@ class Run:
 
 @dataclass(slots=True)
 class Rerunner:
-    """Runs `command` with fixes; each run has a folder of its own below `folder`."""
+    """Runs `command` with fixes; each run has a folder of its own below `folder`, and the `settled` fixes too."""
 
     command: Sequence[str]
     compose: Compose
@@ -40,14 +40,15 @@ class Rerunner:
     timeout: float | None = None
     output: int | None = None
     runs: int = 0
+    settled: frozenset[str] = frozenset()
 
     def run(self, fixes: frozenset[str]) -> Run:
-        """Run the command with these fixes, and no others."""
+        """Run the command with these fixes and those that are settled, and no others."""
         self.runs += 1
         here = self.folder / f"rerun-{self.runs}"
         here.mkdir(parents=True)
         sources = {}
-        for index, (path, text) in enumerate(sorted(self.compose(fixes).items())):
+        for index, (path, text) in enumerate(sorted(self.compose(fixes | self.settled).items())):
             held = here / f"source-{index}.py"
             held.write_bytes(text)
             sources[path] = str(held)

@@ -30,7 +30,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content."""
+    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content.
+
+    `settled` are the ids, known to `compose`, of fixes that were verified before: the reruns have them too.
+    """
 
     sites: Sequence[Site]
     sources: Mapping[str, bytes]
@@ -42,6 +45,7 @@ class Request:
     search_seconds: float = 5.0
     search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
     rerun: bool = True
+    settled: frozenset[str] = frozenset()
     curves: bool = False
     output: int | None = None  # file descriptor for the command's output
 
@@ -250,17 +254,24 @@ def _rerun(
     )
     if not (allowed and request.compose and candidates):
         return conclude(before, None, len(candidates)), reports
-    progress(f"running the command again with {counted(len(candidates), 'fix', 'fixes')}")
+    together = candidates | request.settled
+    progress(f"running the command again with {counted(len(together), 'fix', 'fixes')}")
     rerunner = Rerunner(
-        request.command, request.compose, folder, request.directory, request.timeout, request.output
+        request.command,
+        request.compose,
+        folder,
+        request.directory,
+        request.timeout,
+        request.output,
+        settled=request.settled,
     )
     after = rerunner.run(candidates)
     guilty: tuple[str, ...] = ()
     if worse(before, after) and not after.ending.interrupted:
         progress("the rerun is worse: looking for the guilty fix")
         guilty = rerunner.guilty(before, candidates)
-    concluded = conclude(before, after, len(candidates), guilty)
-    return concluded, [_informed(report, before, after, guilty, candidates) for report in reports]
+    concluded = conclude(before, after, len(together), guilty)
+    return concluded, [_informed(report, before, after, guilty, together) for report in reports]
 
 
 def _informed(
