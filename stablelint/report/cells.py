@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import category, combining, east_asian_width
 
 TAB = 4
+_BROKEN = re.compile(r"(?<=[(\[{])\s*\n\s*|\s*\n\s*(?=[)\]}])")
 
 
 def width_of_character(character: str) -> int:
@@ -62,9 +64,14 @@ def crop(text: str, shift: int, room: int) -> str:
     return ("…" if shift else "") + "".join(shown) + ("…" if cell > limit else "")
 
 
+def one_line(text: str) -> str:
+    """`text` on one line. Code that was broken within its brackets has no space left there."""
+    return " ".join(_BROKEN.sub("", text).split())
+
+
 def plain(text: str) -> str:
     """`text` on one line and without control codes."""
-    return lay_out(" ".join(text.split()))[0]
+    return lay_out(one_line(text))[0]
 
 
 def wrap(text: str, columns: int) -> list[str]:

@@ -88,14 +88,19 @@ def _painted(line: str, context: Context) -> str:
     return style.removed(text) if line.startswith("-") else text
 
 
-def summary(fixes: Sequence[FileFix], known: int, written: bool, context: Context) -> Iterator[str]:
-    """What was fixed, what was withheld and why, what is left for the user, and how many were `known` before."""
+def summary(
+    fixes: Sequence[FileFix], known: int, written: bool, context: Context, writable: bool = True
+) -> Iterator[str]:
+    """What was fixed, what was withheld and why, what is left for the user, and how many were `known` before.
+
+    `writable` tells that there are files for `--apply` to write.
+    """
     style = context.style
     changed = [item for item in fixes if item.before != item.after]
     count = sum(len(item.applied) for item in changed)
     if count:
         verb = "Fixed" if written else "Would fix"
-        advice = "" if written else " `--apply` writes them."
+        advice = "" if written or not writable else " `--apply` writes them."
         by_rule = Counter(finding.code for item in changed for finding in item.applied)
         rules = ", ".join(f"{number} {code}" for code, number in sorted(by_rule.items()))
         head = style.bold(f"{verb} {plural(count, 'finding')}")

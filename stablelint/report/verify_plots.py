@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stablelint.report.cells import one_line
 from stablelint.runtime.verify.outcome import Curve
 
 # Colours of the drawing, each replaced by a custom property of the page.
@@ -205,5 +206,5 @@ def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | No
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split()).replace("$", r"\$")
+    line = one_line(text).replace("$", r"\$")
     return line if len(line) <= 60 else line[:57] + "…"

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from stablelint.report.cells import crop
+from stablelint.report.cells import crop, one_line
 from stablelint.report.context import Context
 from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport, counted
 from stablelint.runtime.verify.site import Kind, Verdict
@@ -87,9 +87,9 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     if report.verdict is Verdict.NOT_REACHED:
         return  # nothing was seen of it
     room = context.width - 6
-    yield f"   {style.gutter('|')} {style.removed(crop('- ' + _line(site.original), 0, room))}"
+    yield f"   {style.gutter('|')} {style.removed(crop('- ' + one_line(site.original), 0, room))}"
     if site.fixed is not None:
-        yield f"   {style.gutter('|')} {style.added(crop('+ ' + _line(site.fixed), 0, room))}"
+        yield f"   {style.gutter('|')} {style.added(crop('+ ' + one_line(site.fixed), 0, room))}"
     if report.witness is not None:
         yield f"   {style.gutter('=')} on {report.witness.label}: {_operands(report.witness.operands)}"
         yield f"   {style.gutter('=')} original: {report.witness.original}"
@@ -101,16 +101,13 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
         yield f"   {style.gutter('=')} {style.dim('note: ' + note)}"
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _operands(operands: tuple[OperandShown, ...]) -> str:
     shown = []
     for operand in operands[:4]:
         values = ", ".join(number_text(value) for value in operand.values)
         shown.append(
-            f"{_line(operand.name)} = {operand.text}" + (f" [{values}]" if operand.shape is not None else "")
+            f"{one_line(operand.name)} = {operand.text}"
+            + (f" [{values}]" if operand.shape is not None else "")
         )
     return "; ".join(shown) + (" …" if len(operands) > 4 else "")
 
@@ -132,7 +129,7 @@ def extents_text(report: SiteReport) -> str:
         low, high, zeros = extent.get("min"), extent.get("max"), extent.get("zeros")
         if low is None or high is None:
             continue
-        text = f"{_line(name)} in [{low:.3g}, {high:.3g}]"
+        text = f"{one_line(name)} in [{low:.3g}, {high:.3g}]"
         parts.append(text + (f", {zeros:,.0f} zeros" if zeros else ""))
     return ": " + "; ".join(parts) if parts else ""
 

@@ -68,7 +68,7 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
     walker = _Walker(settings)
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
-    for given in paths:
+    for given in dict.fromkeys(paths):
         path = os.path.abspath(given)
         if os.path.isdir(path):
             before = len(found), len(walker.unreadable)

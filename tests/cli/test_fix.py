@@ -145,6 +145,7 @@ class TestStandardInput:
     def test_a_diff_is_printed_instead_where_it_is_asked_for(self, spawn: Run) -> None:
         outcome = spawn("fix", "--diff", "--stdin-filename", "new.py", stdin=BAD)
         assert outcome.out.startswith("--- a/new.py\n+++ b/new.py\n")
+        assert (outcome.code, outcome.err) == (1, "Would fix 1 finding in 1 file (1 SL202).\n")
 
     def test_source_without_findings_comes_back_as_it_was(self, spawn: Run) -> None:
         outcome = spawn("fix", "-", "-q", stdin="x = 1\n")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablelint.report.cells import crop, lay_out, plain, width, wrap
+from stablelint.report.cells import crop, lay_out, one_line, plain, width, wrap
 
 lines = st.text(st.characters(exclude_characters="\n\r"), max_size=60)
 
@@ -11,6 +11,11 @@ lines = st.text(st.characters(exclude_characters="\n\r"), max_size=60)
 def test_tabs_wide_and_combining_characters() -> None:
     assert lay_out("\ta文e\u0301b") == ("    a文e\u0301b", [0, 4, 5, 7, 8, 8, 9])
     assert lay_out("ab\tc") == ("ab  c", [0, 1, 2, 4, 5])
+
+
+def test_code_over_several_lines_reads_as_on_one() -> None:
+    assert one_line("(\n    -0.5 * f(\n        x, [\n  y,\n z\n]\n    )\n)") == "(-0.5 * f(x, [y, z]))"
+    assert one_line("a  +\n  b ( c )") == "a + b ( c )"
 
 
 @given(lines)

@@ -123,7 +123,7 @@ def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
     else:
         _print_bytes(fixed.after)
         _summarise(options, [fixed], result.baselined, written=True)
-    return _code(options, [fixed], written=True)
+    return _code(options, [fixed], written=not options.diff)
 
 
 def _print_bytes(data: bytes) -> None:
@@ -198,7 +198,8 @@ def _summarise(options: argparse.Namespace, fixes: list[FileFix], known: int, wr
 
     if not options.quiet:
         stream = sys.stderr if options.diff or reads_stdin(options) else sys.stdout
-        print("\n".join(summary(fixes, known, written, _context(options))), file=stream)
+        lines = summary(fixes, known, written, _context(options), writable=not reads_stdin(options))
+        print("\n".join(lines), file=stream)
         stream.flush()
 
 
