@@ -16,6 +16,7 @@ from stablelint.analysis.values.value import Kind, Value, join
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
+_RESERVED = 4  # of the budget that is left, the share that a function keeps to itself when it calls another
 SHORT = 24  # what the statements of a function may cost that a frugal frame follows
 
 
@@ -132,9 +133,12 @@ def run_function(
     inner.state.attributes = dict(frame.state.attributes)
     inner.state.nonempty = frame.state.nonempty
     session.running.append(id(function.node))
+    reserved = 0 if frame.frugal or frame.reporting or session.building else session.budget // _RESERVED
+    session.budget -= reserved
     try:
         execute_function(function, inner)
     finally:
+        session.budget += reserved
         session.running.pop()
     return inner
 
