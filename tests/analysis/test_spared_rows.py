@@ -178,6 +178,46 @@ def test_a_mask_that_a_caller_passes_spares_a_place_in_each_row_but_of_texts_and
     assert likely(code) == ([(2, "SL501")] if shown else [])
 
 
+def test_among_the_tokens_of_a_text_a_mask_that_is_passed_may_leave_nothing() -> None:
+    code = """
+    class Attention(nn.Module):
+        def forward(self, scores, mask):
+            return torch.softmax(scores.masked_fill(mask == 0, float("-inf")), dim=-1)
+
+    class Encoder(nn.Module):
+        def forward(self, {given}, mask):
+            return self.layers(self.embed({given}), mask)
+    """
+    assert likely(code.format(given="input_ids")) == [(3, "SL501")]
+    assert likely(code.format(given="features")) == []
+
+
+def test_a_softmax_in_a_wider_dtype_has_the_same_rows() -> None:
+    code = """
+    def attend(scores: torch.Tensor, closeness: torch.Tensor):
+        hidden = scores.masked_fill(closeness > 0, float("-inf"))
+        return torch.softmax(hidden, dim=-1, dtype=torch.float32)
+    """
+    assert likely(code) == [(2, "SL501")]
+
+
+@pytest.mark.parametrize(
+    ("mask", "shown"),
+    [
+        ("hidden & ~hidden.all(-1, keepdim=True)", False),
+        ("torch.logical_and(~hidden.all(dim=-1, keepdim=True), hidden)", False),
+        ("hidden & ~other.all(-1, keepdim=True)", True),
+    ],
+)
+def test_a_row_that_would_be_masked_throughout_and_is_not_masked_at_all(mask: str, shown: bool) -> None:
+    code = f"""
+    def attend(scores: torch.Tensor, closeness: torch.Tensor):
+        hidden, other = closeness > 0, closeness > 1
+        return torch.softmax(scores.masked_fill({mask}, float("-inf")), dim=-1)
+    """
+    assert likely(code) == ([(3, "SL501")] if shown else [])
+
+
 def test_a_test_of_what_an_object_keeps_holds_somewhere() -> None:
     code = """
     class Sampler:

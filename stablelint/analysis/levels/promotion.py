@@ -18,6 +18,7 @@ from stablelint.analysis.levels.cancelling import (
     is_squared_sine,
 )
 from stablelint.analysis.levels.divisors import is_inside_of_window, is_running_spread, is_step
+from stablelint.analysis.levels.dwindling import is_moving_square, is_sum_of_compared
 from stablelint.analysis.levels.fates import WITHOUT_GRADIENT, fates_of
 from stablelint.analysis.levels.laid_out import is_laid_out
 from stablelint.analysis.levels.lengths import is_squared_length
@@ -198,19 +199,18 @@ def _is_root_of_length(site: Site) -> bool:
     return not (fates and fates <= WITHOUT_GRADIENT)
 
 
-def _is_step(site: Site) -> bool:
-    """A divisor that is the step between neighbours of what a caller hands over: they may be equal."""
-    return site.value.op == "div" and has_contract(site) and is_step(site.value.operands["other"])
+def _divides(site: Site) -> bool:
+    return site.value.op == "div" and has_contract(site)
 
 
-def _is_inside_of_window(site: Site) -> bool:
-    """A divisor that is the size of a window less 1: a window may be a single element."""
-    return site.value.op == "div" and has_contract(site) and is_inside_of_window(site.value.operands["other"])
+def _by_divisor(shows: Callable[[Value], bool]) -> Callable[[Site], bool]:
+    """Whether a quotient's divisor comes to 0 by what it is."""
+    return lambda site: _divides(site) and shows(site.value.operands["other"])
 
 
-def _is_running_spread(site: Site) -> bool:
-    """A divisor that is a running variance: a dead channel has none."""
-    return site.value.op == "div" and has_contract(site) and is_running_spread(site.value.operands["other"])
+def _is_of_compared(site: Site) -> bool:
+    """The difference of two values by their sum, or by the larger of them: both may be 0."""
+    return _divides(site) and is_sum_of_compared(site.value)
 
 
 def _is_entropy(site: Site) -> bool:
@@ -316,14 +316,19 @@ _FORMS = (
     ),
     _Form(_is_root_of_length, "the root of a sum of squares has no gradient where all of them are 0"),
     _Form(
-        _is_step,
+        _by_divisor(is_step),
         "neighbours may be equal, and the step between them is 0 then",
         in_metric=True,
         despite_where=True,
         at_definition=True,
     ),
-    _Form(_is_inside_of_window, "a window of a single element leaves 0 here"),
-    _Form(_is_running_spread, "the running variance of a channel that is dead is 0"),
+    _Form(_by_divisor(is_inside_of_window), "a window of a single element leaves 0 here"),
+    _Form(_by_divisor(is_running_spread), "the running variance of a channel that is dead is 0"),
+    _Form(
+        _by_divisor(is_moving_square),
+        "squares that are gathered step by step come to 0 for what was always 0",
+    ),
+    _Form(_is_of_compared, "what is compared may be 0 on both sides, and its sum is 0 then", in_metric=True),
     _Form(_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0"),
     _Form(is_let_in, "the function refuses what is below 0 alone, and lets the 0 in", in_metric=True),
     _Form(

@@ -153,13 +153,18 @@ def is_mask_of_caller(mask: Value, depth: int = 12) -> bool:
         return is_mask_of_caller(inner.first, depth - 1)
     if inner.op not in ("argument", "item") or not _PASSED_MASK.search(inner.name):
         return False
-    return not is_name_of_text(inner.name) and not _OF_TIES.search(inner.name)
+    return not is_name_of_text(inner.name) and not _OF_TIES.search(inner.name) and not _is_among_tokens(inner)
 
 
 @lru_cache(maxsize=4096)
 def is_name_of_text(name: str) -> bool:
     """Whether a mask of that name keeps tokens of a text, of which there may be none: other things have parts."""
     return _OF_TEXT.search(name) is not None
+
+
+def _is_among_tokens(mask: Value) -> bool:
+    """Whether the file in which a mask is passed takes a text, as ids of its tokens: one may be empty."""
+    return mask.module is not None and "input_ids" in mask.module.source.text
 
 
 def is_mask_of_lengths(mask: Value) -> bool:

@@ -62,7 +62,7 @@ def _spares(mask: Value, depth: int, hides: bool) -> bool:
     """Whether a mask leaves an element in each row; where it is true it `hides` elements, or keeps them."""
     if mask.op == "eye":
         return not hides  # `~pairs | eye` keeps the diagonal out, `~pairs & ~eye` keeps it in
-    if mask.op in _SPARING or _is_diagonal(mask):
+    if mask.op in _SPARING or _is_diagonal(mask) or (hides and _is_lifted_where_whole(mask)):
         return True
     if depth == 0 or mask.op == "arange":
         return False
@@ -81,6 +81,18 @@ def _negates(mask: Value) -> bool:
     if mask.op == "ne" and other is not None:
         return other.constant() in (1, True)
     return mask.op in ("logical_not", "bitwise_not", "lt", "le")
+
+
+def _is_lifted_where_whole(mask: Value) -> bool:
+    """Whether a row that would be masked throughout is not masked at all: `mask & ~mask.all(-1, keepdim=True)`."""
+    sides = [stripped(side) for side in mask.operands.values()] if mask.op == "logical_and" else []
+    if len(sides) != 2:
+        return False
+    for one, other in (sides, sides[::-1]):
+        whole = stripped(other.first) if other.op == "logical_not" and other.first is not None else other
+        if whole.op == "all" and whole.first is not None and stripped(whole.first).key == one.key:
+            return True
+    return False
 
 
 def _is_diagonal(value: Value) -> bool:
