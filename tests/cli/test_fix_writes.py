@@ -58,6 +58,14 @@ def test_a_read_only_file(project: Path) -> None:
     assert (project / "bad.py").read_text() == BAD
 
 
+def test_a_read_only_file_is_not_told_as_nothing_to_fix(project: Path) -> None:
+    (project / "bad.py").chmod(0o444)
+    (project / "unsafe.py").write_text("import torch\n\n\ndef f(x):\n    return torch.log(torch.relu(x))\n")
+    done = apply(project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "read-only" in message(done)
+
+
 def test_a_file_that_another_program_changes_meanwhile(project: Path) -> None:
     theirs = BAD + "# by another hand\n"
     done = apply(project, AT_SYNC.format(f"open('bad.py', 'w').write({theirs!r})"))

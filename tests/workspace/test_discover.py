@@ -92,6 +92,11 @@ def test_pathspec_is_imported_only_where_there_is_a_gitignore(
     assert found(tmp_path) == ["a.py"]
 
 
+def test_a_path_that_is_given_twice_is_one(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+    assert len(discover([gone, gone], Settings(root=tmp_path)).problems) == 1
+
+
 def test_missing_paths_and_folders_without_python_are_problems(tmp_path: Path) -> None:
     tree(tmp_path, "empty/notes.txt", "a.py")
     discovery = discover(

@@ -90,7 +90,9 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
     finally:
         progress.clear()
     written = _write(fixes, problems) if options.apply else fixes
-    if written or not problems:  # where nothing could be written, only the reason is news
+    changed = any(item.before != item.after for item in written)
+    all_written = len(written) == len(fixes)
+    if changed or (all_written and (written or not problems)):  # else only the reason is news
         _show(options, written, result.baselined)
     print_problems(problems)
     if problems:
