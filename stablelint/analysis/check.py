@@ -162,7 +162,7 @@ class _Analysis:
         frame = self._entered(root)
         frame.frugal = frugal
         calls, callers, since = session.calls, session.callers, self._graph.youngest
-        session.calls, session.callers, session.passed_over = {}, {}, False
+        session.calls, session.callers, session.passed_over = {}, {}, 0
         collector = self._begin()
         if not root.risky:
             session.observe = ignore

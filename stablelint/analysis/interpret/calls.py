@@ -151,10 +151,11 @@ def call_value(
             and positional[0].kind is Kind.INSTANCE
         ):
             own, positional = positional[0], positional[1:]
+        passed_over = frame.session.passed_over
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
-        if result.op != "unknown" and result.interval != BOOLEAN:
+        if (result.op != "unknown" and result.interval != BOOLEAN) or frame.session.passed_over > passed_over:
             return result
         operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
         return mask_of_lengths(function.name, result.key, operands, node, frame) or result

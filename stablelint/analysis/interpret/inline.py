@@ -55,11 +55,11 @@ def call_function(
     if alike is not None and look in frame.session.mute:
         return summaries.answered(frame.session.mute[look], node, frame)
     if frame.frugal and function.outline.statements * _cost(function, frame) > SHORT:
-        frame.session.passed_over = True
+        frame.session.passed_over += 1
         return frame.graph.unknown(node=node)
     inner = run_function(function, bound, receiver, frame)
     if frame.frugal and frame.session.budget <= 0:
-        frame.session.passed_over = True
+        frame.session.passed_over += 1
         return frame.graph.unknown(node=node)
     if inner is None:
         return frame.graph.unknown(node=node)

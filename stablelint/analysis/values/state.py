@@ -247,7 +247,7 @@ class Session:
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
-    passed_over: bool = False  # a frugal frame has not followed some call of the present root
+    passed_over: int = 0  # calls of the present root that a frugal frame has not followed
     closures: list[FunctionInfo] = field(default_factory=list)  # functions that keep the frame around them
     constructed: list[Attributes] = field(default_factory=list)  # of instances, which their values refer to
 
