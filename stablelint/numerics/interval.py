@@ -73,6 +73,8 @@ class Interval:
 
     def contains(self, value: float) -> bool:
         """Whether `value` (a number, an infinity or NaN) is attainable."""
+        if self.lo < value < self.hi and not (self.nonzero or self.integral):
+            return True
         if math.isnan(value):
             return self.nan
         if (value == 0 and self.nonzero) or (self.integral and value % 1 != 0 and math.isfinite(value)):
@@ -152,12 +154,22 @@ class Interval:
         if lo == hi:
             lo_open = hi_open = False
         nonzero = self.nonzero and not underflow
+        if (lo, hi, lo_open, hi_open, nonzero) == (
+            self.lo,
+            self.hi,
+            self.lo_open,
+            self.hi_open,
+            self.nonzero,
+        ):
+            return self
         return interned(lo, hi, lo_open, hi_open, nonzero, self.nan, self.integral)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Interval) and self._identity() == other._identity()
+        if not isinstance(other, Interval) or self.lo != other.lo or self.hi != other.hi:
+            return False  # as a rule the ends tell, at less cost than all fields
+        return self._identity() == other._identity()
 
     def __hash__(self) -> int:
         return hash(self._identity())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from stablelint.analysis.values.decompositions import UNIT_VECTORS
 from stablelint.analysis.values.paths import Paths
@@ -12,21 +12,20 @@ from stablelint.analysis.values.views import COPIES, recast, stripped
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
+Operands = Mapping[str, Value]
+Ranges = Mapping[str, Interval]
 
-def related(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+
+def related(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """Where the result lies by a relation between the operands; None where none is seen."""
-    return (
-        difference(op, operands, ranges)
-        or _peaked(op, operands, ranges)
-        or _squared(op, operands, ranges)
-        or _sum_of_squares(op, operands)
-        or _lifted(op, operands, ranges)
-        or _straight_through(op, operands)
-        or _sum_of_shifted(op, operands)
-    )
+    for relation in _RELATIONS.get(op, ()):
+        found = relation(op, operands, ranges)
+        if found is not None:
+            return found
+    return None
 
 
-def difference(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """What is known of a difference of related values.
 
     `x - max(x)` is at most 0, `x - min(x)` at least 0, `max(x) - min(x)` at least 0.
@@ -74,7 +73,7 @@ def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
     return triangle.first
 
 
-def _sum_of_shifted(op: str, operands: Mapping[str, Value]) -> Interval | None:
+def _sum_of_shifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`exp(a - m) + exp(b - m)`, where m is the larger of a and b: one of the two is 1."""
     terms = [stripped(v) for v in operands.values()] if op == "add" else []
     if len(terms) != 2 or any(v.op != "exp" or v.first is None for v in terms):
@@ -149,7 +148,7 @@ def gathered_sum(operands: Mapping[str, Value]) -> Interval | None:
     return Interval(source.interval.hi, math.inf, hi_open=True)
 
 
-def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`x * x` is at least 0; `x * (x > 0)` lies where the test holds, or is 0."""
     if op != "mul" or "other" not in operands:
         return None
@@ -174,7 +173,7 @@ def _squared(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interv
     return None
 
 
-def _sum_of_squares(op: str, operands: Mapping[str, Value]) -> Interval | None:
+def _sum_of_squares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """What a tensor contracted with itself is not below."""
     return None if contracted(op, operands) is None else Interval(0.0, math.inf, hi_open=True)
 
@@ -195,7 +194,7 @@ def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
     return one if len(taken) == 2 and taken[0] == taken[1] else None
 
 
-def _straight_through(op: str, operands: Mapping[str, Value]) -> Interval | None:
+def _straight_through(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`x + (y - x).detach()` has the values of y and the gradient of x."""
     if op != "add" or "other" not in operands:
         return None
@@ -209,7 +208,7 @@ def _straight_through(op: str, operands: Mapping[str, Value]) -> Interval | None
     return None
 
 
-def _lifted(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`x + (x == 0) * c` with a positive c is above 0 where x is at least 0."""
     if op != "add" or "other" not in operands:
         return None
@@ -256,7 +255,7 @@ def _extreme_of(value: Value, op: str) -> Value | None:
     return None
 
 
-def _peaked(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval | None:
+def _peaked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """A sum of nonnegative elements, one of which attains the upper end, is at least that end."""
     if op not in ("sum", "logsumexp"):
         return None
@@ -296,3 +295,13 @@ def _is_scale(value: Value) -> bool:
         return all(_is_scale(path) for path in value.operands.values())
     scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "attribute")
     return value.interval.lo > 0 or (scalar and value.interval.hi > 0)
+
+
+_RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
+    "sub": (difference,),
+    "sum": (_peaked,),
+    "logsumexp": (_peaked,),
+    "mul": (_squared,),
+    "einsum": (_sum_of_squares,),
+    "add": (_lifted, _straight_through, _sum_of_shifted),
+}
