@@ -199,11 +199,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         interval, zero, ends = chance.interval, chance.zero, chance.ends
     if not interval.contains(0.0):
         zero = Ground.NONE
-    key = (
-        frame.graph.fresh()
-        if op in _RANDOM
-        else frame.graph.key(op, *[(n, v.key) for n, v in operands.items()])
-    )
+    key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
     value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
     value.peak = peaks(op, operands)
     value.guard = transfer.guard_of(op, operands, interval)

@@ -23,6 +23,13 @@ _GUARDS = {
 }
 
 
+_DTYPES = {
+    **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
+    **dict.fromkeys("long argmax argmin randint bincount count_nonzero nonzero multinomial".split(), "int64"),
+    **CASTS,
+}  # of results whose type is that of no operand
+
+
 def format_of(value: Value) -> FloatFormat:
     """The float format of a value; float32 where unknown, float64 for Python numbers."""
     if value.dtype is not None and value.dtype in FORMATS:
@@ -138,30 +145,13 @@ def guard_of(op: str, operands: Mapping[str, Value], interval: Interval) -> str 
 
 def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
     """Element type of the result, where it is known."""
-    if op in CASTS:
-        return CASTS[op]
-    if op in (
-        "eq",
-        "ne",
-        "gt",
-        "ge",
-        "lt",
-        "le",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "logical_not",
-        "bool",
-        "any",
-        "all",
-    ):
-        return "bool"
-    if op in ("long", "argmax", "argmin", "randint", "bincount", "count_nonzero", "nonzero", "multinomial"):
-        return "int64"
+    fixed = _DTYPES.get(op)
+    if fixed is not None:
+        return fixed
     tensors = [v.dtype for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
-    floats = {d for d in tensors if d in FORMATS}
     if None in tensors or not tensors:
         return None
+    floats = {d for d in tensors if d in FORMATS}
     if len(floats) == 1:
         return floats.pop()
     if len(floats) > 1:
