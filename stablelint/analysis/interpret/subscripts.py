@@ -65,7 +65,7 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
         return stored
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         key = frame.graph.key("item", base.key, index.key)
-        item = Value("item", key, node=node, module=frame.module, name=str(index.data))
+        item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
         return lookup.hinted(item, frame)
     if base.kind is Kind.TENSOR and keeps_all(index):
         if adds_dimensions(index):

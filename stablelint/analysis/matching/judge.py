@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -20,7 +21,6 @@ GRADIENT_FREE = frozenset(
     "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
     "eye empty empty_like detach bernoulli multinomial one_hot".split()
 )
-_STOPS_AT_ZERO = frozenset({"relu", "relu6"})  # their gradient at 0 is 0, whatever comes from above
 _LEAVES = frozenset("unknown argument attribute item free".split())
 
 
@@ -63,8 +63,8 @@ def judge(
             ):
                 proof = proof or _proof(value, interval)
                 continue
-            if is_backward and stripped(value).op in _STOPS_AT_ZERO and not comparison.absolute:
-                proof = proof or stripped(value).op
+            if is_backward and not comparison.absolute and is_cut_at_zero(value):
+                proof = proof or "relu"
                 continue
             if is_backward and not differentiable(value, gradient):
                 proof = proof or ("no gradient" if not gradient else "not differentiable")

@@ -6,7 +6,7 @@ import ast
 import re
 from functools import lru_cache
 
-from stablelint.analysis.values.company import is_beside_lengths
+from stablelint.analysis.values.company import came_together, is_beside_lengths
 from stablelint.analysis.values.selections import leaves_out_padding
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -99,6 +99,8 @@ def is_passed_mask(mask: Value) -> bool:
         return True
     if mask.op in _UNITED:
         return all(map(is_passed_mask, mask.operands.values()))
+    if mask.op == "mul":
+        return _is_product_of_passed(mask)
     if mask.op == "bool" and mask.first is not None:
         mask = stripped(mask.first)
         if mask.op in ("sum", "any") and mask.first is not None:  # rows of which it keeps something
@@ -107,6 +109,15 @@ def is_passed_mask(mask: Value) -> bool:
     while mask.op == "index" and not _PASSED_MASK.search(mask.name) and mask.first is not None:
         mask = unnegated(mask.first)
     return mask.op in _PASSED and (_PASSED_MASK.search(mask.name) or _PADDED.search(mask.name)) is not None
+
+
+def _is_product_of_passed(product: Value) -> bool:
+    """Whether each factor is a mask that somebody passes, or came beside one in the same batch."""
+    factors = list(product.operands.values())
+    masks = [factor for factor in factors if is_passed_mask(factor)]
+    return bool(masks) and all(
+        factor in masks or any(came_together(factor, mask) for mask in masks) for factor in factors
+    )
 
 
 def is_known(mask: Value) -> bool:

@@ -71,7 +71,7 @@ class Value:
     dtype: str | None = None
     node: ast.AST | None = None
     module: ModuleInfo | None = None
-    data: Any = None  # constant, elements, class, function, layer: by kind
+    data: Any = None  # constant, elements, class, function, layer: by kind; of an entry, its mapping's key
     name: str = ""
     peak: bool = False  # in each reduced row some element attains the upper end
     assumed: bool = False  # a default that a caller may override

@@ -1,0 +1,45 @@
+"""What came out of the same mapping as a mask counts with it which entries of a batch are there."""
+
+from __future__ import annotations
+
+from tests.analysis.support import likely, possible
+
+LOSS = """
+import other
+def update(self, batch, key, n, error, weights):
+    mask = batch["agent_mask"]
+    filled = {filled}
+    if n:
+        filled = filled.unsqueeze(1).expand(-1, n, -1).reshape(4, n)
+    mask_values = mask[key] * filled
+    return (error * mask_values).sum() / {total}
+"""
+
+
+def _loss(filled: str = 'batch["filled"]', total: str = "mask_values.sum()") -> str:
+    return LOSS.format(filled=filled, total=total)
+
+
+def test_a_product_of_a_mask_with_what_came_beside_it_is_a_mask_of_the_batch():
+    assert likely(_loss()) == []
+    assert possible(_loss()) == [(8, "SL102")]
+
+
+def test_a_product_of_two_masks_that_are_passed_is_one():
+    assert (
+        likely(
+            "def f(loss, a_mask, b_mask):\n    m = a_mask * b_mask\n    return (loss * m).sum() / m.sum()\n"
+        )
+        == []
+    )
+
+
+def test_what_came_from_elsewhere_or_is_compared_may_leave_nothing():
+    told = [(8, "SL102")]
+    assert likely(_loss(filled="weights")) == told
+    assert likely(_loss(filled='other.table["filled"]')) == told
+    assert likely(_loss(filled='(batch["filled"] > 3)')) == [(8, "SL502")]
+
+
+def test_of_a_row_nothing_is_said():
+    assert likely(_loss(total="mask_values.sum(1)")) == [(8, "SL102")]
