@@ -9,6 +9,7 @@ from functools import cached_property
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.levels.feeding import counts_input, fed_values
 from stablelint.analysis.levels.likelihood import doubted, settled
+from stablelint.analysis.levels.log_scales import log_scales
 from stablelint.analysis.levels.masking import (
     Hider,
     feels_gradient,
@@ -75,6 +76,10 @@ class Review:
         """Whether the site's result is divided by the sum of such."""
         return site.value.op == "exp" and site.value.key in self._shares
 
+    def is_logarithm(self, site: Site) -> bool:
+        """Whether what is exponentiated stands bare in the same sum."""
+        return site.value.op == "exp" and site.value.key in self._log_scales
+
     def counts_input(self, site: Site) -> bool:
         """Whether the site is bad only for a batch that is padding throughout."""
         return counts_input(site, self._fed)
@@ -90,6 +95,10 @@ class Review:
     @cached_property
     def _shares(self) -> frozenset[int]:
         return shares(v for v, _ in self.collector.observed)
+
+    @cached_property
+    def _log_scales(self) -> frozenset[int]:
+        return log_scales(v for v, _ in self.collector.observed)
 
     @cached_property
     def _rounded(self) -> frozenset[int]:
@@ -111,6 +120,7 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
             review.is_rounded(site),
             review.is_pooled(site),
             review.is_shared(site),
+            review.is_logarithm(site),
         )
         for site in sites
     ]

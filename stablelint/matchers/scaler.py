@@ -42,6 +42,8 @@ def _plain_steps(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site
             continue
         if any(s.kind == "step" and s is not step and s.subject == step.subject for s in steps):
             continue
+        if _has_no_scaler(step) or _is_other_arm(step, steps):
+            continue
         twice = [
             s for s in steps if s.kind == "scaler_step" and _steps_same(s, step) and not s.excludes(step)
         ]
@@ -79,6 +81,11 @@ def _has_no_scaler(step: Step) -> bool:
                 return True
         inner = node
     return False
+
+
+def _is_other_arm(step: Step, steps: list[Step]) -> bool:
+    """Whether the scaler steps the same optimizer in the other arm of a test, which asks whether there is one."""
+    return any(s.kind == "scaler_step" and _steps_same(s, step) and s.excludes(step) for s in steps)
 
 
 def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:

@@ -109,3 +109,25 @@ def test_a_plain_backward_where_there_is_no_scaler(test: str, arm: str, expected
         arms = ("    prepare(loss)", "else:", "    loss.backward()")
     lines = (f"if {test}:", *arms, "if use_amp:", "    scaler.step(optimizer)", "    scaler.update()")
     assert findings("SL407", _train(*lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "other", "expected"),
+    [
+        ("scaler is not None", "else:", []),
+        ("scaler", "else:", []),
+        ("use_amp", "else:", []),
+        ("use_amp", "if True:", ["optimizer.step()"]),
+    ],
+)
+def test_a_plain_step_in_the_arm_beside_that_of_the_scaler(test: str, other: str, expected: list[str]) -> None:
+    lines = (
+        *(f"if {test}:", "    scaler.scale(loss).backward()", "else:", "    loss.backward()"),
+        *(f"if {test}:", "    scaler.step(optimizer)", "    scaler.update()", other, "    optimizer.step()"),
+    )
+    assert findings("SL407", _train(*lines)) == expected
+
+
+def test_a_plain_step_on_scaled_gradients_in_one_arm_alone() -> None:
+    lines = ("scaler.scale(loss).backward()", "if use_amp:", "    optimizer.step()", "scaler.update()")
+    assert findings("SL407", _train(*lines)) == ["optimizer.step()"]

@@ -41,6 +41,7 @@ from stablelint.analysis.levels.harmless import (
     is_outside_of_support,
 )
 from stablelint.analysis.levels.laid_out import is_of_a_grid_without_zero
+from stablelint.analysis.levels.log_scales import reopened
 from stablelint.analysis.levels.parts import DOUBTS_BY_PART
 from stablelint.analysis.levels.promotion import promoted
 from stablelint.analysis.levels.ratios import DOUBTS_BY_RATIO
@@ -75,19 +76,26 @@ _LENGTH = 8  # operations looked through
 
 
 def settled(
-    site: Site, hidden: bool = False, rounded: bool = False, pooled: bool = False, shared: bool = False
+    site: Site,
+    hidden: bool = False,
+    rounded: bool = False,
+    pooled: bool = False,
+    shared: bool = False,
+    logarithm: bool = False,
 ) -> Site:
     """The site at the level that the evidence around it supports.
 
     `hidden` tells that a `where` picks from its result, `rounded` that the result becomes a whole number: neither
     digits nor a gradient are left to lose then; `pooled` that it is a spread joined with its mean, `shared` an
-    exponential divided by the sum of such.
+    exponential divided by the sum of such, `logarithm` one of what stands bare in the same sum.
     """
+    if logarithm:
+        site = reopened(site)
     judgement = site.judgement
     if judgement.status is Status.DISCHARGED:
         return site
     if judgement.level is not Level.LIKELY:
-        raised = promoted(site, hidden, pooled, shared)
+        raised = promoted(site, hidden, pooled, shared, logarithm)
         return site if any(doubt(site, site.value) for doubt in _DOUBTS_OF_PROMOTED) else raised
     operand = site.match.bindings.get(judgement.operand)
     if operand is None:

@@ -45,12 +45,12 @@ _SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
 _LENGTH = 8  # operations looked through
 
 
-def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False) -> Site:
+def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False, logarithm: bool = False) -> Site:
     """The site as likely, where its form tells how the operand goes bad, though nothing is known of its range.
 
     `hidden` tells that the result is replaced later: its author has dealt with it, save that NaN is not kept from the
     gradient, and save for what a selection by something else does not meet; `pooled` that it is a spread joined with
-    its mean, `shared` an exponential divided by a sum of such. In a metric NaN says that there is nothing to measure,
+    its mean, `shared` an exponential divided by a sum of such, `logarithm` one of what stands bare beside it. In a metric NaN says that there is nothing to measure,
     but Python's own division raises.
     """
     measured = is_measured(site.frame.function, site.frame.module)
@@ -63,6 +63,8 @@ def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False) -> Si
         return _raised(site, _POOLED)
     if shared and site.value.op == "exp" and not measured:
         return _raised(site, _SHARED)
+    if logarithm and site.value.op == "exp" and not (hidden or measured):
+        return _raised(site, _LOGARITHM)
     return site
 
 
@@ -255,6 +257,7 @@ def _is_root_of_spread(value: Value) -> bool:
 
 
 _SHARED = "the exponentials overflow, or all underflow, before they are divided by their sum"
+_LOGARITHM = "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it"
 _POOLED = "this pools a sequence of any length, and with one position the unbiased estimate divides by zero"
 
 
