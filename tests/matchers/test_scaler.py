@@ -120,7 +120,9 @@ def test_a_plain_backward_where_there_is_no_scaler(test: str, arm: str, expected
         ("use_amp", "if True:", ["optimizer.step()"]),
     ],
 )
-def test_a_plain_step_in_the_arm_beside_that_of_the_scaler(test: str, other: str, expected: list[str]) -> None:
+def test_a_plain_step_in_the_arm_beside_that_of_the_scaler(
+    test: str, other: str, expected: list[str]
+) -> None:
     lines = (
         *(f"if {test}:", "    scaler.scale(loss).backward()", "else:", "    loss.backward()"),
         *(f"if {test}:", "    scaler.step(optimizer)", "    scaler.update()", other, "    optimizer.step()"),

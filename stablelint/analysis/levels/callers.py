@@ -108,6 +108,37 @@ def is_refused_default(site: Site, operand: Value) -> bool:
     )
 
 
+def is_refused_where_taken(site: Site, operand: Value) -> bool:
+    """What `where` takes by a mask has no 0 left, if elements of that mask that fail a comparison were refused above.
+
+    So it is in `if (m & (x <= 0)).any(): raise …` before `y / torch.where(m, x, 1)`.
+    """
+    function, taken = site.frame.function, stripped(operand)
+    call = taken.node
+    if function is None or taken.op != "where" or not isinstance(call, ast.Call) or len(call.args) != 3:
+        return False
+    mask, chosen = (ast.unparse(part) for part in call.args[:2])
+    return any(
+        isinstance(node, ast.If)
+        and isinstance(node.body[-1], ast.Raise)
+        and node.lineno < call.lineno
+        and any(_finds_among(n, mask, chosen) for n in descendants(node.test))
+        for node in descendants(function.node)
+    )
+
+
+def _finds_among(node: ast.AST, mask: str, chosen: str) -> bool:
+    """Whether an expression is `mask & (… chosen <= 0 …)`."""
+    if (
+        not isinstance(node, ast.BinOp)
+        or not isinstance(node.op, ast.BitAnd)
+        or ast.unparse(node.left) != mask
+    ):
+        return False
+    tests = (n for n in descendants(node.right) if isinstance(n, ast.Compare))
+    return any(ast.unparse(test.left) == chosen and ast.unparse(test.comparators[0]) == "0" for test in tests)
+
+
 def _asks_about(branch: ast.If, names: set[str]) -> bool:
     """Whether a test compares one of the names with a number."""
     tests = (n for n in descendants(branch.test) if isinstance(n, ast.Compare))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from stablelint.analysis.matching.meaning import (
     counts_along_edge,
     counts_everything,
+    counts_in_parts,
     counts_its_extreme,
     counts_its_support,
     counts_itself,
@@ -96,6 +97,7 @@ def _is_census(site: Site, operand: Value) -> bool:
         counts_off_diagonal,
         counts_the_finite,
         counts_others_too,
+        counts_in_parts,
         counts_its_support,
         counts_itself,
         counts_with_fallback,

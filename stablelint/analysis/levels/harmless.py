@@ -11,7 +11,7 @@ from stablelint.analysis.levels.fates import Fate, fates_of
 from stablelint.analysis.matching.provenance import is_trained
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS, LOGARITHMS
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind
 from stablelint.syntax.walk import children, descendants
 
@@ -19,6 +19,7 @@ _SHARES = frozenset("softmax log_softmax logsumexp".split())
 _CHOICES = (".Categorical", ".OneHotCategorical", ".Bernoulli", ".Multinomial")
 _DRAWS = frozenset("sample sample_n rsample mode probs".split())
 _NUMBERS = frozenset({"item", "tolist"})
+_OF_ZERO = frozenset({"ZeroDivisionError", "ArithmeticError"})
 _SAMPLERS = frozenset("sample rsample".split())
 
 
@@ -73,12 +74,40 @@ def is_entry_of_figures(site: Site, operand: Value) -> bool:
 def is_only_drawn_from(site: Site, operand: Value) -> bool:
     """A choice with probability 0 is not drawn: only the logarithm of its probability is infinite."""
     name, function = _assigned_name(site.statement), site.frame.function
-    if not site.value.op.endswith(_CHOICES) or name is None or function is None:
+    if not site.value.op.endswith(_CHOICES) or function is None:
+        return False
+    if site.statement is not None and _is_drawn_from_at_once(site.statement, site.node):
+        return True
+    if name is None:
         return False
     parents = {child: node for node in descendants(function.node) for child in children(node)}
     names = [n for n in descendants(function.node) if isinstance(n, ast.Name) and n.id == name]
     uses = [parents[n] for n in names if isinstance(n.ctx, ast.Load)]
     return bool(uses) and all(isinstance(use, ast.Attribute) and use.attr in _DRAWS for use in uses)
+
+
+def _is_drawn_from_at_once(statement: ast.stmt, node: ast.AST) -> bool:
+    """Whether an expression is used in `node.sample()` and nowhere else."""
+    uses = (n for n in descendants(statement) if isinstance(n, ast.Attribute) and n.value is node)
+    return any(use.attr in _DRAWS - {"probs"} for use in uses)
+
+
+def is_caught(site: Site, operand: Value) -> bool:
+    """A quotient of Python numbers by 0 raises, and stands where that is caught."""
+    function = site.frame.function
+    if site.value.kind is Kind.TENSOR or site.value.op != "div" or function is None:
+        return False
+    tries = (
+        n
+        for n in descendants(function.node)
+        if isinstance(n, ast.Try) and any(map(_catches_zero, n.handlers))
+    )
+    return any(n is site.node for attempt in tries for part in attempt.body for n in descendants(part))
+
+
+def _catches_zero(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(name, ast.Name) and name.id in _OF_ZERO for name in caught)
 
 
 def is_no_share(site: Site, operand: Value) -> bool:

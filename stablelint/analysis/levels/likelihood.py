@@ -14,6 +14,7 @@ from stablelint.analysis.levels.bearing import is_borne
 from stablelint.analysis.levels.callers import (
     is_kept_by_callers,
     is_refused_default,
+    is_refused_where_taken,
     is_scheduled,
     is_upper_bound,
     is_usual_power,
@@ -32,6 +33,7 @@ from stablelint.analysis.levels.digits import (
 )
 from stablelint.analysis.levels.fates import Fate, fates_of
 from stablelint.analysis.levels.harmless import (
+    is_caught,
     is_compared_mean,
     is_entry_of_figures,
     is_infinite_cost_met,
@@ -241,6 +243,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_log_of_wave,
     is_kept_by_callers,
     is_refused_default,
+    is_refused_where_taken,
     is_usual_power,
     _is_sign,
     _is_initial_draw,
@@ -254,6 +257,7 @@ _DOUBTS: tuple[Callable[[Site, Value], bool], ...] = (
     _is_ranked,
     is_met_afterwards,
     is_borne,
+    is_caught,
     is_only_drawn_from,
     is_no_share,
     is_outside_of_support,

@@ -30,7 +30,9 @@ def log_scales(observed: Iterable[Value]) -> frozenset[int]:
         if value.op not in _SUMS:
             continue
         terms = [list(_factors(term, _DEPTH)) for term in _terms(value, _DEPTH)]
-        exponentials = {f.key: _unscaled(f.operands["input"]) for term in terms for f in term if f.op == "exp"}
+        exponentials = {
+            f.key: _unscaled(f.operands["input"]) for term in terms for f in term if f.op == "exp"
+        }
         if exponentials:
             bare = {factor.key for term in terms if not _has_exponential(term) for factor in term}
             found.update(key for key, s in exponentials.items() if s.key in bare and is_yielded(s))
@@ -41,7 +43,11 @@ def reopened(site: Site) -> Site:
     """The exponential of a logarithm as open, where nothing but a name (`sigma`) had told that it is not negative."""
     taken = site.value.operands["input"]
     name = next((n for n, v in site.match.bindings.items() if v is taken), None)
-    if site.judgement.status is not Status.DISCHARGED or name is None or not is_told_by_name(_unscaled(taken)):
+    if (
+        site.judgement.status is not Status.DISCHARGED
+        or name is None
+        or not is_told_by_name(_unscaled(taken))
+    ):
         return site
     failing = f"{name} <= log(max)"
     return replace(site, judgement=Judgement(Status.UNGUARDED, Level.POSSIBLE, operand=name, failing=failing))

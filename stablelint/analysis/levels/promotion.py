@@ -50,8 +50,8 @@ def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False, logar
 
     `hidden` tells that the result is replaced later: its author has dealt with it, save that NaN is not kept from the
     gradient, and save for what a selection by something else does not meet; `pooled` that it is a spread joined with
-    its mean, `shared` an exponential divided by a sum of such, `logarithm` one of what stands bare beside it. In a metric NaN says that there is nothing to measure,
-    but Python's own division raises.
+    its mean, `shared` an exponential divided by a sum of such, `logarithm` one of what stands bare beside it. In a
+    metric NaN says that there is nothing to measure, but Python's own division raises.
     """
     measured = is_measured(site.frame.function, site.frame.module)
     for form in _FORMS:
@@ -257,7 +257,9 @@ def _is_root_of_spread(value: Value) -> bool:
 
 
 _SHARED = "the exponentials overflow, or all underflow, before they are divided by their sum"
-_LOGARITHM = "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it"
+_LOGARITHM = (
+    "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it"
+)
 _POOLED = "this pools a sequence of any length, and with one position the unbiased estimate divides by zero"
 
 

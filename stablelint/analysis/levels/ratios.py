@@ -16,6 +16,7 @@ _SPREADS = NORMS | {"std", "var"}
 _STARTS = frozenset("const zeros zeros_like".split())
 _COUNTS = frozenset("sum count_nonzero numel size item len".split())
 _GROUPED = frozenset("scatter_add index_add scatter_sum scatter_reduce".split())
+_GATHERS = frozenset("index gather index_select".split())
 _GIVEN = frozenset("argument attribute unknown item part".split())
 _LENGTH = 8  # operations looked through
 
@@ -128,13 +129,30 @@ def _is_weighted_group(site: Site, operand: Value) -> bool:
     return any(stripped(factor).key == weight[0].key for factor in weighted[0].operands.values())
 
 
+def _is_own_group(site: Site, operand: Value) -> bool:
+    """The sum of a group, gathered by the index that dealt its members out, holds the member that it divides."""
+    gathered = stripped(operand)
+    if site.value.op != "div" or gathered.op not in _GATHERS or gathered.first is None:
+        return False
+    group, index = _gathered(stripped(gathered.first)), gathered.operands.get("index")
+    if group is None or index is None:
+        return False
+    (source, dealt), gathering = group, _made_of(index)
+    same = source.key == stripped(site.value.operands["input"]).key
+    return same and bool(gathering) and gathering <= dealt
+
+
 def _gathered(value: Value) -> tuple[Value, frozenset[int]] | None:
     """What a grouped sum adds up, and the keys of what its index, whatever its shape, is made of."""
     source = value.operands.get("src") or value.operands.get("source")
     index = value.operands.get("index")
     if value.op not in _GROUPED or source is None or index is None:
         return None
-    return stripped(source), frozenset(v.key for v in behind(index, _is_shape) if v.op in _GIVEN)
+    return stripped(source), _made_of(index)
+
+
+def _made_of(index: Value) -> frozenset[int]:
+    return frozenset(v.key for v in behind(index, _is_shape) if v.op in _GIVEN)
 
 
 def _is_shape(value: Value) -> bool:
@@ -142,9 +160,13 @@ def _is_shape(value: Value) -> bool:
 
 
 def _is_exceeded(site: Site, operand: Value) -> bool:
-    """What a test has found larger than another count is not 0: `if step < warmup: return step / warmup`."""
+    """What a test has found larger than another count, or a length than its bound, is not 0.
+
+    So it is in `if step < warmup: return step / warmup`, and in `if norm > bound: x *= bound / norm`.
+    """
     function, name = site.frame.function, site.texts.get(site.judgement.operand)
-    if function is None or operand.kind is not Kind.NUMBER or not name:
+    is_counted = operand.kind is Kind.NUMBER or operand.interval.lo >= 0
+    if function is None or not is_counted or not name:
         return False
     branches = [n for n in descendants(function.node) if isinstance(n, ast.If | ast.IfExp)]
     return any(_exceeds(branch.test, name) and _holds(branch, site.node) for branch in branches)
@@ -169,5 +191,6 @@ DOUBTS_BY_RATIO: tuple[Callable[[Site, Value], bool], ...] = (
     _is_turns,
     _is_running_total,
     _is_weighted_group,
+    _is_own_group,
     _is_exceeded,
 )

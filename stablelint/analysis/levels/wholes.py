@@ -101,10 +101,14 @@ def _chosen(value: Value) -> Iterator[Value]:
         yield from map(stripped, inner.operands.values())
 
 
-def _lengths(operand: Value) -> Iterator[Value]:
+def _lengths(operand: Value, depth: int = _DEPTH) -> Iterator[Value]:
     value = _unscaled(operand)
     if value.op in _LENGTHS:
         yield value
+    elif value.op == "phi" and depth:
+        paths = [list(_lengths(path, depth - 1)) for path in value.operands.values()]
+        if all(paths):
+            yield from (length for path in paths for length in path)
     elif value.op in ("mul", "add"):
         parts = [_unscaled(part) for part in value.operands.values()]
         if all(part.op in _LENGTHS for part in parts):

@@ -19,6 +19,7 @@ _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = frozenset("sum count_nonzero python.sum mean".split())
 _HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
 _COUNT = re.compile(r"(^|_)(num|n)_|(^|_)(counts?|n?elems?|numel)(_|$)", re.I)
+_SIZES = frozenset({"size", "numel", "len"})
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through
@@ -202,6 +203,41 @@ def counts_itself(operand: Value) -> bool:
         return False
     one, other = test.operands.values()
     return _is_same(one, other)
+
+
+def counts_in_parts(operand: Value) -> bool:
+    """Whether what several tests of one value find is added up, or what is counted and the rest of the same things."""
+    total = stripped(operand)
+    terms = [stripped(v) for v in total.operands.values()] if total.op == "add" else []
+    counts = [_counted(term) for term in terms]
+    if len(counts) != 2:
+        return False
+    one, other = counts
+    if any(_is_rest(a, b) for a, b in ((one, other), (other, one))):
+        return True
+    tests = [stripped(v.first) for v in counts if v.op in _TOTALS and v.first is not None]
+    subjects = [
+        stripped(test.first).key for test in tests if test.op in ("eq", "ne") and test.first is not None
+    ]
+    return len(subjects) == 2 and len(set(subjects)) == 1 and tests[0].key != tests[1].key
+
+
+def _counted(term: Value) -> Value:
+    """The count that a term tells of: itself, or what it compares with 0."""
+    bound = term.operands.get("other")
+    if term.op in ("gt", "ne") and bound is not None and bound.constant() == 0:
+        return stripped(term.operands["input"])
+    return term
+
+
+def _is_rest(rest: Value, count: Value) -> bool:
+    """Whether a number is that of all things less another, or counts what another number does not."""
+    if rest.op == "sub" and stripped(rest.operands["input"]).op in _SIZES:
+        return stripped(rest.operands["other"]).key == count.key
+    if rest.op != "sum" or count.op != "sum" or rest.first is None or count.first is None:
+        return False
+    denied = stripped(rest.first)
+    return denied.op == "logical_not" and denied.first is not None and _is_same(denied.first, count.first)
 
 
 def counts_others_too(operand: Value) -> bool:

@@ -87,6 +87,34 @@ def _sum_of_shifted(op: str, operands: Operands, ranges: Ranges) -> Interval | N
     return Interval(1.0, 2.0) if len(larger) == 1 and same else None
 
 
+def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The rows, and the columns, of what is not negative, plus the identity, add up to 1 at least."""
+    total = stripped(operands["input"]) if op == "sum" and "input" in operands else None
+    terms = [stripped(v) for v in total.operands.values()] if total is not None and total.op == "add" else []
+    if len(terms) != 2 or not any(_is_square_identity(v) for v in terms):
+        return None
+    if any(v.interval.lo < 0 for v in terms):
+        return None
+    return Interval(1.0, math.inf, hi_open=True)
+
+
+def _is_square_identity(value: Value) -> bool:
+    return value.op == "eye" and "m" not in value.operands
+
+
+def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The largest of the shares that a softmax deals out is above 0: at least one divided by their number."""
+    shares = stripped(operands["input"]) if op == "amax" and "input" in operands else None
+    if shares is None or shares.op != "softmax":
+        return None
+    along, over = operands.get("dim"), shares.operands.get("dim")
+    if along is not None and (
+        over is None or along.constant() is None or along.constant() != over.constant()
+    ):
+        return None
+    return Interval(0.0, 1.0, lo_open=True)
+
+
 def _is_larger_of(larger: Value, value: Value) -> bool:
     """Whether a value is the larger one of two, of which the other value is one."""
     return larger.op == "maximum" and any(stripped(v).key == value.key for v in larger.operands.values())
@@ -299,7 +327,8 @@ def _is_scale(value: Value) -> bool:
 
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
-    "sum": (_peaked,),
+    "sum": (_peaked, _sum_with_identity),
+    "amax": (_largest_share,),
     "logsumexp": (_peaked,),
     "mul": (_squared,),
     "einsum": (_sum_of_squares,),

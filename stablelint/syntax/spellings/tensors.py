@@ -85,7 +85,7 @@ ones_like       input                     torch.ones_like
 full_like       input,fill_value          torch.full_like
 empty_like      input                     torch.empty_like
 tensor          data,dtype                torch.tensor torch.as_tensor torch.scalar_tensor .new_tensor torch.from_numpy
-eye             n                         torch.eye
+eye             n,m                       torch.eye
 arange          start,end,step            torch.arange
 linspace        start,end,steps           torch.linspace
 logspace        start,end,steps           torch.logspace

@@ -112,3 +112,25 @@ def test_the_power_of_a_norm_is_what_its_default_says(
             return {base}.pow(self.alpha).mean()
     """
     assert levels(tmp_path, code)["SL110"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("refused", "level"),
+    [
+        ("(m & (x <= 0)).any()", Level.POSSIBLE),
+        ("bool((m & (~torch.isfinite(x) | (x <= 0))).any())", Level.POSSIBLE),
+        ("(m & (x <= y)).any()", Level.LIKELY),
+        ("(y & (x <= 0)).any()", Level.LIKELY),
+    ],
+)
+def test_what_a_mask_takes_was_refused_before_where_it_is_0(
+    tmp_path: Path, refused: str, level: Level
+) -> None:
+    program = f"""
+    def slope(a: torch.Tensor, b: torch.Tensor, m: torch.Tensor, y: torch.Tensor):
+        x = a.amax(-1) - a.amin(-1)
+        if {refused}:
+            raise ValueError
+        return b / torch.where(m, x, 1)
+    """
+    assert levels(tmp_path, program) == {"SL102": {level}}

@@ -236,3 +236,23 @@ def test_a_number_that_an_object_keeps_is_a_setting(divisor: str, shown: bool) -
                 return 3.14 / {divisor}
         """
     assert ("SL102" in rules_on(code, 7)) is shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        ("(y == 1).sum() + (y == 0).sum()", False),
+        ("m.sum() + (~m).sum()", False),
+        ("((y == 1).sum() > 0).float() + (y.numel() - (y == 1).sum() > 0)", False),
+        ("(y == 1).sum() + (x == 0).sum()", True),
+        ("(y == 1).sum() + (y == 1).sum()", True),
+        ("m.sum() + (~n).sum()", True),
+    ],
+)
+def test_what_one_test_finds_and_the_rest_are_not_nothing_together(count: str, shown: bool) -> None:
+    program = f"""
+    def share(x: torch.Tensor, y: torch.Tensor):
+        m, n = y > 3, x > 3
+        return x.sum() / ({count})
+    """
+    assert (likely(program) != []) is shown

@@ -151,3 +151,31 @@ def test_the_logarithm_of_a_difference_of_equals(tmp_path: Path, inner: str, lev
         return torch.log1p(-torch.exp({inner})).sum()
     """
     assert levels(tmp_path, code)["SL101"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("caught", "found"),
+    [("ZeroDivisionError", False), ("(KeyError, ArithmeticError)", False), ("KeyError", True)],
+)
+def test_a_quotient_by_zero_that_is_caught_was_expected(caught: str, found: bool) -> None:
+    code = f"""
+    def share(hits: list, scores: torch.Tensor):
+        chosen = [s for s in hits if s > 0]
+        try:
+            return sum(chosen) / len(chosen)
+        except {caught}:
+            return 0.0
+    """
+    assert bool(likely(code)) is found
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [("sample()", False), ("sample((3,))", False), ("log_prob(action)", True), ("probs", True)],
+)
+def test_a_choice_without_a_name_is_only_drawn_from(use: str, found: bool) -> None:
+    code = f"""
+    def act(x: torch.Tensor, action: torch.Tensor):
+        return torch.distributions.Categorical(probs=torch.softmax(x, -1)).{use}
+    """
+    assert bool(likely(code)) is found

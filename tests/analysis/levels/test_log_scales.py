@@ -33,10 +33,10 @@ LEFT = [
 
 
 @pytest.mark.parametrize("code", TOLD)
-def test_a_logarithm_is_told_by_its_company(code):
+def test_a_logarithm_is_told_by_its_company(code: str) -> None:
     assert [rule for _, rule in likely(code)] == ["SL201"]
 
 
 @pytest.mark.parametrize("code", LEFT)
-def test_what_is_bounded_kept_or_of_another_form_is_not(code):
+def test_what_is_bounded_kept_or_of_another_form_is_not(code: str) -> None:
     assert "SL201" not in {rule for _, rule in likely(code)}

@@ -113,3 +113,33 @@ def test_a_count_that_was_found_larger_than_another_is_not_zero(test: str, expec
             return 1.0
     """
     assert rules(code) == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [("length > bound", []), ("bound < length", []), ("length < bound", ["SL102"]), ("flag", ["SL102"])],
+)
+def test_a_length_that_was_found_above_its_bound_is_not_zero(test: str, expected: list[str]) -> None:
+    program = f"""
+    def clip(bound, flag, model):
+        params = [p for p in model.parameters() if p.requires_grad]
+        length = torch.sqrt(sum(torch.sum(p.grad ** 2) for p in params))
+        if {test}:
+            for p in params:
+                p.grad[:] *= bound / length
+    """
+    assert [code for _, code in likely(program) if code == "SL102"] == expected
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"), [("index", []), ("index.flip(0)", []), ("other", [(3, "SL102")])]
+)
+def test_the_sum_of_its_group_holds_the_member_that_it_divides(
+    index: str, expected: list[tuple[int, str]]
+) -> None:
+    program = f"""
+    def shares(x: torch.Tensor, index: torch.Tensor, other: torch.Tensor, size: int):
+        total = torch.zeros(size).scatter_add(0, index, x.abs())
+        return x.abs() / total[{index}]
+    """
+    assert likely(program) == expected

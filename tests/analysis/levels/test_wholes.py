@@ -41,7 +41,7 @@ def test_a_total_of_values_is_0_only_where_all_of_them_are(total: str) -> None:
         "(1 - (w > 0.5).float()).sum(-1)",
         "F.relu(w).sum(-1)",
         "adj.sum(-1)",
-        "(adj + torch.eye(8)).sum(-1)",
+        "(adj * torch.eye(8)).sum(-1)",
     ],
 )
 def test_a_count_of_what_a_test_finds_is_0_where_it_finds_nothing(count: str) -> None:
@@ -171,3 +171,16 @@ def test_one_selection_that_holds_something_tells_of_the_other_by_the_same_mask(
     """
     assert likely(code) == []
     assert (5, "SL502") in likely(code.replace("b[valid]", "b[b > high]"))
+
+
+@pytest.mark.parametrize(("divided", "shown"), [("place", False), ("a", True)])
+def test_one_of_several_lengths_divides_another_thing(divided: str, shown: bool) -> None:
+    program = f"""
+    def along(place: torch.Tensor, a: torch.Tensor, b: torch.Tensor, first: bool):
+        if first:
+            side = torch.linalg.norm(a - b)
+        else:
+            side = torch.linalg.norm(a)
+        return {divided} / side
+    """
+    assert bool(likely(program)) is shown

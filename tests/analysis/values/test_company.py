@@ -20,12 +20,12 @@ def _loss(filled: str = 'batch["filled"]', total: str = "mask_values.sum()") -> 
     return LOSS.format(filled=filled, total=total)
 
 
-def test_a_product_of_a_mask_with_what_came_beside_it_is_a_mask_of_the_batch():
+def test_a_product_of_a_mask_with_what_came_beside_it_is_a_mask_of_the_batch() -> None:
     assert likely(_loss()) == []
     assert possible(_loss()) == [(8, "SL102")]
 
 
-def test_a_product_of_two_masks_that_are_passed_is_one():
+def test_a_product_of_two_masks_that_are_passed_is_one() -> None:
     assert (
         likely(
             "def f(loss, a_mask, b_mask):\n    m = a_mask * b_mask\n    return (loss * m).sum() / m.sum()\n"
@@ -34,12 +34,12 @@ def test_a_product_of_two_masks_that_are_passed_is_one():
     )
 
 
-def test_what_came_from_elsewhere_or_is_compared_may_leave_nothing():
+def test_what_came_from_elsewhere_or_is_compared_may_leave_nothing() -> None:
     told = [(8, "SL102")]
     assert likely(_loss(filled="weights")) == told
     assert likely(_loss(filled='other.table["filled"]')) == told
     assert likely(_loss(filled='(batch["filled"] > 3)')) == [(8, "SL502")]
 
 
-def test_of_a_row_nothing_is_said():
+def test_of_a_row_nothing_is_said() -> None:
     assert likely(_loss(total="mask_values.sum(1)")) == [(8, "SL102")]

@@ -52,18 +52,18 @@ def _reaches(root: str) -> bool:
 
 
 @pytest.mark.parametrize("root", CUT)
-def test_no_infinite_gradient_passes_a_zero_that_relu_alone_has_made(root):
+def test_no_infinite_gradient_passes_a_zero_that_relu_alone_has_made(root: str) -> None:
     assert not _reaches(root)
     code = MODULE.format(root=root)
     assert likely(code) == possible(code) == []
 
 
 @pytest.mark.parametrize("root", PASSED)
-def test_a_zero_that_something_else_makes_or_feels_stays_told(root):
+def test_a_zero_that_something_else_makes_or_feels_stays_told(root: str) -> None:
     assert _reaches(root)
     code = MODULE.format(root=root)
     assert likely(code) + possible(code)
 
 
-def test_what_fails_before_any_gradient_is_told_behind_a_relu_too():
+def test_what_fails_before_any_gradient_is_told_behind_a_relu_too() -> None:
     assert likely("def f(x):\n    return torch.log(F.relu(x))\n") == [(2, "SL101")]

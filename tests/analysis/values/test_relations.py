@@ -140,3 +140,32 @@ SCALED = """
 def test_the_maximum_less_the_minimum_on_the_path_of_training() -> None:
     assert likely(SCALED.format(top="x.max()")) == [(9, "SL102")]
     assert likely(SCALED.format(top="self.most")) == []
+
+
+@pytest.mark.parametrize(
+    ("matrix", "found"),
+    [
+        ("torch.relu(x) + torch.eye(n)", False),
+        ("torch.eye(n, device=x.device) + x.abs()", False),
+        ("torch.relu(x) + torch.eye(n, m)", True),
+        ("torch.relu(x) - torch.eye(n)", True),
+        ("torch.relu(x) + torch.zeros(n)", True),
+    ],
+)
+def test_rows_of_a_matrix_with_the_identity_add_up_to_1_at_least(matrix: str, found: bool) -> None:
+    program = f"""
+    def degrees(x: torch.Tensor, n: int, m: int):
+        rows = ({matrix}).sum(1)
+        return torch.log(rows)
+    """
+    assert bool(likely(program) + possible(program)) is found
+
+
+@pytest.mark.parametrize(("dim", "found"), [("-1", False), ("0", True)])
+def test_the_largest_share_of_a_softmax_is_above_0(dim: str, found: bool) -> None:
+    program = f"""
+    def route(x: torch.Tensor):
+        top, chosen = torch.softmax(x, dim=-1).max(dim={dim})
+        return x / top, chosen
+    """
+    assert bool(likely(program) + possible(program)) is found

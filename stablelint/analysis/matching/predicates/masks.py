@@ -44,6 +44,8 @@ def _masked_rows(predicate: Predicate, context: Context) -> bool:
         context.weak = (
             True  # a pattern made once, by one who saw it; positions up to a length; parts of a thing
         )
+    if stripped(mask).op == "eye":
+        context.weak = True  # one element of each row is masked, and there are others
     if "z" in context.bindings and not is_test(mask):
         context.weak = True  # what somebody has made a mask of before goes into an additive one as it is
     if is_chance_test(mask) and context.root.op == "softmax":
