@@ -77,8 +77,8 @@ class Review:
         return site.value.op == "exp" and site.value.key in self._shares
 
     def is_logarithm(self, site: Site) -> bool:
-        """Whether what is exponentiated stands bare in the same sum."""
-        return site.value.op == "exp" and site.value.key in self._log_scales
+        """Whether what is exponentiated stands bare in the same sum, and a gradient is taken through it."""
+        return site.gradient and site.value.op == "exp" and site.value.key in self._log_scales
 
     def counts_input(self, site: Site) -> bool:
         """Whether the site is bad only for a batch that is padding throughout."""

@@ -28,6 +28,7 @@ LEFT = [
     "def f(a, b):\n    r = a - b\n    return (torch.exp(r) - r).mean()\n",  # the ratio of two probabilities
     "def f(x, s, t):\n    return x * torch.exp(s) + t, s.sum()\n",  # in two results
     "def f(x, s):\n    return x - torch.log(torch.exp(s).sum()) + s\n",  # no factor of a term
+    "@torch.no_grad()\ndef f(loss, s):\n    return torch.exp(-s) * loss + s\n",
     "def f(x, sigma):\n    return torch.exp(-sigma) * x\n",
 ]
 
