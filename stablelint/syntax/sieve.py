@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
 from stablelint.syntax import operations
+from stablelint.syntax.walk import FIELDS, GAPPY
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
@@ -104,7 +104,7 @@ class Glance:
     words: set[str] = field(default_factory=set)
     callees: set[str] = field(default_factory=set)  # last components of what is called
     calls: dict[str, int] = field(default_factory=dict)  # how often each is called
-    loads: Mapping[str, int] = field(default_factory=dict)  # how often names and attributes are read
+    loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
     nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(
         default_factory=list
     )  # functions defined within
@@ -113,34 +113,56 @@ class Glance:
     called: set[str] = field(default_factory=set)  # and those that are called
 
 
-def glance(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Glance:
-    """Collects words from nodes; `imports` are the file's, by local name."""
+def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Container[int] = ()) -> Glance:
+    """Collects words from nodes and all below them; `imports` are the file's, by local name.
+
+    The nodes whose ids are in `without` count, what stands below them does not.
+    """
     seen = Glance()
-    words, looks = seen.words, _LOOKS
-    read: list[str] = []
-    for node in nodes:
+    loads = seen.loads
+    pending = list(roots)
+    for node in pending:  # grows while it is walked
         kind = type(node)
-        if kind is ast.Name:
-            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                read.append(node.id)  # type: ignore[attr-defined]
-        elif kind is ast.Attribute:
-            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                attr: str = node.attr  # type: ignore[attr-defined]
-                read.append(attr)
-                own = attr in seen.called and _is_method(node)  # type: ignore[arg-type]
-                if attr not in words and not own and not _is_elsewhere(node.value, imports):  # type: ignore[attr-defined]
-                    words.add(attr)
-                if attr[-1] == "_" and _is_init(node.value, imports):  # type: ignore[attr-defined]
-                    words.add(f"init.{attr}")
-            elif type(node.ctx) is ast.Store and is_of_self(node):  # type: ignore[arg-type,attr-defined]
-                seen.assigned.add(node.attr)  # type: ignore[attr-defined]
-        elif (look := looks.get(kind)) is not None:
+        look = _LOOKS.get(kind)
+        if look is not None:
             look(node, seen, imports)
-    seen.loads = loads = Counter(read)
+        if without and id(node) in without:
+            continue
+        for field_name in FIELDS[kind]:
+            value = getattr(node, field_name)
+            if type(value) is ast.Name:  # half of all nodes: they go by without a call
+                if type(value.ctx) is ast.Load:
+                    loads[value.id] = loads.get(value.id, 0) + 1
+            elif type(value) is list:
+                pending.extend(filter(None, value) if kind in GAPPY else value)
+            elif value is not None:
+                pending.append(value)
     seen.callees = set(seen.calls)
-    words.update(_word(imports[name]) for name in loads.keys() & imports.keys())
-    words.update(_NUMBERS[name] for name in loads.keys() & _NUMBERS.keys())
+    seen.words.update(_word(imports[name]) for name in loads.keys() & imports.keys())
+    seen.words.update(_NUMBERS[name] for name in loads.keys() & _NUMBERS.keys())
     return seen
+
+
+def _look_at_name(node: ast.Name, seen: Glance, imports: Mapping[str, str]) -> None:
+    if type(node.ctx) is ast.Load:
+        seen.loads[node.id] = seen.loads.get(node.id, 0) + 1
+
+
+def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> None:
+    attr = node.attr
+    if type(node.ctx) is ast.Load:
+        seen.loads[attr] = seen.loads.get(attr, 0) + 1
+        if attr not in seen.words and not _is_other(node, seen, imports):
+            seen.words.add(attr)
+        if attr[-1] == "_" and _is_init(node.value, imports):
+            seen.words.add(f"init.{attr}")
+    elif type(node.ctx) is ast.Store and is_of_self(node):
+        seen.assigned.add(attr)
+
+
+def _is_other(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> bool:
+    """Whether an attribute is called like an operation and is none: a method of the class, another package's."""
+    return (node.attr in seen.called and _is_method(node)) or _is_elsewhere(node.value, imports)
 
 
 @lru_cache(maxsize=8192)
@@ -335,6 +357,8 @@ def _last_name(node: ast.expr) -> str:
 
 
 _LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = {
+    ast.Name: _look_at_name,
+    ast.Attribute: _look_at_attribute,
     ast.BinOp: _look_at_operator,
     ast.AugAssign: _look_at_operator,
     ast.Call: _look_at_call,

@@ -7,26 +7,19 @@ ones can.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
 
 
-def descendants(root: ast.AST, without: Container[int] = ()) -> list[ast.AST]:
-    """The node and all nodes below it, each before what it holds; contexts and operators are left out.
-
-    What stands below the nodes whose ids are in `without` is left out, too.
-    """
+def descendants(root: ast.AST) -> list[ast.AST]:
+    """The node and all nodes below it, each before what it holds; contexts and operators are left out."""
     found: list[ast.AST] = [root]
     append, extend = found.append, found.extend
     for node in found:  # grows while it is walked
-        fields = _FIELDS[type(node)]
-        if not fields or (without and id(node) in without):
-            continue
-        for name in fields:
+        for name in FIELDS[type(node)]:
             value = getattr(node, name)
             if type(value) is not list:
                 if value is not None:
                     append(value)
-            elif type(node) in _GAPPY:
+            elif type(node) in GAPPY:
                 extend(item for item in value if item is not None)
             else:
                 extend(value)
@@ -36,12 +29,12 @@ def descendants(root: ast.AST, without: Container[int] = ()) -> list[ast.AST]:
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node; contexts and operators are left out."""
     found: list[ast.AST] = []
-    for name in _FIELDS[type(node)]:
+    for name in FIELDS[type(node)]:
         value = getattr(node, name)
         if type(value) is not list:
             if value is not None:
                 found.append(value)
-        elif type(node) in _GAPPY:
+        elif type(node) in GAPPY:
             found.extend(item for item in value if item is not None)
         else:
             found.extend(value)
@@ -53,7 +46,8 @@ _PLAIN = frozenset(
     "id attr arg name asname module level names kind type_comment conversion is_async simple tag lineno rest kwd_attrs "
     "ctx op ops cls_name".split()
 )
-_GAPPY = frozenset({ast.Dict, ast.arguments})  # with lists that hold None
+GAPPY = frozenset({ast.Dict, ast.arguments})
+"""Kinds of nodes with lists that hold None."""
 
 
 def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
@@ -73,4 +67,5 @@ def _kinds(base: type[ast.AST]) -> set[type[ast.AST]]:
     return {base}.union(*map(_kinds, base.__subclasses__()))
 
 
-_FIELDS = {kind: _fields_of(kind) for kind in _kinds(ast.AST)}
+FIELDS = {kind: _fields_of(kind) for kind in _kinds(ast.AST)}
+"""The fields of each kind of node that hold other nodes."""

@@ -16,7 +16,7 @@ from stablelint.analysis.interpret.statements import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.analysis.values.hints import names_a_logarithm
 from stablelint.syntax.sieve import Glance, glance
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import children, descendants
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +54,7 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
     `half` tells that the file shows half precision.
     """
     found = list(_collect(module.source.tree.body, None, module))
-    body = glance(descendants(module.source.tree, {id(root.function.node) for root in found}), module.imports)
+    body = glance([module.source.tree], module.imports, {id(root.function.node) for root in found})
     risky = _appraise(found, body, module, needs, half)
     roots = _wanted(found)
     if module.is_script:  # where a model that is called stands for its `forward`
@@ -181,7 +181,7 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
             known = owner.methods.get(statement.name) if owner else module.functions.get(statement.name)
             if known is None or known.node is not statement:
                 known = FunctionInfo(statement, module, owner)
-            seen = glance(descendants(statement)[1:], module.imports)
+            seen = glance(children(statement), module.imports)
             if known.owner is not None:
                 known.owner.note_touched(known, seen.assigned, seen.called)
             yield Root(known, seen)
@@ -196,9 +196,9 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
                 yield from _collect(handler.body, owner, module)
             yield from _collect(getattr(statement, "orelse", []), owner, module)
         elif module.may_hold_lambdas:
-            lambdas = glance(descendants(statement), module.imports).nested
+            lambdas = glance([statement], module.imports).nested
             for node in lambdas:
-                yield Root(FunctionInfo(node, module), glance(descendants(node)[1:], module.imports))
+                yield Root(FunctionInfo(node, module), glance(children(node), module.imports))
 
 
 def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root]:
