@@ -69,14 +69,17 @@ def bits_of(
     return round(float(joined.mean()), 2), round(float(joined.min()), 2)
 
 
-def change(original: Outcome, fixed: Outcome, exact: Outcome) -> float | None:
-    """By how many tolerances the fix moves a healthy value away from the original and from the truth."""
+def change(original: Outcome, fixed: Outcome, exact: Outcome, gradients: bool = True) -> float | None:
+    """By how many tolerances the fix moves a healthy value away from the original and from the truth.
+
+    Without `gradients` only the results count.
+    """
     if len(original.values) != len(fixed.values):
         return math.inf
     worst = 0.0
     for first, second, truth in zip(original.values, fixed.values, exact.values, strict=False):
         worst = max(worst, _distance(first, second, truth))
-    for source, rows in original.gradients.items():
+    for source, rows in original.gradients.items() if gradients else ():
         others, truths = fixed.gradients.get(source), exact.gradients.get(source)
         if others is None or truths is None:
             continue

@@ -47,6 +47,11 @@ class Case:
     label: str
     decisive: bool = True  # False: an element type that the site was never seen with
 
+    @property
+    def gradient_asked(self) -> bool:
+        """Whether a gradient is wanted: of operands that were seen, where the command took one."""
+        return self.call.context.grad or self.role not in (Role.CAPTURED, Role.SEARCH)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -228,7 +233,7 @@ def _failures(
         failed = (
             "backward" if original.backward.bad else None
         )  # the program drops the value, and feels the rest
-    if case.call.context.grad or case.role not in (Role.CAPTURED, Role.SEARCH):
+    if case.gradient_asked:
         return failed, still, False
     unasked = failed == "backward"
     return None if unasked else failed, None if still == "backward" else still, unasked
@@ -261,7 +266,10 @@ def _judge(
         lost = worst < mantissa_bits(original.values[0].dtype) / 3
         better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
         failed = "accuracy" if lost and better else None
-    changed = change(original, fixed, exact) if fixed is not None and not unasked else None
+    # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
+    changed = None
+    if fixed is not None and not unasked:
+        changed = change(original, fixed, exact, gradients=case.gradient_asked)
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
 
 

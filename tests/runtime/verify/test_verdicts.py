@@ -174,6 +174,16 @@ def test_a_backward_fault_does_not_confirm_where_no_gradient_was_asked() -> None
     assert replay(root, [call(x=torch.zeros(3))]).decision.verdict is Verdict.CONFIRMED
 
 
+def test_a_gradient_that_nobody_asked_for_may_change() -> None:
+    # the same value everywhere, and at 1 alone another gradient: as of a clamp at its very bound
+    fixed = "8 / torch.where(x == 1, 2 * x.detach() - x, x.clamp_min(1e-3))"
+    fault = site("8 / x", fixed, {"x": "x"}, forward="x != 0")
+    zero, one = torch.tensor([0.0]), torch.tensor([1.0])
+    quiet = [Call({"x": values}, Context(grad=False)) for values in (zero, one)]
+    assert replay(fault, quiet).decision.verdict is Verdict.CONFIRMED
+    assert replay(fault, [call(x=zero), call(x=one)]).decision.verdict is Verdict.DIVERGES
+
+
 def test_cancellation_counts_as_a_fault_where_the_rule_expects_it() -> None:
     fault = site("torch.log(1 + x)", "torch.log1p(x)", {"x": "x"}, expect="inaccurate", safe=True)
     found = replay(fault, [call(x=torch.tensor([1e-7, 3e-9]))])
