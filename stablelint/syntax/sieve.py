@@ -319,37 +319,49 @@ def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, st
                 seen.bound.extend((_last_name(part), word) for word in words)
 
 
-_TELLING = frozenset(
-    {ast.BoolOp, ast.IfExp, ast.UnaryOp, ast.Constant, ast.Call, ast.Attribute, ast.Name}
-)  # what may stand for a word
-
-
 def _assigned_word(value: ast.expr, imports: Mapping[str, str]) -> str:
-    if type(value) not in _TELLING:
-        return ""
-    if isinstance(value, ast.BoolOp):
-        return next(filter(None, (_assigned_word(v, imports) for v in value.values)), "")
-    if isinstance(value, ast.IfExp):
-        return _assigned_word(value.body, imports) or _assigned_word(value.orelse, imports)
-    if isinstance(value, ast.UnaryOp):
-        value = value.operand
-    if isinstance(value, ast.Constant):
-        number: Any = value.value
-        return "large" if type(number) in (int, float) and number >= _LARGE else ""
-    if isinstance(value, ast.Call):
-        name = _last_name(value.func)
-        if name == "float" and value.args and isinstance(value.args[0], ast.Constant):
-            return _NUMBERS.get(str(value.args[0].value), "")
-        if name == "partial" and value.args:
-            return _assigned_word(value.args[0], imports)
-        name = _word(imports.get(name, name))
-        return name if name[:1].isupper() else ""
-    if isinstance(value, ast.Attribute):
-        number = _NUMBERS.get(value.attr, "")
-        return number or (value.attr if _origin(value, imports).startswith("torch") else "")
-    if isinstance(value, ast.Name):
-        return _word(imports.get(value.id, ""))
-    return ""
+    """The word that a value stands for; "" where there is none."""
+    find = _WORDS.get(type(value))
+    return "" if find is None else find(value, imports)
+
+
+def _word_of_choice(value: ast.BoolOp, imports: Mapping[str, str]) -> str:
+    return next(filter(None, (_assigned_word(v, imports) for v in value.values)), "")
+
+
+def _word_of_branches(value: ast.IfExp, imports: Mapping[str, str]) -> str:
+    return _assigned_word(value.body, imports) or _assigned_word(value.orelse, imports)
+
+
+def _word_of_constant(value: ast.Constant, imports: Mapping[str, str]) -> str:
+    number: Any = value.value
+    return "large" if type(number) in (int, float) and number >= _LARGE else ""
+
+
+def _word_of_call(value: ast.Call, imports: Mapping[str, str]) -> str:
+    name = _last_name(value.func)
+    if name == "float" and value.args and isinstance(value.args[0], ast.Constant):
+        return _NUMBERS.get(str(value.args[0].value), "")
+    if name == "partial" and value.args:
+        return _assigned_word(value.args[0], imports)
+    name = _word(imports.get(name, name))
+    return name if name[:1].isupper() else ""
+
+
+def _word_of_attribute(value: ast.Attribute, imports: Mapping[str, str]) -> str:
+    number = _NUMBERS.get(value.attr, "")
+    return number or (value.attr if _origin(value, imports).startswith("torch") else "")
+
+
+_WORDS: dict[type[ast.expr], Callable[[Any, Mapping[str, str]], str]] = {
+    ast.BoolOp: _word_of_choice,
+    ast.IfExp: _word_of_branches,
+    ast.UnaryOp: lambda value, imports: _assigned_word(value.operand, imports),
+    ast.Constant: _word_of_constant,
+    ast.Call: _word_of_call,
+    ast.Attribute: _word_of_attribute,
+    ast.Name: lambda value, imports: _word(imports.get(value.id, "")),
+}
 
 
 def _last_name(node: ast.expr) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.analysis.files.modules import FunctionInfo
+from stablelint.analysis.files.modules import FunctionInfo, statements_of
 from stablelint.analysis.levels.cancelling import is_own_logarithm
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site
@@ -43,11 +43,11 @@ def admits_zero(value: Value, function: FunctionInfo | None) -> bool:
 
 def _checks(function: FunctionInfo) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that a function's arguments have to pass, and whether it is what passes them that is refused."""
-    for node in descendants(function.node):
-        if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
-            yield node.test, True
-        elif isinstance(node, ast.Assert):
-            yield node.test, False
+    for statement in [] if isinstance(function.node, ast.Lambda) else statements_of(function.node.body):
+        if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Raise):
+            yield statement.test, True
+        elif isinstance(statement, ast.Assert):
+            yield statement.test, False
 
 
 def _admits(test: ast.expr, name: str, refusing: bool) -> bool:
