@@ -95,6 +95,8 @@ def _spelled(part: object) -> Hashable:
         return type(part), part
     if isinstance(part, ast.Name):
         return part.id
+    if isinstance(part, ast.Constant):
+        return _spelled(part.value)
     return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
 
 
