@@ -142,3 +142,20 @@ def test_a_lambda_is_for_somebody_else_to_call(tmp_path: Path, given: str, level
             return {spacing if level is Level.LIKELY else "x"}
     """
     assert levels(tmp_path, code)["SL503"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("_get_target_single", Level.POSSIBLE),
+        ("make_box_targets", Level.POSSIBLE),
+        ("retarget", Level.LIKELY),
+    ],
+)
+def test_what_makes_targets_is_compared_with(tmp_path: Path, name: str, level: Level) -> None:
+    code = f"""
+    class Head(nn.Module):
+        def {name}(self, boxes):
+            return boxes.pow(2).sum(-1).sqrt()
+    """
+    assert levels(tmp_path, code)["SL105"] == {level}

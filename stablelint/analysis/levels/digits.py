@@ -9,15 +9,18 @@ import sys
 
 from stablelint.analysis.levels.fates import WITHOUT_GRADIENT, Fate, fates_of
 from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.relations import unit_length
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
+from stablelint.syntax.operations import SELECTIONS
 from stablelint.syntax.walk import descendants
 
 _MADE_OF_NUMBERS = frozenset({"tensor", "torch.Tensor", "torch.FloatTensor"})
 _WHOLES = frozenset({Kind.SEQUENCE, Kind.INSTANCE})
 _GIVEN = frozenset({"attribute", "argument", "free"})
 _DEPTH = 4  # operations looked through
+_SCALED = frozenset("mul div sub".split())
 _EXPONENTIALS = frozenset("exp expm1 cosh sinh".split())
 _LARGEST_OF_DOUBLE = math.log(sys.float_info.max)
 _OUTGROWING = frozenset({"cosh", "ndtr"})
@@ -96,18 +99,24 @@ def is_within_double(site: Site, operand: Value) -> bool:
 
 
 def is_of_cosines(site: Site, operand: Value) -> bool:
-    """Products of normalised vectors are cosines: divided by a temperature, they do not run away."""
+    """Products of normalised vectors are cosines: divided by a temperature, they do not run away, to either side."""
     exponential = site.match.bindings.get("e", site.value)
-    if exponential.op not in _EXPONENTIALS or exponential.first is None:
-        return False
-    return _are_cosines(exponential.first, _DEPTH)
+    exponentials = [exponential]
+    if site.value.op in LOGARITHMS:
+        exponentials = [v for v in behind(operand, lambda v: v.op in _EXPONENTIALS) if v.op in _EXPONENTIALS]
+    return bool(exponentials) and all(
+        v.op in _EXPONENTIALS and v.first is not None and _are_cosines(v.first, _DEPTH) for v in exponentials
+    )
 
 
 def _are_cosines(value: Value, depth: int) -> bool:
     """Whether a value is of cosines, scaled, shifted and put together with others of them."""
     value = stripped(value)
-    while value.op in ("mul", "div", "sub") and value.first is not None:
-        value = stripped(value.first)
+    while value.op in _SCALED or value.op in SELECTIONS:
+        scaled = next((v for v in value.operands.values() if not v.is_constant), None)
+        if scaled is None:
+            return False
+        value = stripped(scaled)
     if value.op in ("phi", "cat") and depth:
         tensors = value.operands.get("tensors")
         parts = list(value.operands.values()) if value.op == "phi" or tensors is None else tensors.data or []
@@ -117,9 +126,10 @@ def _are_cosines(value: Value, depth: int) -> bool:
 
 
 def _is_direction(factor: Value) -> bool:
-    """Whether a vector is normalised, on any path."""
+    """Whether a vector is normalised, on any path but one on which it is put together of what other devices have."""
     inner = stripped(factor)
-    return all(map(unit_length, inner.operands.values())) if inner.op == "phi" else unit_length(inner)
+    paths = list(map(stripped, inner.operands.values())) if inner.op == "phi" else [inner]
+    return any(map(unit_length, paths)) and all(path.op == "cat" or unit_length(path) for path in paths)
 
 
 def is_below_its_largest(site: Site, operand: Value) -> bool:

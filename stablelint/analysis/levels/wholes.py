@@ -115,6 +115,23 @@ def _lengths(operand: Value, depth: int = _DEPTH) -> Iterator[Value]:
             yield from parts
 
 
+def _is_larger_side(site: Site, operand: Value) -> bool:
+    """Of what is left on two sides of a place, `s - x` and `s + x`, the larger is 0 only for a thing without a size."""
+    larger = stripped(operand)
+    if not _divides(site) or larger.op != "maximum":
+        return False
+    sides = [_unbounded(side) for side in larger.operands.values()]
+    if {side.op for side in sides} != {"add", "sub"}:
+        return False
+    one, other = ({stripped(v).key for v in side.operands.values()} for side in sides)
+    return one == other
+
+
+def _unbounded(value: Value) -> Value:
+    inner = stripped(value)
+    return stripped(inner.operands["input"]) if inner.op == "clamp" else inner
+
+
 def _is_number_of_things(site: Site, operand: Value) -> bool:
     """How many things there are divides something else than their sum: a share for each, and there is a thing."""
     if site.value.op != "div" or operand.kind is not Kind.NUMBER:
@@ -188,6 +205,7 @@ def _unscaled(value: Value) -> Value:
 DOUBTS_BY_WHOLE: tuple[Callable[[Site, Value], bool], ...] = (
     _is_total_of_values,
     _is_length_of_another,
+    _is_larger_side,
     _is_number_of_things,
     _is_gathered,
     _is_span_of_losses,

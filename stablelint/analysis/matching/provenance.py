@@ -63,6 +63,9 @@ _INFERENCE = re.compile(
 _ASIDE = re.compile(
     r"(^|_)(data|datasets?|data_?pipes?|dataloaders?|loaders?|envs?|visualization|plotting|plots|assigners?|frontends?|eval(_utils?)?)$|processing$|^data_"
 )
+_MAKES_TARGETS = re.compile(
+    r"^_*(get|compute|make|build|prepare|generate|create|assign)_(\w+_)?targets?(_|$)"
+)
 _GIVEN = frozenset("argument unknown item part attribute".split())
 
 
@@ -120,6 +123,8 @@ def is_differentiated(function: FunctionInfo | None, frame: Frame) -> bool:
         return False
     if is_objective(function) or says_so(function):
         return True
+    if _MAKES_TARGETS.search(function.name):
+        return False  # what predictions are compared with
     if any(map(_ASIDE.search, places(function.module))) or _writes_out(function):
         return False
     if function.owner is None:

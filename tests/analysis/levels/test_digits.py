@@ -54,6 +54,8 @@ def test_a_bound_within_double_precision_was_set_for_it(tmp_path: Path, bound: i
             Level.POSSIBLE,
         ),
         ("torch.cat([F.normalize(x) @ F.normalize(y).T, torch.tanh(x) @ torch.tanh(x).T], 1)", Level.LIKELY),
+        ("30 * (torch.diagonal(F.normalize(x) @ F.normalize(y).T) - 0.2)", Level.POSSIBLE),
+        ("30 * (torch.diagonal(torch.tanh(x) @ F.normalize(y).T) - 0.2)", Level.LIKELY),
     ],
 )
 def test_cosines_over_a_temperature_do_not_run_away(tmp_path: Path, product: str, level: Level) -> None:
@@ -62,6 +64,34 @@ def test_cosines_over_a_temperature_do_not_run_away(tmp_path: Path, product: str
         return torch.exp({product} / 0.1).sum()
     """
     assert levels(tmp_path, code)["SL201"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("other", "level"), [("torch.cat(gathered(x))", Level.POSSIBLE), ("x", Level.LIKELY)]
+)
+def test_what_was_gathered_from_other_devices_is_normalised_there(
+    tmp_path: Path, other: str, level: Level
+) -> None:
+    code = f"""
+    def contrast_loss(x: torch.Tensor, flag: bool, kept: torch.Tensor, gathered):
+        keys = {other} if flag else F.normalize(x)
+        near = torch.exp(F.normalize(x) @ keys.T / 0.1) * kept
+        return near / near.sum(1, keepdim=True)
+    """
+    assert levels(tmp_path, code)["SL201"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("product", "shown"),
+    [("F.normalize(x) @ F.normalize(y).T", False), ("torch.tanh(x) @ torch.tanh(y).T", True)],
+)
+def test_the_exponentials_of_cosines_do_not_all_underflow(product: str, shown: bool) -> None:
+    code = f"""
+    def margin_loss(x: torch.Tensor, y: torch.Tensor):
+        logits = {product}
+        return torch.log(torch.exp(30 * logits.diagonal()) + torch.exp(30 * logits).sum(1))
+    """
+    assert bool(likely(code)) is shown
 
 
 @pytest.mark.parametrize(("lift", "level"), [(" + 1e-8", Level.POSSIBLE), (" * 2", Level.LIKELY)])

@@ -184,3 +184,15 @@ def test_one_of_several_lengths_divides_another_thing(divided: str, shown: bool)
         return {divided} / side
     """
     assert bool(likely(program)) is shown
+
+
+@pytest.mark.parametrize(
+    ("other", "shown"), [("(s + x).clamp(min=0)", False), ("(s + y).clamp(min=0)", True)]
+)
+def test_not_both_sides_of_a_place_in_a_thing_are_nothing(other: str, shown: bool) -> None:
+    program = f"""
+    def centerness(s: torch.Tensor, x: torch.Tensor, y: torch.Tensor):
+        front, back = (s - x).clamp(min=0), {other}
+        return torch.min(front, back) / torch.max(front, back)
+    """
+    assert bool(likely(program)) is shown
