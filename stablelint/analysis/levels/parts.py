@@ -17,6 +17,8 @@ _OF_PARTS = re.compile(r"(^|_)(atoms?|residues?|nodes?|coords?|frames?|bonds?|pa
 _SETTING = re.compile(r"^(scale|scaling|gamma|step_?size|stepsize|damping|bandwidth|resolution|spacing)$")
 _MEASURED = frozenset("std var norm vector_norm amax amin max min median quantile sum mean cdist".split())
 _DIFFERENTIATES = re.compile(r"(^|_)(backward|jvp|vjp|grad)$")
+_POINTS = re.compile(r"(^|_)(pos|positions?|poses?|points?|coords?|vertices|verts|xyz)$")
+_GIVEN = frozenset("argument attribute item unknown".split())
 _FACTORS = 3  # of a count, looked through
 
 
@@ -58,9 +60,44 @@ def _is_of_parts(mask: Value) -> bool:
         inner = stripped(inner.first)
     while inner.op == "index" and inner.first is not None:
         inner = stripped(inner.first)
+    if _is_tokenized(inner):
+        return True
     if inner.op not in ("argument", "item") or not is_mask_name(inner.name):
         return False
     return _OF_PARTS.search(inner.name) is not None or not is_name_of_text(inner.name)
+
+
+def _is_tokenized(mask: Value) -> bool:
+    """Whether a mask comes out of what a tokenizer returns, which always puts its special tokens into a text."""
+    if mask.op == "phi":
+        return all(
+            _is_tokenized(stripped(path)) for path in mask.operands.values() if stripped(path).op != "phi"
+        )
+    return mask.op == "item" and mask.name == "attention_mask"
+
+
+def _is_extent_of_points(site: Site, operand: Value) -> bool:
+    """A cloud of points, a mesh, or a set of cameras, that is divided by its own largest coordinate has an extent."""
+    if site.value.op != "div" or stripped(site.value.operands["input"]).is_constant:
+        return False
+    largest = list(_paths(operand))
+    return bool(largest) and all(map(_is_largest_coordinate, largest))
+
+
+def _paths(value: Value, depth: int = _FACTORS) -> Iterator[Value]:
+    inner = stripped(value)
+    if inner.op == "phi" and depth:
+        for path in inner.operands.values():
+            yield from _paths(path, depth - 1)
+    else:
+        yield inner
+
+
+def _is_largest_coordinate(value: Value) -> bool:
+    """Whether a value is the largest distance from the origin, or along an axis, of what is called points."""
+    if value.op not in ("amax", "max") or value.first is None:
+        return False
+    return any(_POINTS.search(v.name) for v in behind(value.first, lambda _: False) if v.op in _GIVEN)
 
 
 def _is_kernel(site: Site, operand: Value) -> bool:
@@ -107,6 +144,7 @@ def _is_named_setting(site: Site, operand: Value) -> bool:
 
 DOUBTS_BY_PART: tuple[Callable[[Site, Value], bool], ...] = (
     _is_row_of_parts,
+    _is_extent_of_points,
     _is_kernel,
     _is_support,
     _is_named_setting,

@@ -231,7 +231,7 @@ def needs_agreement(value: Value, met: bool = False) -> bool:
     vectors = stripped(source.first)
     if source.op in NORMS and value is not source and _adds_up(value, source):
         return vectors.op == "sub" or not vanishes_with_data(vectors, met)
-    if _is_told_apart(vectors):
+    if _is_told_apart(vectors) or (source.op in ("std", "var") and _is_put_together(vectors)):
         return True
     given = met or source.op not in NORMS or vectors.op == "sub"
     return not vanishes_with_data(source.first, given)
@@ -259,6 +259,18 @@ def _is_told_apart(vectors: Value) -> bool:
     """Whether a test has selected offsets between what is not the same: `offset[i != j]`."""
     index = vectors.operands.get("index") if vectors.op == "index" else None
     return index is not None and stripped(index).op == "ne"
+
+
+def _is_put_together(vectors: Value) -> bool:
+    """Whether rows are those of several batches, none of which the function was just handed."""
+    parts = vectors.operands.get("tensors") if vectors.op == "cat" else None
+    if vectors.op != "cat":
+        return False
+    rows = (
+        parts.data if parts is not None and parts.kind is Kind.SEQUENCE else list(vectors.operands.values())
+    )
+    tensors = [v for v in rows if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    return len(tensors) > 1 and all(stripped(v).op not in ("argument", "item") for v in tensors)
 
 
 def _spread_behind(value: Value) -> Value | None:

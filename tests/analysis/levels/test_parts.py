@@ -29,6 +29,7 @@ def divided(total: str, before: str = "", name: str = "f", x: str = "x") -> list
         ("(mask == 1).sum(1)", True),
         ("loss_mask.sum(1)", True),
         ("batch['loss_mask'].sum(1)", True),
+        ("batch['attention_mask'].sum(1)", False),
     ],
 )
 def test_a_mask_of_parts_leaves_something_in_each_row(total: str, shown: bool) -> None:
@@ -71,3 +72,31 @@ def test_a_scale_that_was_measured_is_no_setting(measured: str) -> None:
 def test_a_scale_that_was_chosen_is_not_0() -> None:
     assert divided("scale", "scale = F.relu(batch)") == []
     assert divided("other", "other = F.relu(batch)") == ["SL102"]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("pos / pos.abs().max()", False),
+        ("data.poses / data.poses[..., 3].abs().max()", False),
+        ("(pos - pos.mean(0)) / (pos.norm(dim=1).max() if flag else pos.abs().max())", False),
+        ("1.0 / pos.abs().max()", True),
+        ("x / x.abs().max()", True),
+    ],
+)
+def test_a_cloud_of_points_has_an_extent(line: str, shown: bool) -> None:
+    assert (
+        bool(likely(f"def f(pos: torch.Tensor, x: torch.Tensor, data, flag):\n    return {line}\n")) is shown
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"), [("torch.cat([a.mean, b.mean])", False), ("torch.cat([x, y])", True)]
+)
+def test_what_several_batches_are_put_together_of_is_not_constant(rows: str, shown: bool) -> None:
+    code = f"""
+    def standardize(x: torch.Tensor, y: torch.Tensor, a, b):
+        rows = {rows}
+        return (rows - 1) / rows.std(0)
+    """
+    assert ((3, "SL102") in likely(code)) is shown
