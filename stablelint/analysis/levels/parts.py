@@ -31,7 +31,7 @@ def _is_row_of_parts(site: Site, operand: Value) -> bool:
         total = stripped(next((v for v in total.operands.values() if v.zero is Ground.EXACT), total))
     if total.op not in ("sum", "count_nonzero") or total.first is None:
         return False
-    factors = list(_factors(total.first))
+    factors = list(_factors_on_paths(total.first))
     masks = [factor for factor in factors if _is_of_parts(factor)]
     return bool(masks) and all(factor in masks or _is_weight(stripped(factor)) for factor in factors)
 
@@ -46,9 +46,28 @@ def _factors(value: Value, depth: int = _FACTORS) -> Iterator[Value]:
         yield value
 
 
+def _factors_on_paths(value: Value, depth: int = 2 * _FACTORS) -> Iterator[Value]:
+    """What a value is the product of, on each of its paths; what is one of several masks is none of them."""
+    inner = stripped(value)
+    if (
+        inner.op == "phi"
+        and depth
+        and any(stripped(path).op in ("mul", "phi") for path in inner.operands.values())
+    ):
+        for path in inner.operands.values():
+            yield from _factors_on_paths(path, depth - 1)
+    elif inner.op == "mul" and depth:
+        for factor in inner.operands.values():
+            yield from _factors_on_paths(factor, depth - 1)
+    else:
+        yield value
+
+
 def _is_weight(factor: Value) -> bool:
     """Whether a factor weighs parts, and makes none of them 0: no test, no rectifier, no exponential that underflows."""
-    return factor.interval.lo >= 0 and factor.op not in CONDITIONS | EXPONENTIALS | {"relu"}
+    if factor.op == "relu":
+        return factor.zero is not Ground.EXACT
+    return factor.interval.lo >= 0 and factor.op not in CONDITIONS | EXPONENTIALS
 
 
 def _is_of_parts(mask: Value) -> bool:

@@ -74,6 +74,11 @@ def _of_diagonal(op: str, operands: Operands, first: Value, interval: Interval) 
     return matrix.zero, matrix.ends
 
 
+def _of_rectified(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    """A rectifier leaves as it is what is nowhere negative."""
+    return (first.zero, first.ends) if first.interval.lo >= 0 else _exact(op, operands, first, interval)
+
+
 def _exact(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
     return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
 
@@ -253,6 +258,7 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(_EXACT, _exact),
     **dict.fromkeys(("norm", "std", "var"), _of_spread),
     "arange": _of_arange,
+    "relu": _of_rectified,
     "logical_not": _of_negation,
     **dict.fromkeys(FINITE_TESTS, _of_finite_test),
     **dict.fromkeys(_SATURATING, _saturated),
