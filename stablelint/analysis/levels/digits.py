@@ -101,28 +101,34 @@ def is_within_double(site: Site, operand: Value) -> bool:
 def is_of_cosines(site: Site, operand: Value) -> bool:
     """Products of normalised vectors are cosines: divided by a temperature, they do not run away, to either side."""
     exponential = site.match.bindings.get("e", site.value)
-    exponentials = [exponential]
-    if site.value.op in LOGARITHMS:
+    exponentials, is_logarithm = [exponential], site.value.op in LOGARITHMS
+    if is_logarithm:
         exponentials = [v for v in behind(operand, lambda v: v.op in _EXPONENTIALS) if v.op in _EXPONENTIALS]
     return bool(exponentials) and all(
-        v.op in _EXPONENTIALS and v.first is not None and _are_cosines(v.first, _DEPTH) for v in exponentials
+        v.op in _EXPONENTIALS and v.first is not None and _are_cosines(v.first, _DEPTH, is_logarithm)
+        for v in exponentials
     )
 
 
-def _are_cosines(value: Value, depth: int) -> bool:
-    """Whether a value is of cosines, scaled, shifted and put together with others of them."""
+def _are_cosines(value: Value, depth: int, by_numbers: bool = False) -> bool:
+    """Whether a value is of cosines, scaled and shifted, `by_numbers` alone, and put together with others of them."""
     value = stripped(value)
     while value.op in _SCALED or value.op in SELECTIONS:
         scaled = next((v for v in value.operands.values() if not v.is_constant), None)
-        if scaled is None:
+        if scaled is None or (by_numbers and not _is_by_numbers(value, scaled)):
             return False
         value = stripped(scaled)
     if value.op in ("phi", "cat") and depth:
         tensors = value.operands.get("tensors")
         parts = list(value.operands.values()) if value.op == "phi" or tensors is None else tensors.data or []
         parts = [part for part in parts if not part.is_constant]
-        return bool(parts) and all(_are_cosines(part, depth - 1) for part in parts)
+        return bool(parts) and all(_are_cosines(part, depth - 1, by_numbers) for part in parts)
     return value.op in ("matmul", "bmm") and all(map(_is_direction, value.operands.values()))
+
+
+def _is_by_numbers(value: Value, scaled: Value) -> bool:
+    """Whether nothing but a literal scales or shifts a value."""
+    return value.op not in _SCALED or all(v is scaled or v.is_constant for v in value.operands.values())
 
 
 def _is_direction(factor: Value) -> bool:
