@@ -60,7 +60,6 @@ from stablelint.analysis.matching.provenance import needs_agreement
 from stablelint.analysis.matching.roles import fills_at_random, is_deprecated, scales_invertibly
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import CONDITIONS, EXPONENTIALS, LOGARITHMS, WAVES
-from stablelint.analysis.values.hints import names_a_mask
 from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Level, Status
@@ -151,14 +150,13 @@ def _is_indicator(site: Site, operand: Value) -> bool:
 
 
 def _indicates(value: Value, depth: int) -> bool:
-    """Whether a value is a condition, a mask that is passed, or a triangle of ones, on all of its paths."""
+    """Whether a value is a condition, or a triangle of ones, on all of its paths."""
     if value.op == "phi" and depth:
         return all(_indicates(stripped(path), depth - 1) for path in value.operands.values())
     if value.op in _TRIANGLES and value.first is not None and depth:
         inner = stripped(value.first)
         return inner.interval.lo == 1 == inner.interval.hi or _indicates(inner, depth - 1)
-    named = value.op in ("argument", "item") and names_a_mask(value.name)
-    return named or value.dtype == "bool" or value.op in CONDITIONS
+    return value.dtype == "bool" or value.op in CONDITIONS
 
 
 def _is_log_of_wave(site: Site, operand: Value) -> bool:

@@ -200,15 +200,6 @@ def test_what_every_call_in_sight_bounds_is_taken_for_bounded(passed: str, expec
     assert [line for line, rule in likely(code) if line == 7] == expected
 
 
-@pytest.mark.parametrize(("name", "found"), [("mask", False), ("weight", True)])
-def test_the_logarithm_of_a_mask_that_is_passed_forbids(name: str, found: bool) -> None:
-    code = f"""
-    def f(scores: torch.Tensor, {name}: torch.Tensor):
-        return scores + torch.log({name}.clamp(0, 1))
-    """
-    assert bool(likely(code.replace(".clamp(0, 1)", "" if not found else ".relu()"))) is found
-
-
 def test_the_logarithm_of_a_condition_forbids() -> None:
     code = """
     def log_prob(x: torch.Tensor, v: torch.Tensor):
