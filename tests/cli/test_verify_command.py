@@ -66,3 +66,29 @@ def test_a_crash_of_the_command_is_said(folder: Path) -> None:
     assert done.code == 2
     assert "ended with status 3" in done.err
     assert "confirmed" in done.out
+
+
+CONSTRUCTED = """\
+import torch
+
+torch.manual_seed(0)
+net = torch.nn.Linear(6, 5)
+criterion = torch.nn.CTCLoss()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    scores = net(torch.randn(4, 1, 6)).log_softmax(-1)
+    loss = criterion(scores, torch.tensor([[1, 1, 2, 2, 3]]), torch.tensor([4]), torch.tensor([5]))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_an_object_is_confirmed_by_the_rerun(folder: Path) -> None:
+    (folder / "constructed.py").write_text(CONSTRUCTED, encoding="utf-8")
+    done = _verify(folder, "constructed.py", "--output-format", "json", "--", "constructed.py")
+    document = json.loads(done.out)
+    (site,) = document["sites"]
+    assert (site["code"], site["verdict"]) == ("SL308", "confirmed")
+    assert "the rerun is finite with this fix, and was not without it" in site["notes"]
+    assert document["rerun"]["passed"] is True

@@ -28,7 +28,15 @@ from stablelint.runtime.guard.modules import ModuleStack
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 _STACK_DEPTH = 16
+# Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
+_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1}
 _CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())
+
+
+def results_of(operation: Any, returned: Any) -> Any:
+    """What an operation returned, without memory that it may have left as it found it."""
+    count = _RESULTS.get(operation.overloadpacket.__name__)
+    return returned if count is None else returned[:count]
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +121,9 @@ class Trace(TorchDispatchMode):
             self._label_node(node)
         result = func(*args, **keywords)
         outputs = [
-            tensor for tensor in tensors_in(result) if tensor.is_floating_point() or tensor.is_complex()
+            tensor
+            for tensor in tensors_in(results_of(func, result))
+            if tensor.is_floating_point() or tensor.is_complex()
         ]
         tainted = False
         if node is not None:

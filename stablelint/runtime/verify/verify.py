@@ -15,7 +15,7 @@ from stablelint.runtime.verify.compare import Replayer, prepare
 from stablelint.runtime.verify.curve import curve_of
 from stablelint.runtime.verify.examine import Examination, examine
 from stablelint.runtime.verify.expression import NotReplayableError
-from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, counted
+from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, Tally, counted
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, worse
@@ -282,7 +282,7 @@ def _informed(
     if site.id in guilty:
         note = f"{report.verdict} by its replay; the command is worse with this fix alone"
         return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note), guilty=True)
-    replayed = report.fixed is not None
+    replayed = report.fixed is not None and report.fixed.forward != Tally()  # a constructor gives no numbers
     if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report
     if before.losses is None or after.losses is None or after.ending.failed:

@@ -16,6 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard import Event, Guard, NonFiniteError  # noqa: E402
+from stablelint.runtime.guard.trace import results_of  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -48,6 +49,12 @@ def test_parameters_are_untouched_when_it_raises(pair: tuple) -> None:
     assert caught.value.event.location is not None
     assert caught.value.event.location.expression == "out.square().sum().sqrt()"
     assert caught.value.event.exact
+
+
+def test_memory_that_an_operation_worked_in_is_no_result() -> None:
+    loss, worked_in = torch.tensor([1.0]), torch.tensor([float("nan")])
+    assert results_of(torch.ops.aten._ctc_loss.default, (loss, worked_in)) == (loss,)
+    assert results_of(torch.ops.aten.log.default, loss) is loss
 
 
 def test_a_pool_can_hand_the_error_on(pair: tuple) -> None:
