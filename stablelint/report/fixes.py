@@ -100,7 +100,7 @@ def summary(
     count = sum(len(item.applied) for item in changed)
     if count:
         verb = "Fixed" if written else "Would fix"
-        advice = "" if written or not writable else " `--apply` writes them."
+        advice = "" if written or not writable else f" `--apply` writes {'it' if count == 1 else 'them'}."
         by_rule = Counter(finding.code for item in changed for finding in item.applied)
         rules = ", ".join(f"{number} {code}" for code, number in sorted(by_rule.items()))
         head = style.bold(f"{verb} {plural(count, 'finding')}")

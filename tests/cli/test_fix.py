@@ -17,7 +17,7 @@ def test_the_diff_is_shown_with_its_reason_and_nothing_written(run: Run, project
     assert "SL202 log-of-softmax" in outcome.out
     assert "safe fix" in outcome.out
     assert "-    return torch.log(p)\n+    return F.log_softmax(logits, dim=-1)" in outcome.out
-    assert "Would fix 1 finding in 1 file (1 SL202). `--apply` writes them." in outcome.out
+    assert "Would fix 1 finding in 1 file (1 SL202). `--apply` writes it." in outcome.out
     assert (project / "bad.py").read_text() == BAD
 
 
