@@ -16,7 +16,7 @@ from stablelint.analysis.values.value import Kind, Value, join
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
-_RESERVED = 4  # of the budget that is left, the share that a function keeps to itself when it calls another
+_RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 SHORT = 16  # what the statements of a function may cost that a frugal frame follows
 
 

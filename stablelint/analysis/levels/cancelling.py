@@ -14,6 +14,7 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.walk import descendants
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
+_FUSED = frozenset({"addmm", "baddbmm"})  # a product added to what stands first
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
 _SIZES = frozenset("abs norm vector_norm".split())
 _COUNTED = CONDITIONS | {"one_hot", "bincount"}
@@ -28,8 +29,8 @@ _DEPTH = 6  # sums looked into
 def is_squared_distance(value: Value) -> bool:
     """`a + b - 2 * x @ y`: a squared distance multiplied out, which rounding carries below 0 for near points."""
     terms = list(summands(value))
-    products = [factor for factor, term in terms if term.op in _PRODUCTS]
-    squares = [factor for factor, term in terms if term.op not in _PRODUCTS]
+    products = [factor for factor, term in terms if term.op in _PRODUCTS | _FUSED]
+    squares = [factor for factor, term in terms if term.op not in _PRODUCTS | _FUSED]
     return products == [-2.0] and squares == [1.0, 1.0]
 
 
@@ -167,11 +168,27 @@ def summands(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator
         yield from summands(other, factor if value.op == "add" else -factor, depth - 1)
     elif depth and value.op == "mul" and (scaled := _scaled(value)) is not None:
         yield from summands(scaled[1], factor * scaled[0], depth - 1)
+    elif depth and value.op in _FUSED and first is not None:
+        beta, alpha = _fused_factors(value)
+        yield from summands(first, factor * beta, depth - 1)
+        yield factor * alpha, value
     elif value.op in _PRODUCTS:
         inner = filter(None, (_scaled(stripped(v)) for v in value.operands.values()))  # (2 * x) @ y
         yield math.prod((number for number, _ in inner), start=factor), value
     else:
         yield factor, value
+
+
+def _fused_factors(value: Value) -> tuple[float, float]:
+    """What multiplies the first operand and the product; in old code both stand before the matrices."""
+    after, before = (
+        [value.operands.get(name) for name in ("beta", "alpha")],
+        list(value.operands.values())[1:3],
+    )
+    old = len(before) == 2 and all(v.kind is Kind.NUMBER for v in before)
+    beta, alpha = (1.0 if v is None else v.constant() for v in (before if old else after))
+    told = isinstance(beta, int | float) and isinstance(alpha, int | float)
+    return (float(beta), float(alpha)) if told else (math.nan, math.nan)
 
 
 def _scaled(value: Value) -> tuple[float, Value] | None:

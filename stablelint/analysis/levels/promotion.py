@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,8 @@ from stablelint.analysis.levels.cancelling import (
     is_squared_distance,
     is_squared_sine,
 )
-from stablelint.analysis.levels.divisors import is_inside_of_window, is_running_spread, is_step
+from stablelint.analysis.levels.correlations import is_correlation
+from stablelint.analysis.levels.divisors import is_growth, is_inside_of_window, is_running_spread, is_step
 from stablelint.analysis.levels.dwindling import is_moving_square, is_sum_of_compared
 from stablelint.analysis.levels.fates import WITHOUT_GRADIENT, fates_of
 from stablelint.analysis.levels.laid_out import is_laid_out
@@ -38,10 +38,8 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Level
 from stablelint.numerics.interval import TOP
-from stablelint.syntax.walk import descendants
 
 COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
-_SPREAD = re.compile(r"(^|[_.])(std|var|variance|norm)s?$")
 _LENGTH = 8  # operations looked through
 
 
@@ -229,33 +227,6 @@ def _is_root(site: Site) -> bool:
     )
 
 
-def _is_correlation(site: Site) -> bool:
-    """Python numbers: a quotient by the roots of two variances, each of which is 0 for constant data."""
-    if site.value.op != "div" or not has_contract(site):
-        return False
-    divisor = stripped(site.value.operands["other"])
-    if divisor.kind is not Kind.NUMBER or divisor.op != "mul":
-        return False
-    return all(map(_is_root_of_spread, divisor.operands.values())) and not _is_asked_about(site)
-
-
-def _is_asked_about(site: Site) -> bool:
-    """Whether a test of the function names the divisor, whatever it asks."""
-    name, function = site.texts.get(site.judgement.operand) or "", site.frame.function
-    if function is None or not name.isidentifier():
-        return False
-    tests = (n.test for n in descendants(function.node) if isinstance(n, ast.If | ast.IfExp | ast.Assert))
-    return any(isinstance(n, ast.Name) and n.id == name for test in tests for n in descendants(test))
-
-
-def _is_root_of_spread(value: Value) -> bool:
-    """Whether it is the root of what is called a variance where the root is taken."""
-    call = value.node
-    if value.op != "math.sqrt" or not isinstance(call, ast.Call) or len(call.args) != 1:
-        return False
-    return _SPREAD.search(ast.unparse(call.args[0])) is not None
-
-
 _SHARED = "the exponentials overflow, or all underflow, before they are divided by their sum"
 _LOGARITHM = (
     "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it"
@@ -327,6 +298,7 @@ _FORMS = (
         despite_where=True,
         at_definition=True,
     ),
+    _Form(_by_divisor(is_growth), "a cumulative sum does not grow where nothing is added"),
     _Form(_by_divisor(is_inside_of_window), "a window of a single element leaves 0 here"),
     _Form(_by_divisor(is_running_spread), "the running variance of a channel that is dead is 0"),
     _Form(
@@ -349,7 +321,7 @@ _FORMS = (
         despite_where=True,
     ),
     _Form(
-        _is_correlation,
+        is_correlation,
         "the variance of constant data is 0, and Python raises ZeroDivisionError",
         in_metric=True,
     ),

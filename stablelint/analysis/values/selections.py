@@ -12,7 +12,8 @@ from stablelint.syntax.operations import VIEWS
 
 _DEPTH = 12
 _IDS = re.compile(r"^(?!.*(token|input|text|word)).*(^|_)(ids?|index|indices|seqs?)$")
-_LABELS = re.compile(r"label|target|(^|_)(y|gt)(_|$)|class|loss|reward|score|logit|grad", re.I)
+_LABELS = re.compile(r"label|target|(^|_)(y|gt)(_|$)|class|loss|reward|score|logit|grad|match", re.I)
+_FOUND = re.compile(r"(^|_)(foreground|fg|pos(itives?)?|matched)(_|$)", re.I)
 _NO_INDEX = frozenset({("ge", 0), ("ne", -1), ("gt", -1)})
 _PADDING = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
@@ -129,12 +130,17 @@ def is_mask_of_ids(mask: Value) -> bool:
 
 
 def _leaves_out_minus_one(test: str, mask: Value) -> bool:
-    """Whether a test of what is handed over leaves out -1, which is no index of anything."""
+    """Whether a test of what is handed over leaves out -1, which is no index of anything.
+
+    What is matched to nothing is background, of which there may be nothing else.
+    """
     other = mask.operands.get("other")
     if other is None or mask.first is None or (test, other.constant()) not in _NO_INDEX:
         return False
     ids = stripped(mask.first)
-    return ids.op in ("argument", "unknown", "item") and not _LABELS.search(ids.name)
+    if ids.op not in ("argument", "unknown", "item") or _FOUND.search(mask.name):
+        return False
+    return not _LABELS.search(ids.name)
 
 
 def leaves_out_padding(mask: Value) -> bool:

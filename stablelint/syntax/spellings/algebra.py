@@ -4,6 +4,8 @@ from __future__ import annotations
 
 OPERATIONS = """
 matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul
+addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm
+baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm
 outer           input,other               torch.outer .outer torch.ger .ger
 einsum          equation,input,other      torch.einsum
 eigh            input                     L.eigh torch.symeig

@@ -36,6 +36,23 @@ def test_other_roots_of_sums_and_products(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("product", "shown"),
+    [
+        ("torch.addmm((y**2).sum(1), x, y.T, alpha=-2).add_((x**2).sum(1)[:, None])", True),
+        ("torch.addmm((y**2).sum(1) + (x**2).sum(1)[:, None], x, y.T, beta=1, alpha=-2)", True),
+        ("((y**2).sum(1) + (x**2).sum(1)[:, None]).addmm_(1, -2, x, y.t())", True),
+        ("torch.baddbmm((y**2).sum(1) + (x**2).sum(1)[:, None], x, y.mT, alpha=-2)", True),
+        ("torch.addmm((y**2).sum(1), x, y.T, alpha=-2)", False),
+        ("torch.addmm((y**2).sum(1), x, y.T, alpha=2).add_((x**2).sum(1)[:, None])", False),
+        ("torch.addmm((y**2).sum(1), x, y.T, beta=2, alpha=-2).add_((x**2).sum(1)[:, None])", False),
+        ("((y**2).sum(1) + (x**2).sum(1)[:, None]).addmm_(1, -2, x, y.t()).clamp(min=1e-12)", False),
+    ],
+)
+def test_a_squared_distance_whose_product_is_added_in_one_step(product: str, shown: bool) -> None:
+    assert likely(function(f"({product}).sqrt()", parameters=POINTS)) == ([(2, "SL103")] if shown else [])
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "torch.sqrt(1.0 - torch.pow(cosine, 2))",

@@ -84,3 +84,32 @@ def test_a_running_variance_of_a_dead_channel(divisor: str) -> None:
 )
 def test_a_running_variance_that_is_lifted(name: str, divisor: str) -> None:
     assert "SL102" not in {rule for _, rule in likely(RUNNING.format(name=name, divisor=divisor))}
+
+
+GROWTH = "x: torch.Tensor, w: torch.Tensor, low: torch.Tensor, high: torch.Tensor"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "cdf = w.cumsum(-1)\nstep = torch.gather(cdf, -1, high) - torch.gather(cdf, -1, low)",
+        "cdf = torch.cat([w[..., :1] * 0, w.cumsum(-1)], -1)\n"
+        "both = cdf.gather(-1, low)\nstep = both[..., 1] - both[..., 0]",
+    ],
+)
+def test_a_cumulative_sum_does_not_grow_where_nothing_is_added(before: str) -> None:
+    last = before.count("\n") + 3
+    assert likely(function("x / step", before=before, parameters=GROWTH)) == [(last, "SL102")]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "step = torch.gather(w, -1, high) - torch.gather(w, -1, low)",
+        "step = w.cumsum(-1).gather(-1, high) - w.gather(-1, low)",
+        "cdf = w.cumsum(-1)\nstep = cdf.gather(-1, high) - cdf.gather(-1, low)\n"
+        "step = torch.where(step < 1e-5, torch.ones_like(step), step)",
+    ],
+)
+def test_other_differences_of_gathered_elements(before: str) -> None:
+    assert likely(function("x / step", before=before, parameters=GROWTH)) == []

@@ -103,3 +103,22 @@ def test_what_several_batches_are_put_together_of_is_not_constant(rows: str, sho
         return (rows - 1) / rows.std(0)
     """
     assert ((3, "SL102") in likely(code)) is shown
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("species", "present"), False),
+        (("species", "foreground"), True),
+        (("matched_idxs", "present"), True),
+    ],
+)
+def test_what_is_matched_to_nothing_is_background(names: tuple[str, str], shown: bool) -> None:
+    code = """
+        class Head(nn.Module):
+            def loss(self, scores: torch.Tensor, {0}, y):
+                {1} = {0} >= 0
+                total = {1}.sum()
+                return F.binary_cross_entropy_with_logits(scores, y, reduction="sum") / total
+    """
+    assert likely(code.format(*names)) == ([(5, "SL102")] if shown else [])

@@ -13,6 +13,8 @@ def reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
         return _of_maximum_norm(stripped(operand).operands["input"]), operand.ends
     if op == "sum" and operand.zero is Ground.SATURATION and _underflows_together(operand):
         return Ground.SATURATION, operand.ends
+    if op in ("sum", "mean") and operand.zero is Ground.SATURATION and stripped(operand).op == "stack":
+        return Ground.SATURATION, operand.ends  # several answers to one question, which rule the same out
     if op == "sum" and stripped(operand).op == "abs" and stripped(operand).operands["input"].interval == TOP:
         return Ground.EXACT, operand.ends  # a norm, which is 0 for silence
     zero = operand.zero if op in ("amin", "min", "prod", "median") else row_of_zeros(operand)
