@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from stablelint.report.cells import one_line
+
 ROOT = Path(__file__).parent.parent
 LIST = Path(__file__).with_name("verified.toml")
 CACHE = Path(os.environ.get("STABLELINT_VERIFIED", "~/.cache/stablelint-verified")).expanduser()
@@ -159,9 +161,9 @@ def _site(site: Document, read: dict[str, str]) -> Iterator[str]:
     yield f"### {site['verdict']}: {site['code']} {site['name']}, {place}"
     yield ""
     yield "```diff"
-    yield f"- {' '.join(site['expression'].split())}"
+    yield f"- {one_line(site['expression'])}"
     if site["fix"]:
-        yield f"+ {' '.join(site['fix'].split())}"
+        yield f"+ {one_line(site['fix'])}"
     yield "```"
     yield ""
     calls = site["captured"]["calls"]
@@ -182,7 +184,7 @@ def _site(site: Document, read: dict[str, str]) -> Iterator[str]:
 
 def _ranges(operands: Document) -> str:
     parts = [
-        f"`{' '.join(name.split())}` in [{extent['min']:.3g}, {extent['max']:.3g}]"
+        f"`{one_line(name)}` in [{extent['min']:.3g}, {extent['max']:.3g}]"
         for name, extent in operands.items()
         if extent["min"] is not None and extent["max"] is not None
     ]
@@ -193,7 +195,7 @@ def _operands(operands: list[Document]) -> str:
     shown = []
     for operand in operands[:3]:
         values = ", ".join(value if isinstance(value, str) else f"{value:.3g}" for value in operand["values"])
-        text = f"`{' '.join(operand['name'].split())}` = {operand['text']}"
+        text = f"`{one_line(operand['name'])}` = {operand['text']}"
         shown.append(f"{text} [{values}]" if operand["shape"] is not None else text)
     return "; ".join(shown)
 

@@ -52,4 +52,4 @@ def as_json(rules: Iterable[Listed]) -> str:
         {"code": rule.code, "name": rule.name, "summary": rule.summary, "enabled": rule.enabled}
         for rule in rules
     ]
-    return json.dumps(items, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(items, indent=2) + "\n"

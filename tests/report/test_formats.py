@@ -46,6 +46,14 @@ def test_nothing_found_is_an_empty_array(output_format: str) -> None:
     assert json.loads(render(output_format, CheckResult(), CONTEXT)) == []
 
 
+@pytest.mark.parametrize("output_format", ["json", "gitlab", "sarif"])
+def test_json_survives_any_encoding_of_the_stream(output_format: str) -> None:
+    item = replace(sample.LOG, filename=os.fspath(sample.FOLDER / "ñ 日本.py"), message="`ñ` can be 0")
+    text = render(output_format, CheckResult((item,)), CONTEXT)
+    assert text.isascii()
+    assert "`ñ` can be 0" in json.dumps(json.loads(text), ensure_ascii=False)
+
+
 def test_sarif_carries_rules_chains_fixes_and_problems() -> None:
     (run,) = json.loads(render("sarif", sample.RESULT, CONTEXT))["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["SL101", "SL106", "SL210"]

@@ -35,4 +35,4 @@ def render(result: CheckResult, context: Context) -> str:
                 },
             }
         )
-    return json.dumps(items, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(items, indent=2) + "\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def render(result: CheckResult, context: Context) -> str:
     """All findings, then what was proved safe if that was asked for. File names are absolute."""
     items = [as_object(item) for item in (*result.diagnostics, *result.discharged)]
-    return json.dumps(items, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(items, indent=2) + "\n"
 
 
 def as_object(item: Diagnostic) -> dict[str, Any]:

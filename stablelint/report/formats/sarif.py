@@ -51,7 +51,7 @@ def render(result: CheckResult, context: Context) -> str:
         ],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _rule(example: Diagnostic, context: Context) -> dict[str, Any]:
