@@ -6,7 +6,8 @@
 
 VENV is an environment with torch, pytest and what each package needs, but not the package: that is read from
 a copy of its source archive, where it holds tests, or of its release, whose doctests are run. A test that
-passes before and not after is shown with the reason; the exit code is 1 where there is one.
+passes before and not after is shown with the reason; the exit code is 1 where there is one, and where none passed
+before, for then nothing was compared.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,7 +143,10 @@ def main() -> int:
         )
         for test in broken:
             print(f"{name}: {test}: {' '.join(after.get(test, ('gone', '')))}", flush=True)
-        worse += len(broken)
+        if not passed:
+            reasons = Counter(reason for _, reason in before.values())
+            print(f"{name}: no test passes before; most say: {reasons.most_common(1)}", flush=True)
+        worse += len(broken) or not passed
         rows.append(
             f"| {name} {version} | {len(before)} | {len(passed)} | {len(broken)} | {mended} | {said} |"
         )
