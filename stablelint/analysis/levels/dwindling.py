@@ -47,10 +47,13 @@ def _is_stored(value: Value, name: str) -> bool:
 
 
 def _is_square(value: Value) -> bool:
-    """A square, or a share of one."""
+    """A square of what nothing was added to, or a share of one."""
     factors = _factors(value)
-    if any(factor.op == "pow" and factor.operands["exponent"].constant() == 2 for factor in factors):
-        return True
+    powers = [
+        factor for factor in factors if factor.op == "pow" and factor.operands["exponent"].constant() == 2
+    ]
+    if powers:
+        return all(power.first is not None and stripped(power.first).op != "add" for power in powers)
     keys = [factor.key for factor in factors if factor.kind is not Kind.NUMBER]
     return len(set(keys)) < len(keys)
 

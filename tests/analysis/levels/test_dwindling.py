@@ -41,6 +41,7 @@ def test_a_moving_mean_or_sum_of_squares_is_0_for_what_was_always_0(update: str)
         ("v.mul_(0.99).add_(g, alpha=0.01)", "m / v"),
         ("v.mul_(0.99).addcmul_(g, m, value=0.01)", "m / v"),
         ("v = state['v'] + (m - g) ** 2", "m / v"),
+        ("v.lerp_((g.abs() + group['damping']) ** 2, 0.01)", "m / v"),
     ],
 )
 def test_a_mean_that_is_lifted_or_is_none_of_squares(update: str, direction: str) -> None:
