@@ -125,3 +125,13 @@ def test_what_an_annotation_says(text: str, expected: tuple[Kind, str | None]) -
 
 def test_nothing_is_said_without_one() -> None:
     assert annotated(None) == (Kind.UNKNOWN, None)
+
+
+@pytest.mark.parametrize(("dtype", "found"), [("torch.float64", False), ("torch.float32", True)])
+def test_a_double_beside_a_number_of_unknown_sort_stays_a_double(dtype: str, found: bool) -> None:
+    code = f"""
+    def adjusted(logits, beta):
+        p = torch.sigmoid(logits.to({dtype})).pow(-beta)
+        return torch.log(1 / (torch.clamp(p, min=1 + 1e-10) - 1))
+    """
+    assert ("SL410" in [code for _, code in likely(code)]) is found

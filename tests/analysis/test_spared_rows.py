@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import likely, possible
 
 
 def test_a_batch_is_not_padding_throughout_and_a_row_of_it_can_be() -> None:
@@ -267,3 +267,35 @@ def test_a_part_of_a_mask_that_an_object_keeps(subject: str, found: bool) -> Non
             return torch.softmax(x.masked_fill({subject} == 0, float("-inf")), dim=-1)
     """
     assert ("SL501" in [code for _, code in likely(code)]) is found
+
+
+@pytest.mark.parametrize(
+    ("opened", "found"),
+    [
+        ("kept[~kept.any(-1)] = True", False),
+        ("kept[~kept.any(dim=-1)] = 1", False),
+        ("kept[kept.any(-1)] = True", True),
+        ("kept[~kept.any(-1)] = False", True),
+        ("kept[~other.any(-1)] = True", True),
+    ],
+)
+def test_a_row_of_which_nothing_is_left_is_opened(opened: str, found: bool) -> None:
+    code = f"""
+    def attend(scores, mask, other):
+        kept = mask > 0
+        other = other > 0
+        {opened}
+        return torch.softmax(scores.masked_fill(~kept, float("-inf")), dim=-1)
+    """
+    assert ("SL501" in [code for _, code in likely(code) + possible(code)]) is found
+
+
+@pytest.mark.parametrize(("opened", "found"), [("hidden.all(-1)", False), ("hidden.any(-1)", True)])
+def test_a_row_that_is_hidden_throughout_is_opened(opened: str, found: bool) -> None:
+    code = f"""
+    def attend(scores, mask):
+        hidden = mask == 0
+        hidden[{opened}] = False
+        return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
+    """
+    assert ("SL501" in [code for _, code in likely(code) + possible(code)]) is found

@@ -23,6 +23,7 @@ _GUARDS = {
 }
 
 
+_PROMOTING = frozenset("add sub mul div pow".split())  # a tensor of doubles makes doubles with any other
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
     **dict.fromkeys("long argmax argmin randint bincount count_nonzero nonzero multinomial".split(), "int64"),
@@ -150,7 +151,7 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
         return fixed
     tensors = [v.dtype for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     if None in tensors or not tensors:
-        return None
+        return "float64" if op in _PROMOTING and "float64" in tensors else None
     floats = {d for d in tensors if d in FORMATS}
     if len(floats) == 1:
         return floats.pop()

@@ -66,6 +66,8 @@ def _spares(mask: Value, depth: int, hides: bool) -> bool:
         return not hides  # `~pairs | eye` keeps the diagonal out, `~pairs & ~eye` keeps it in
     if mask.op in _SPARING or _is_diagonal(mask) or (hides and _is_lifted_where_whole(mask)):
         return True
+    if mask.op == "where" and _is_opened(mask, hides):
+        return True
     if depth == 0 or mask.op == "arange":
         return False
     if mask.op == "sub" and "other" in mask.operands:
@@ -95,6 +97,19 @@ def _is_lifted_where_whole(mask: Value) -> bool:
         if whole.op == "all" and whole.first is not None and stripped(whole.first).key == one.key:
             return True
     return False
+
+
+def _is_opened(mask: Value, hides: bool) -> bool:
+    """Whether the rows that nothing is left of were opened: `mask[~mask.any(-1)] = True`, `mask[mask.all(-1)] = False`."""
+    fill, rest = mask.operands.get("input"), mask.operands.get("other")
+    if fill is None or rest is None or fill.constant() not in (not hides, int(not hides)):
+        return False
+    test: Value | None = stripped(mask.operands["condition"])
+    if test is not None and not hides:
+        test = stripped(test.first) if test.op == "logical_not" and test.first is not None else None
+    if test is None or test.op != ("all" if hides else "any") or test.first is None:
+        return False
+    return test.first.node is rest.node
 
 
 def _is_diagonal(value: Value) -> bool:
