@@ -185,7 +185,7 @@ def report(package: str, peers: Path | None) -> str:
     files = python_files(tree)
     size = f"{len(files):,} files, {count_lines(files):,} lines"
     load = f"{os.getloadavg()[0]:.1f}"  # what else ran: above 0 it slows every wall time
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.platform(terse=True)}"
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
     compileall.compile_dir(ROOT / "stablelint", quiet=1)  # as installing does: nobody runs it without
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
