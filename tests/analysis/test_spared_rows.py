@@ -206,6 +206,8 @@ def test_a_softmax_in_a_wider_dtype_has_the_same_rows() -> None:
     [
         ("hidden & ~hidden.all(-1, keepdim=True)", False),
         ("torch.logical_and(~hidden.all(dim=-1, keepdim=True), hidden)", False),
+        ("hidden & hidden.all(-1, keepdim=True)", True),
+        ("hidden & ~hidden.all()", True),
         ("hidden & ~other.all(-1, keepdim=True)", True),
     ],
 )
@@ -276,6 +278,7 @@ def test_a_part_of_a_mask_that_an_object_keeps(subject: str, found: bool) -> Non
         ("kept[~kept.any(dim=-1)] = 1", False),
         ("kept[kept.any(-1)] = True", True),
         ("kept[~kept.any(-1)] = False", True),
+        ("kept[~kept.any()] = True", True),
         ("kept[~other.any(-1)] = True", True),
     ],
 )

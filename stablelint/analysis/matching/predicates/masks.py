@@ -93,10 +93,17 @@ def _is_lifted_where_whole(mask: Value) -> bool:
     if len(sides) != 2:
         return False
     for one, other in (sides, sides[::-1]):
-        whole = stripped(other.first) if other.op == "logical_not" and other.first is not None else other
-        if whole.op == "all" and whole.first is not None and stripped(whole.first).key == one.key:
+        asked = _asked_of_rows(other.first, "all") if other.op == "logical_not" else None
+        if asked is not None and stripped(asked).key == one.key:
             return True
     return False
+
+
+def _asked_of_rows(test: Value | None, quantifier: str) -> Value | None:
+    """The mask of which a test asks for `any` or `all` of each row; asked of the whole, it says nothing of a row."""
+    if test is None or stripped(test).op != quantifier or "dim" not in stripped(test).operands:
+        return None
+    return stripped(test).first
 
 
 def _is_opened(mask: Value, hides: bool) -> bool:
@@ -104,12 +111,12 @@ def _is_opened(mask: Value, hides: bool) -> bool:
     fill, rest = mask.operands.get("input"), mask.operands.get("other")
     if fill is None or rest is None or fill.constant() not in (not hides, int(not hides)):
         return False
-    test: Value | None = stripped(mask.operands["condition"])
-    if test is not None and not hides:
-        test = stripped(test.first) if test.op == "logical_not" and test.first is not None else None
-    if test is None or test.op != ("all" if hides else "any") or test.first is None:
-        return False
-    return test.first.node is rest.node
+    test = stripped(mask.operands["condition"])
+    if hides:
+        asked = _asked_of_rows(test, "all")
+    else:
+        asked = _asked_of_rows(test.first, "any") if test.op == "logical_not" else None
+    return asked is not None and asked.node is rest.node
 
 
 def _is_diagonal(value: Value) -> bool:
