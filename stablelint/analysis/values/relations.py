@@ -93,9 +93,15 @@ def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval 
     terms = [stripped(v) for v in total.operands.values()] if total is not None and total.op == "add" else []
     if len(terms) != 2 or not any(_is_square_identity(v) for v in terms):
         return None
+    along = operands.get("dim")
+    if along is not None and along.constant() not in _OF_MATRIX:
+        return None  # over heads or whatever else there are many of, what is beside the diagonal may be 0
     if any(v.interval.lo < 0 for v in terms):
         return None
     return Interval(1.0, math.inf, hi_open=True)
+
+
+_OF_MATRIX = (0, 1, -1, -2)  # of what is added to an identity 0 is taken for its rows, not for a batch
 
 
 def _is_square_identity(value: Value) -> bool:
