@@ -11,27 +11,18 @@ import ast
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from stablelint.syntax import operations
+from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, last_name, origin, word_of_name
 from stablelint.syntax.walk import FIELDS, GAPPY
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_LARGE = 1000.0
 _TINY = 1e-3
-_NUMBERS = {
-    "nan": "nan",
-    "NaN": "nan",
-    "NAN": "nan",
-    "inf": "inf",
-    "Inf": "inf",
-    "-inf": "inf",
-    "infinity": "inf",
-}
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -42,7 +33,6 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }
 LOSS = "loss()"
 _LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function"})  # what losses are called
-_INIT = "torch.nn.init"
 # What is imported from here holds no operation of ours.
 _ELSEWHERE = sys.stdlib_module_names | frozenset(
     "numpy scipy pandas tensorflow jax flax optax sklearn matplotlib PIL cv2 keras cupy".split()
@@ -87,8 +77,8 @@ def _spellings() -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
     for spelling, operation in operations.spellings():
         words = found.setdefault(operation, set())
-        if spelling.startswith(f"{_INIT}."):
-            words.add("init" + spelling.removeprefix(_INIT))
+        if spelling.startswith(f"{INIT}."):
+            words.add("init" + spelling.removeprefix(INIT))
             continue
         last = spelling.rpartition(".")[2]
         if last.endswith("Loss"):
@@ -138,8 +128,8 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
             elif value is not None:
                 pending.append(value)
     seen.callees = set(seen.calls)
-    seen.words.update(_word(imports[name]) for name in loads.keys() & imports.keys())
-    seen.words.update(_NUMBERS[name] for name in loads.keys() & _NUMBERS.keys())
+    seen.words.update(word_of_name(imports[name]) for name in loads.keys() & imports.keys())
+    seen.words.update(NUMBERS[name] for name in loads.keys() & NUMBERS.keys())
     return seen
 
 
@@ -165,20 +155,6 @@ def _is_other(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> 
     return (node.attr in seen.called and _is_method(node)) or _is_elsewhere(node.value, imports)
 
 
-@lru_cache(maxsize=8192)
-def _word(qualified: str) -> str:
-    if qualified.startswith(f"{_INIT}."):
-        return "init" + qualified.removeprefix(_INIT)
-    return qualified.rpartition(".")[2]
-
-
-def _origin(node: ast.expr, imports: Mapping[str, str]) -> str:
-    """What the name at the start of a dotted expression is imported as; "" where it is not."""
-    while type(node) is ast.Attribute:
-        node = node.value
-    return imports.get(node.id, "") if type(node) is ast.Name else ""
-
-
 def _is_method(called: ast.Attribute) -> bool:
     """Whether `self.normalize(…)` is a method of the class: only a layer or a loss is kept under such a name."""
     return is_of_self(called) and called.attr not in _layers()
@@ -195,13 +171,13 @@ def _layers() -> frozenset[str]:
 
 
 def _is_elsewhere(node: ast.expr, imports: Mapping[str, str]) -> bool:
-    return _origin(node, imports).partition(".")[0] in _ELSEWHERE
+    return origin(node, imports).partition(".")[0] in _ELSEWHERE
 
 
 def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
     if type(node) is ast.Attribute:
         return node.attr == "init"
-    return type(node) is ast.Name and (node.id == "init" or imports.get(node.id) == _INIT)
+    return type(node) is ast.Name and (node.id == "init" or imports.get(node.id) == INIT)
 
 
 def is_of_self(node: ast.expr) -> bool:
@@ -253,7 +229,7 @@ def _first_name(node: ast.expr) -> str:
 
 
 def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> None:
-    name = _last_name(node.func)
+    name = last_name(node.func)
     if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
         seen.words.add(LOSS)
     seen.calls[name] = seen.calls.get(name, 0) + 1
@@ -269,10 +245,10 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
     value: Any = node.value
     kind = type(value)
     if kind is str:
-        if len(value) < 10 and value in _NUMBERS:  # as `float` reads it
-            seen.words.add(_NUMBERS[value])
+        if len(value) < 10 and value in NUMBERS:  # as `float` reads it
+            seen.words.add(NUMBERS[value])
     elif kind is float or kind is int:
-        if value >= _LARGE:
+        if value >= LARGE:
             seen.words.add("large" if value < float("inf") else "inf")
         elif kind is float and value > 0.5 and 0 < abs(value - round(value)) < 1e-6:
             seen.words.add(ABSORBED)
@@ -303,69 +279,20 @@ def _look_at_lambda(node: ast.Lambda, seen: Glance, imports: Mapping[str, str]) 
 
 
 def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, str]) -> None:
-    seen.words.update(_word(f"{node.module}.{alias.name}") for alias in node.names)
+    seen.words.update(word_of_name(f"{node.module}.{alias.name}") for alias in node.names)
 
 
 def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
     if type(node.value) is ast.Tuple:
-        words = [word for value in node.value.elts if (word := _assigned_word(value, imports))]
+        words = [word for value in node.value.elts if (word := assigned_word(value, imports))]
     else:
-        word = _assigned_word(node.value, imports)
+        word = assigned_word(node.value, imports)
         words = [word] if word else []
     for target in node.targets if words else ():
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
             if isinstance(part, ast.Name | ast.Attribute):
-                seen.bound.extend((_last_name(part), word) for word in words)
-
-
-def _assigned_word(value: ast.expr, imports: Mapping[str, str]) -> str:
-    """The word that a value stands for; "" where there is none."""
-    find = _WORDS.get(type(value))
-    return "" if find is None else find(value, imports)
-
-
-def _word_of_choice(value: ast.BoolOp, imports: Mapping[str, str]) -> str:
-    return next(filter(None, (_assigned_word(v, imports) for v in value.values)), "")
-
-
-def _word_of_branches(value: ast.IfExp, imports: Mapping[str, str]) -> str:
-    return _assigned_word(value.body, imports) or _assigned_word(value.orelse, imports)
-
-
-def _word_of_constant(value: ast.Constant, imports: Mapping[str, str]) -> str:
-    number: Any = value.value
-    return "large" if type(number) in (int, float) and number >= _LARGE else ""
-
-
-def _word_of_call(value: ast.Call, imports: Mapping[str, str]) -> str:
-    name = _last_name(value.func)
-    if name == "float" and value.args and isinstance(value.args[0], ast.Constant):
-        return _NUMBERS.get(str(value.args[0].value), "")
-    if name == "partial" and value.args:
-        return _assigned_word(value.args[0], imports)
-    name = _word(imports.get(name, name))
-    return name if name[:1].isupper() else ""
-
-
-def _word_of_attribute(value: ast.Attribute, imports: Mapping[str, str]) -> str:
-    number = _NUMBERS.get(value.attr, "")
-    return number or (value.attr if _origin(value, imports).startswith("torch") else "")
-
-
-_WORDS: dict[type[ast.expr], Callable[[Any, Mapping[str, str]], str]] = {
-    ast.BoolOp: _word_of_choice,
-    ast.IfExp: _word_of_branches,
-    ast.UnaryOp: lambda value, imports: _assigned_word(value.operand, imports),
-    ast.Constant: _word_of_constant,
-    ast.Call: _word_of_call,
-    ast.Attribute: _word_of_attribute,
-    ast.Name: lambda value, imports: _word(imports.get(value.id, "")),
-}
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+                seen.bound.extend((last_name(part), word) for word in words)
 
 
 _LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = {
