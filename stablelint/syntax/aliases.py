@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from stablelint.syntax.names import last_name
+
 INIT = "torch.nn.init"
 LARGE = 1000.0
 NUMBERS = {
@@ -33,11 +35,6 @@ def origin(node: ast.expr, imports: Mapping[str, str]) -> str:
     while type(node) is ast.Attribute:
         node = node.value
     return imports.get(node.id, "") if type(node) is ast.Name else ""
-
-
-def last_name(node: ast.expr) -> str:
-    """The last component of a dotted expression; "" where a call or something else stands."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def assigned_word(value: ast.expr, imports: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Import statements and what the names they bind stand for."""
+"""Names in code: what imports bind and what that stands for, and the last component of what is called."""
 
 from __future__ import annotations
 
@@ -56,3 +56,13 @@ _HOMES = (
     ("torch.Tensor.", "torch."),
     ("torch.functional.F.", "torch.nn.functional."),
 )
+
+
+def last_name(node: ast.expr) -> str:
+    """The last component of a dotted expression; "" where a call or something else stands."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def called_name(node: ast.expr) -> str:
+    """The last component of what is called, or named."""
+    return last_name(node.func if isinstance(node, ast.Call) else node)

@@ -15,7 +15,8 @@ from functools import cache
 from typing import Any
 
 from stablelint.syntax import operations
-from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, last_name, origin, word_of_name
+from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
+from stablelint.syntax.names import last_name
 from stablelint.syntax.walk import FIELDS, GAPPY
 
 IN_PLACE = "op="

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stablelint.syntax.names import imported_module, imported_names
+from stablelint.syntax.names import called_name, imported_module, imported_names
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
@@ -70,7 +70,7 @@ class FunctionInfo:
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
         decorators = getattr(self.node, "decorator_list", ())
-        return bool(decorators) and any(_last_name(d) in names for d in decorators)
+        return bool(decorators) and any(called_name(d) in names for d in decorators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +210,6 @@ _BLOCKS: dict[type, tuple[str, ...]] = {  # what holds statements of the same fu
     **dict.fromkeys((ast.Try, ast.TryStar), ("body", "orelse", "finalbody", "handlers")),
     ast.Match: ("cases",),
 }
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:

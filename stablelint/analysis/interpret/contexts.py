@@ -7,6 +7,7 @@ import ast
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
+from stablelint.syntax.names import called_name
 
 CREATIONS = frozenset("rand randn zeros ones empty linspace logspace eye".split())
 _TENSOR_TYPES = {
@@ -15,13 +16,6 @@ _TENSOR_TYPES = {
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
 }
-
-
-def called_name(node: ast.expr) -> str:
-    """The last component of what is called, or named."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def enter_context(node: ast.expr, context: Value, frame: Frame) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from stablelint.analysis.files.modules import class_of
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import assume
-from stablelint.analysis.interpret.contexts import called_name, enter_context
+from stablelint.analysis.interpret.contexts import enter_context
 from stablelint.analysis.interpret.defaults import usually
 from stablelint.analysis.interpret.expressions import binary, evaluate
 from stablelint.analysis.interpret.lookup import bind, class_value, function_value, namespace, narrowed
@@ -19,7 +19,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import outcome
 from stablelint.analysis.values.state import Frame, State, merge
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.syntax.names import imported_names
+from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.walk import descendants
 
 COMPUTED = (ast.Call, ast.BinOp)  # defaults of parameters that are evaluated where they stand

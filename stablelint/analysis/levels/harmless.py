@@ -13,6 +13,7 @@ from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS, LOGARITHMS
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind
+from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import children, descendants
 
 _SHARES = frozenset("softmax log_softmax logsumexp".split())
@@ -150,17 +151,11 @@ def _tests_for_nan(node: ast.AST, name: str) -> bool:
 
 
 def _is_finite_test(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and _called_name(node) in FINITE_TESTS
+    return isinstance(node, ast.Call) and called_name(node) in FINITE_TESTS
 
 
 def _takes_shares_of(call: ast.AST, node: ast.AST) -> bool:
     """Whether a call is `node.softmax(…)` or `softmax(node, …)`, or of its kin."""
-    if not isinstance(call, ast.Call) or _called_name(call) not in _SHARES:
+    if not isinstance(call, ast.Call) or called_name(call) not in _SHARES:
         return False
     return (isinstance(call.func, ast.Attribute) and call.func.value is node) or node in call.args[:1]
-
-
-def _called_name(call: ast.Call) -> str | None:
-    """The last name of what is called."""
-    name = getattr(call.func, "attr", getattr(call.func, "id", None))
-    return name if isinstance(name, str) else None
