@@ -15,6 +15,7 @@ INNER = {
     "analysis": ["files", "values", "interpret", "matching", "levels"]
 }  # what stands beside them imports any
 LEAVES = {"diagnostic", "config", "__init__"}
+PARTS = ["analysis/files", "analysis/values", "analysis/interpret", "numerics"]  # without a circle
 BESIDE = {"matchers": "analysis"}  # packages that stand at the level of another
 
 
@@ -26,16 +27,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             module = node.module or ""
             yield node.lineno, module
-            if module == "stablelint":
-                yield from ((node.lineno, f"stablelint.{alias.name}") for alias in node.names)
-
-
-def loaded(path: Path) -> Iterator[tuple[int, str]]:
-    """What a file imports when it is itself imported: not within a function, not for types alone."""
-    for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.ImportFrom):
-            yield node.lineno, node.module or ""
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
 
 
 def rank(layer: str) -> int:
@@ -75,9 +67,41 @@ def test_within_a_layer_imports_point_to_the_left_too(layer: str) -> None:
     }
     for part in order:
         for path in (PACKAGE / layer / part).rglob("*.py"):
-            for line, module in loaded(path):
+            for line, module in imports(path):
                 parts = module.split(".")
                 if parts[:2] == ["stablelint", layer] and len(parts) > 2 and parts[2] in order:
                     assert order.index(parts[2]) <= order.index(part), (
                         f"{path}:{line}: {part} imports {module}"
                     )
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_files(path: Path, files: set[str]) -> set[str]:
+    """Files of the package that a file names in its imports: in functions and for types alone, too."""
+    named = {module for _, module in imports(path)} & files - {dotted(path)}
+    return {one for one in named if not any(other.startswith(f"{one}.") for other in named)}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_file_imports_itself_through_others(part: str) -> None:
+    files = {dotted(path): path for path in MODULES}
+    pending = {name: imported_files(path, set(files)) for name, path in files.items()}
+    while leaves := [name for name, named in pending.items() if not named & pending.keys()]:
+        for name in leaves:
+            del pending[name]
+    knots = {name: named & pending.keys() for name, named in pending.items()}
+    of_part = "stablelint." + part.replace("/", ".")
+    assert not [name for name in sorted(knots) if name.startswith(of_part)]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_import_within_the_package_is_deferred(part: str) -> None:
+    for path in (PACKAGE / part).rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            late = ast.walk(function) if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else ()
+            for node in late:
+                if isinstance(node, ast.ImportFrom):
+                    assert not (node.module or "").startswith("stablelint"), f"{path}:{node.lineno}"

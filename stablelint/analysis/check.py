@@ -15,7 +15,7 @@ from pathlib import Path
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.interpret import classes, inline
-from stablelint.analysis.interpret.statements import execute
+from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.matching.roots import Root, Survey, survey
 from stablelint.analysis.matching.sites import Collector, Index, index_of
@@ -106,7 +106,7 @@ class _Analysis:
         self._discharged: list[Diagnostic] = []
         self._counts: Counter[str] = Counter()
         self._problems: list[Problem] = []
-        self._session = Session(observe=ignore, project=project, home=module)
+        self._session = Session(ignore, project, INTERPRETER, home=module)
 
     def close(self) -> None:
         """Parts what refers to each other, so that all of it is freed at once."""
@@ -146,7 +146,7 @@ class _Analysis:
         frame = Frame(self._graph, self._module, None, State(), self._session, reporting=seen.body_tells)
         frame.cost = 0
         collector = self._begin()
-        execute(self._module.source.tree.body, frame)
+        INTERPRETER.execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), value)
         self._end(Review(self._module, collector, self._index, of_body=True, words=seen.words))

@@ -9,8 +9,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
+from stablelint.analysis.files.project import Project
+from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.state import Frame, Session, State
+from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Value
 from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site
@@ -185,10 +187,8 @@ def _qualified(node: ast.expr, module: ModuleInfo) -> str:
 
 def _site(review: Review, rule: Rule, node: ast.expr, statement: ast.stmt | None, name: str = "") -> Site:
     """A site at an expression that the analysis itself did not visit."""
-    from stablelint.analysis.files.project import Project
-
     graph = Graph()
-    frame = Frame(graph, review.module, None, State(), Session(lambda value, frame: None, Project()))
+    frame = Frame(graph, review.module, None, State(), Session(ignore, Project(), INTERPRETER))
     value = Value("expression", graph.fresh(), node=node, module=review.module)
     return make_site(
         review, rule, (value, frame), {name: value} if name else {}, level=Level.LIKELY, statement=statement

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.lookup import attribute
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.numerics.interval import COUNT, TOP, Interval
@@ -54,8 +55,6 @@ def call_builtin(
     if name in ("str", "print", "repr", "id", "type"):
         return frame.graph.foreign(node)
     if name == "getattr" and len(positional) >= 2 and isinstance(positional[1].constant(), str):
-        from stablelint.analysis.interpret.lookup import attribute
-
         return attribute(positional[0], positional[1].data, node, frame)
     if name == "setattr" and len(positional) == 3 and isinstance(positional[1].constant(), str):
         frame.state.attributes[(positional[0].key, positional[1].data)] = positional[2]

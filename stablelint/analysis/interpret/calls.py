@@ -5,31 +5,34 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
-from stablelint.analysis.interpret import bases, classes, expressions, inline, layers, lookup
+from stablelint.analysis.interpret import bases, classes, inline, layers, lookup
+from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.functions import call_named
-from stablelint.analysis.interpret.lookup import bind, taken
+from stablelint.analysis.interpret.lookup import taken
 from stablelint.analysis.interpret.methods import call_method
+from stablelint.analysis.interpret.opaque import mask_of_lengths, opaque
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.opaque import mask_of_lengths, opaque
 from stablelint.analysis.values.paths import Paths, agree
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.analysis.values.value import Attributes, Kind, Value, join
 from stablelint.numerics.interval import BOOLEAN
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
     """The value of a call."""
     if isinstance(node.func, ast.Attribute):
-        receiver = expressions.evaluate(node.func.value, frame)
+        receiver = frame.session.interpreter.evaluate(node.func.value, frame)
         return _call_attribute(receiver, node.func.attr, node, frame)
-    return call_value(expressions.evaluate(node.func, frame), *arguments_of(node, frame), node, frame)
+    return call_value(
+        frame.session.interpreter.evaluate(node.func, frame), *arguments_of(node, frame), node, frame
+    )
 
 
 def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     """Positional and keyword arguments; a starred one of unknown length ends the positional ones."""
     positional: list[Value] = []
     for argument in node.args:
-        value = expressions.evaluate(argument, frame)
+        value = frame.session.interpreter.evaluate(argument, frame)
         if isinstance(argument, ast.Starred):
             if value.kind is Kind.SEQUENCE:
                 positional.extend(value.data)
@@ -40,7 +43,7 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
             positional.append(value)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
-        value = expressions.evaluate(keyword.value, frame)
+        value = frame.session.interpreter.evaluate(keyword.value, frame)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
@@ -220,7 +223,7 @@ def _instantiate(
         Kind.INSTANCE,
         node=node,
         module=frame.module,
-        data=(info, classes.Attributes()),
+        data=(info, Attributes()),
         name=info.name,
     )
     function = classes.find_method(info, "__init__", frame)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from functools import partial
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.interpret import summaries
+from stablelint.analysis.interpret.definitions import function_value
+from stablelint.analysis.interpret.inline import call_function, run_function
+from stablelint.analysis.interpret.narrowing import hinted, narrowed
 from stablelint.analysis.interpret.storage import stored_spread
-from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.state import Frame, quiet_frame
+from stablelint.analysis.values.value import Attributes, Kind, Value
 
 _DEPTH = 8
 _REGISTERS = {
@@ -20,24 +24,6 @@ _REGISTERS = {
 }
 _PLACEHOLDERS = frozenset({"zeros", "zeros_like", "empty", "empty_like"})
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
-
-
-class Attributes(dict[str, Value]):
-    """What an instance's attributes hold; `fill` computes it when it is first asked for."""
-
-    fill: Callable[[], None] | None = None
-
-    def settled(self) -> Attributes:
-        """The attributes as `__init__` leaves them."""
-        if self.fill is not None:
-            fill, self.fill = self.fill, None
-            fill()
-        return self
-
-
-def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
-    """A frame at module level that reports nothing."""
-    return Frame(frame.graph, module, None, State(), frame.session, frame.depth + 1)
 
 
 def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
@@ -60,11 +46,9 @@ def _ancestors(info: ClassInfo, frame: Frame, depth: int) -> Iterator[ClassInfo]
 
 
 def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
-    from stablelint.analysis.interpret.expressions import evaluate
-
     if not isinstance(node, ast.Name | ast.Attribute):
         return None
-    value = evaluate(node, quiet_frame(info.module, frame))
+    value = frame.session.interpreter.evaluate(node, quiet_frame(info.module, frame))
     return value.data if value.kind is Kind.CLASS else None
 
 
@@ -97,8 +81,6 @@ def self_of(info: ClassInfo, frame: Frame) -> Value:
 
 def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | None, frame: Frame) -> None:
     """Sets dataclass fields, and has `__init__` run once an attribute is asked for."""
-    from stablelint.analysis.interpret import summaries
-
     attributes: Attributes = instance.data[1]
     if is_dataclass(info):
         for name in info.fields:
@@ -125,9 +107,6 @@ def _initialise(
     frame: Frame,
 ) -> None:
     """Runs `__init__` and keeps the attributes on the instance; an instance made alike answers for it."""
-    from stablelint.analysis.interpret import summaries
-    from stablelint.analysis.interpret.inline import run_function
-
     info, attributes = instance.data
     session = frame.session
     look = (id(info), made)
@@ -150,8 +129,6 @@ def _initialise(
 
 def set_on(instance: Value, frame: Frame) -> dict[str, Value]:
     """The attributes that a function has set on an instance, as far as its tests have let them through."""
-    from stablelint.analysis.interpret.lookup import narrowed
-
     own = frame.state.attributes.items()
     return {attr: narrowed(v, frame) for (key, attr), v in own if key == instance.key}
 
@@ -173,12 +150,10 @@ def register(
 
 def _filled_later(value: Value, name: str, frame: Frame) -> Value:
     """What an object keeps and starts with zeros: training, a checkpoint or a build step fills it."""
-    from stablelint.analysis.interpret import lookup
-
     made = Value(
         "buffer", frame.graph.fresh(), Kind.TENSOR, dtype=value.dtype, node=value.node, module=value.module, name=name
     )  # fmt: skip
-    return lookup.hinted(made, frame)
+    return hinted(made, frame)
 
 
 def is_module(info: ClassInfo) -> bool:
@@ -228,9 +203,6 @@ def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozense
 
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
-    from stablelint.analysis.interpret.inline import call_function
-    from stablelint.analysis.interpret.lookup import function_value, hinted
-
     info, attributes = instance.data[0], instance.data[1].settled()
     method = find_method(info, attr, frame)
     if attr in attributes:
@@ -261,8 +233,6 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
     """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
-    from stablelint.analysis.interpret.lookup import hinted
-
     spread = _stored(instance, attr, frame)
     if spread is not None:
         return spread
@@ -275,8 +245,6 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
 
 def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
     """The spread of data that one method keeps for the others to divide by, as that method leaves it."""
-    from stablelint.analysis.interpret.inline import run_function
-
     info, session = instance.data[0], frame.session
     look = (instance.key, attr)
     if look in session.kept:
@@ -298,9 +266,7 @@ def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
 
 
 def _default(node: ast.expr, info: ClassInfo, frame: Frame) -> Value:
-    from stablelint.analysis.interpret.expressions import evaluate
-
-    value = evaluate(_given(node), quiet_frame(info.module, frame))
+    value = frame.session.interpreter.evaluate(_given(node), quiet_frame(info.module, frame))
     if value.op == "const":
         value.assumed = True
     return value
@@ -320,11 +286,9 @@ def _given(node: ast.expr) -> ast.expr:
 
 def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:
     """`Class.attr`."""
-    from stablelint.analysis.interpret import lookup
-
     method = find_method(info, attr, frame)
     if method is not None:
-        return lookup.function_value(method, frame)
+        return function_value(method, frame)
     for ancestor in ancestors(info, frame):
         default = ancestor.fields.get(attr)
         if default is not None:

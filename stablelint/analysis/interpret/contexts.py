@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Value
 from stablelint.syntax.names import called_name
 
@@ -44,13 +44,10 @@ def autocast_dtype(context: Value) -> str | None:
 
 def decorate(function: FunctionInfo, frame: Frame) -> None:
     """What holds within a function that is decorated with a context manager."""
-    from stablelint.analysis.interpret.classes import quiet_frame
-    from stablelint.analysis.interpret.expressions import evaluate
-
     if function.has_decorator("autocast"):
         for decorator in getattr(function.node, "decorator_list", ()):
             if called_name(decorator) == "autocast":
-                context = evaluate(decorator, quiet_frame(function.module, frame))
+                context = frame.session.interpreter.evaluate(decorator, quiet_frame(function.module, frame))
                 frame.state.autocast = autocast_dtype(context)
 
 

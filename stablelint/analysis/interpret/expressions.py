@@ -6,14 +6,20 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from stablelint.analysis.interpret import calls, lookup
+from stablelint.analysis.interpret import lookup
 from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.assignment import bind
+from stablelint.analysis.interpret.calls import evaluate_call
 from stablelint.analysis.interpret.conditions import assume
 from stablelint.analysis.interpret.defaults import usually
+from stablelint.analysis.interpret.definitions import function_value
 from stablelint.analysis.interpret.iteration import element_of
+from stablelint.analysis.interpret.narrowing import narrowed
 from stablelint.analysis.interpret.subscripts import subscript
-from stablelint.analysis.values.paths import Paths, outcome
-from stablelint.analysis.values.state import Frame, merge
+from stablelint.analysis.values.merging import merge
+from stablelint.analysis.values.outcomes import outcome
+from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.swap import ordered_pair
@@ -82,7 +88,7 @@ def _binop(node: ast.BinOp, frame: Frame) -> Value:
 
 
 def _call(node: ast.Call, frame: Frame) -> Value:
-    return calls.evaluate_call(node, frame)  # looked up late: the two modules import each other
+    return evaluate_call(node, frame)
 
 
 def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
@@ -193,12 +199,12 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
     assume(test, True, frame.state)
     frame.state.tests.update(paths.tests[0])
     body = evaluate(node.body, frame)
-    body = lookup.narrowed(body, frame)
+    body = narrowed(body, frame)
     after_body = frame.state
     frame.state = saved.copy()
     assume(test, False, frame.state)
     frame.state.tests.update(paths.tests[1])
-    orelse = lookup.narrowed(evaluate(node.orelse, frame), frame)
+    orelse = narrowed(evaluate(node.orelse, frame), frame)
     frame.state = merge(frame.graph, after_body, frame.state, paths.where, usual)
     return join(frame.graph, [body, orelse], paths)
 
@@ -269,7 +275,7 @@ def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
     filtered = False
     for generator in generators:
         iterable = evaluate(generator.iter, frame)
-        lookup.bind(generator.target, element_of(iterable, generator.target, frame), frame)
+        bind(generator.target, element_of(iterable, generator.target, frame), frame)
         for test in generator.ifs:
             assume(evaluate(test, frame), True, frame.state)
             filtered = True
@@ -278,12 +284,12 @@ def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
 
 
 def _lambda(node: ast.Lambda, frame: Frame) -> Value:
-    return lookup.function_value(node, frame)
+    return function_value(node, frame)
 
 
 def _named(node: ast.NamedExpr, frame: Frame) -> Value:
     value = evaluate(node.value, frame)
-    lookup.bind(node.target, value, frame)
+    bind(node.target, value, frame)
     return value
 
 

@@ -7,13 +7,17 @@ import math
 
 from stablelint.analysis.interpret import contexts, layers
 from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.builtins import call_builtin
 from stablelint.analysis.interpret.conditions import assume
-from stablelint.analysis.interpret.lookup import bind
-from stablelint.analysis.values.opaque import opaque
+from stablelint.analysis.interpret.distributions import make_distribution
+from stablelint.analysis.interpret.opaque import opaque
+from stablelint.analysis.interpret.tensors import SPECIAL
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import Interval
+from stablelint.numerics.ranges import range_of
 from stablelint.syntax import operations
 
 _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
@@ -60,9 +64,7 @@ def call_named(
     operation = operations.function(qualified)
     if operation is not None:
         if operation.name == "checkpoint" and positional:
-            from stablelint.analysis.interpret.calls import call_value
-
-            return call_value(positional[0], positional[1:], {}, node, frame)
+            return frame.session.interpreter.call(positional[0], positional[1:], {}, node, frame)
         return apply_operation(
             operation.name, name_operands(operation.parameters, positional, keywords), node, frame
         )
@@ -86,8 +88,6 @@ def _partial(positional: list[Value], keywords: dict[str, Value], node: ast.Call
 def _other_torch(
     qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
-    from stablelint.analysis.interpret.distributions import make_distribution
-
     found = make_distribution(qualified, positional, keywords, node, frame)
     if found is not None:
         return found
@@ -113,8 +113,6 @@ def _opaque(
 
 def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
     """An operation called by name: those that build, cast or fill need a word more than `apply`."""
-    from stablelint.analysis.interpret.tensors import SPECIAL
-
     special = SPECIAL.get(op)
     if special is not None:
         result = special(op, operands, node, frame)
@@ -152,9 +150,6 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
             return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
     if not positional:
         return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
-    from stablelint.numerics.formats import FLOAT64
-    from stablelint.numerics.ranges import range_of
-
     operand = positional[0]
     interval = range_of("abs" if name == "fabs" else name, [frame.state.effective(operand)], {}, FLOAT64)
     key = frame.graph.key("math", name, *(v.key for v in positional))

@@ -10,8 +10,9 @@ import ast
 
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret import contexts, summaries
+from stablelint.analysis.interpret.narrowing import hinted
 from stablelint.analysis.values.annotations import annotated
-from stablelint.analysis.values.state import Caller, Frame, State
+from stablelint.analysis.values.state import Caller, Frame, State, quiet_frame
 from stablelint.analysis.values.value import Kind, Value, join
 
 MAX_DEPTH = 6
@@ -145,13 +146,10 @@ def run_function(
 
 def execute_function(function: FunctionInfo, inner: Frame, idle: int = 0) -> None:
     """Runs the body of a function, but for its last `idle` statements, or the expression of a lambda."""
-    from stablelint.analysis.interpret.expressions import evaluate
-    from stablelint.analysis.interpret.statements import execute
-
     if isinstance(function.node, ast.Lambda):
-        inner.returns.append(evaluate(function.node.body, inner))
+        inner.returns.append(inner.session.interpreter.evaluate(function.node.body, inner))
     else:
-        execute(function.node.body[: len(function.node.body) - idle], inner)
+        inner.session.interpreter.execute(function.node.body[: len(function.node.body) - idle], inner)
 
 
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:
@@ -191,10 +189,6 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
 
 def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame: Frame) -> Value:
     """A parameter nobody has bound: its default (which a caller may override), or unknown."""
-    from stablelint.analysis.interpret.classes import quiet_frame
-    from stablelint.analysis.interpret.expressions import evaluate
-    from stablelint.analysis.interpret.lookup import hinted
-
     key = frame.graph.key("argument", id(inner.function.node) if inner.function else 0, parameter.arg)
     kind, dtype = annotated(parameter.annotation)
     value = Value(
@@ -205,7 +199,7 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
     if type(default) is ast.Constant:
         known = frame.graph.constant(default.value, default)
     else:
-        known = evaluate(default, quiet_frame(inner.module, inner))
+        known = frame.session.interpreter.evaluate(default, quiet_frame(inner.module, inner))
     if known.op == "const" and isinstance(known.data, float | int | str) and not isinstance(known.data, bool):
         assumed = frame.graph.constant(known.data, parameter)
         assumed.assumed, assumed.name, assumed.module = True, parameter.arg, inner.module

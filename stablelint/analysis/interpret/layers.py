@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.classes import Attributes
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.analysis.values.value import Attributes, Kind, Value, join
 from stablelint.syntax import operations
 
 CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
@@ -253,15 +252,13 @@ def call_layer(
 
 
 def _call_chain(chain: list[Value], positional: list[Value], node: ast.Call, frame: Frame) -> Value:
-    from stablelint.analysis.interpret.calls import call_value
-
     reporting, frame.reporting = frame.reporting, False
     try:
         value = positional[0] if positional else frame.graph.unknown(node=node)
         for link in chain:
             if value.node is node:
                 value.node = None  # within the chain: no expression of the file yields it
-            value = call_value(link, [value], {}, node, frame)
+            value = frame.session.interpreter.call(link, [value], {}, node, frame)
     finally:
         frame.reporting = reporting
     return value

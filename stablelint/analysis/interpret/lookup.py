@@ -1,4 +1,4 @@
-"""Names, attributes and assignments."""
+"""What names and attributes stand for."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import ast
 import math
 import sys
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
-from stablelint.analysis.interpret import classes, elements
-from stablelint.analysis.values.decompositions import part_named
-from stablelint.analysis.values.hints import hint
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.interpret import classes
+from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.decompositions import part_named
+from stablelint.analysis.interpret.definitions import class_value, function_value
+from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
 from stablelint.analysis.values.paths import Paths
-from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import Interval
@@ -106,15 +108,13 @@ def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | No
 
 def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     """A module constant; unknown where it is assigned more than once."""
-    from stablelint.analysis.interpret.expressions import evaluate
-
     place = (id(module), identifier)
     values = frame.session.globals
     values[place] = hinted(Value("unknown", frame.graph.fresh(), name=identifier), frame)
     assignments = module.assignments[identifier]
     if len(assignments) == 1:
-        quiet = classes.quiet_frame(module, frame)
-        values[place] = evaluate(assignments[0], quiet)
+        quiet = quiet_frame(module, frame)
+        values[place] = frame.session.interpreter.evaluate(assignments[0], quiet)
     return values[place]
 
 
@@ -146,27 +146,6 @@ def _in_project(qualified: str, frame: Frame, origin: ModuleInfo) -> Value | Non
         known = frame.session.globals.get((id(module), identifier))
         return known if known is not None else _assigned(identifier, module, frame)
     return None
-
-
-def function_value(function: FunctionInfo | FunctionNode, frame: Frame) -> Value:
-    """A function as a value; a nested one keeps the frame it was defined in."""
-    if not isinstance(function, FunctionInfo):
-        function = FunctionInfo(function, frame.module, None, frame)
-        frame.session.closures.append(function)
-    key = frame.graph.key("function", id(function.node))
-    return Value("function", key, Kind.FUNCTION, node=function.node, data=function, name=function.name)
-
-
-def class_value(info: ClassInfo, frame: Frame) -> Value:
-    """A class as a value."""
-    return Value(
-        "class",
-        frame.graph.key("class", id(info.node)),
-        Kind.CLASS,
-        node=info.node,
-        data=info,
-        name=info.name,
-    )
 
 
 def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
@@ -202,8 +181,6 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         and (base.kind is Kind.TENSOR or attr in ("T", "mT", "data"))
         and base.kind is not Kind.LAYER
     ):
-        from stablelint.analysis.interpret.apply import apply
-
         return apply(_VIEW_OF.get(attr, "view"), {"input": base}, node, frame)
     if base.kind is Kind.TENSOR and attr == "ndim":
         return Value(
@@ -237,68 +214,3 @@ def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         "finfo_field", key, Kind.NUMBER, {"type": base}, interval, Ground.NONE, Ground.EXACT, node=node,
         module=frame.module, name=attr, guard=guard,
     )  # fmt: skip
-
-
-def hinted(value: Value, frame: Frame) -> Value:
-    """An unknown value with what its name tells."""
-    found = hint(value.name)
-    if found is not None and value.kind in (Kind.UNKNOWN, Kind.TENSOR, Kind.NUMBER):
-        value.interval, value.zero, value.ends, value.guard = (
-            found.interval,
-            found.zero,
-            found.ends,
-            found.guard,
-        )
-        if found.guard == "eps":
-            value.kind = Kind.NUMBER
-    return value
-
-
-def narrowed(value: Value, frame: Frame) -> Value:
-    """The value with the branch's knowledge made its own."""
-    return narrowed_value(value, frame.state.effective(value), frame)
-
-
-def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
-    """The value restricted to an interval that a test established."""
-    if interval == value.interval:
-        return value
-    zero = value.zero if interval.contains(0.0) else Ground.NONE
-    return Value(
-        value.op, frame.graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
-        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, "branch",
-    )  # fmt: skip
-
-
-def _called(value: Value, identifier: str) -> Value:
-    """The value under another name."""
-    return Value(
-        value.op, value.key, value.kind, value.operands, value.interval, value.zero, value.ends, value.dtype, value.node,
-        value.module, value.data, identifier, value.peak, value.assumed, value.guard,
-    )  # fmt: skip
-
-
-def bind(target: ast.expr, value: Value, frame: Frame) -> None:
-    """Assigns a value to a target: a name, an attribute, an element, or a pattern of those."""
-    if isinstance(target, ast.Name):
-        if not value.name and value.kind is not Kind.SEQUENCE:
-            value.name = target.id
-        if (
-            value.op.startswith(("unknown", "method.", "call."))
-            and value.kind is Kind.UNKNOWN
-            and value.interval.lo == -math.inf
-            and not value.zero
-        ):
-            value = hinted(_called(value, target.id), frame)
-        frame.state.names[target.id] = value
-    elif isinstance(target, ast.Tuple | ast.List):
-        elements.unpack(target, value, frame)
-    elif isinstance(target, ast.Starred):
-        bind(target.value, frame.graph.unknown(node=target), frame)
-    elif isinstance(target, ast.Attribute):
-        from stablelint.analysis.interpret.expressions import evaluate
-
-        base = evaluate(target.value, frame)
-        frame.state.attributes[(base.key, target.attr)] = value
-    elif isinstance(target, ast.Subscript):
-        elements.assign_element(target, value, frame)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from stablelint.analysis.interpret import layers
+from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.conditions import assume
 from stablelint.analysis.interpret.expressions import evaluate
 from stablelint.analysis.interpret.iteration import element_of, unrolled
-from stablelint.analysis.interpret.lookup import bind
-from stablelint.analysis.values.state import Frame, State, merge
+from stablelint.analysis.values.merging import merge
+from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax.walk import descendants
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.interpret import distributions
+from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.functions import apply_operation, name_operands
+from stablelint.analysis.interpret.opaque import opaque
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.opaque import opaque
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax import operations
@@ -74,8 +75,6 @@ def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.
 
 def _store(target: ast.expr, value: Value, frame: Frame) -> None:
     """An in-place method changes what its receiver's name stands for."""
-    from stablelint.analysis.interpret.lookup import bind
-
     while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
         found = operations.method(target.func.attr)
         if found is None or not found[1]:

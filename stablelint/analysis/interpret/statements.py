@@ -9,15 +9,19 @@ from typing import Any
 
 from stablelint.analysis.files.modules import class_of
 from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.conditions import assume
 from stablelint.analysis.interpret.contexts import enter_context
 from stablelint.analysis.interpret.defaults import usually
+from stablelint.analysis.interpret.definitions import class_value, function_value
 from stablelint.analysis.interpret.expressions import binary, evaluate
-from stablelint.analysis.interpret.lookup import bind, class_value, function_value, namespace, narrowed
+from stablelint.analysis.interpret.lookup import namespace
 from stablelint.analysis.interpret.loops import run_for, run_while
+from stablelint.analysis.interpret.narrowing import narrowed
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.paths import outcome
-from stablelint.analysis.values.state import Frame, State, merge
+from stablelint.analysis.values.merging import merge
+from stablelint.analysis.values.outcomes import outcome
+from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.walk import descendants

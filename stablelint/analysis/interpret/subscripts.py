@@ -1,22 +1,21 @@
-"""Elements and selections: `base[index]`, and the sizes that a shape holds."""
+"""Elements and selections: `base[index]`."""
 
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Hashable
 
-from stablelint.analysis.interpret import layers, lookup
+from stablelint.analysis.interpret import layers
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by, picks_something
+from stablelint.analysis.interpret.decompositions import part_at
+from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
+from stablelint.analysis.interpret.sizes import size_of
 from stablelint.analysis.values import hints
-from stablelint.analysis.values.decompositions import part_at
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.analysis.values.views import stripped
-from stablelint.numerics.interval import interned
 
 
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
@@ -66,7 +65,7 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         key = frame.graph.key("item", base.key, index.key)
         item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
-        return lookup.hinted(item, frame)
+        return hinted(item, frame)
     if base.kind is Kind.TENSOR and keeps_all(index):
         if adds_dimensions(index):
             return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
@@ -78,45 +77,10 @@ def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """What an index takes out of a tensor; a mask tells of the values that it takes."""
     mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
     known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
-    selected = lookup.narrowed_value(base, known, frame)
+    selected = narrowed_value(base, known, frame)
     chosen = apply("index", {"input": selected, "index": index}, node, frame)
     if mask and picks_something(index, frame.state):
         frame.state.nonempty |= {index.key, chosen.key}
     elif mask and frame.state.nonempty and stripped(selector(index)).key in frame.state.nonempty:
         frame.state.nonempty |= {chosen.key}
     return chosen
-
-
-def _spelled(part: object) -> Hashable:
-    """What tells one index from another in the text."""
-    if isinstance(part, list):
-        return tuple(map(_spelled, part))
-    if not isinstance(part, ast.AST):
-        return type(part), part
-    if isinstance(part, ast.Name):
-        return part.id
-    if isinstance(part, ast.Constant):
-        return _spelled(part.value)
-    return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
-
-
-def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
-    """A tensor's size: at least 1, unless the tensor is a selection that can be empty."""
-    selected = tensor.op in ("masked_select", "nonzero") or (
-        tensor.op == "index" and tensor.operands["index"].dtype == "bool"
-    )
-    low = 0.0 if selected and tensor.key not in frame.state.nonempty else 1.0
-    key = frame.graph.key("size_at", tensor.key, _spelled(node))
-    zero = Ground.EXACT if low == 0.0 else Ground.NONE
-    interval = interned(low, math.inf, False, True, False, False, True)
-    return Value(
-        "size",
-        key,
-        Kind.NUMBER,
-        {"input": tensor},
-        interval,
-        zero,
-        Ground.EXACT if low == 0.0 else Ground.COINCIDENCE,
-        node=node,
-        module=frame.module,
-    )

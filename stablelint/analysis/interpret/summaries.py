@@ -12,11 +12,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stablelint.analysis.interpret.classes import Attributes
 from stablelint.analysis.interpret.layers import Layer
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Attributes, Kind, Value
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from stablelint.analysis.interpret import layers
 from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.assignment import masked
 from stablelint.analysis.interpret.conditions import narrowed_by
-from stablelint.analysis.interpret.elements import masked
-from stablelint.analysis.interpret.lookup import narrowed_value
+from stablelint.analysis.interpret.narrowing import narrowed_value
+from stablelint.analysis.interpret.sizes import size_of
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join
@@ -172,8 +173,6 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
 
 
 def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    from stablelint.analysis.interpret.subscripts import size_of
-
     tensor = operands.get("input")
     if tensor is None:
         return None

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
-from stablelint.analysis.interpret.expressions import evaluate
+from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.values.paths import EVALUATION, Paths, Tests, agree
-from stablelint.analysis.values.state import Frame, Session, State
+from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
@@ -96,7 +96,7 @@ def compile_pattern(text: str, literals: Collection[str] = ()) -> Shape:
     module = ModuleInfo(
         None, source, "", imports={"torch": "torch", "math": "math", "np": "numpy", "numpy": "numpy"}
     )
-    session = Session(observe=lambda value, frame: None, project=Project(), budget=10_000)
+    session = Session(ignore, Project(), INTERPRETER, budget=10_000)
     frame = Frame(Graph(), module, None, State(), session)
     for name in parsed.metavariables:
         data = _LITERAL if name in literals else None
@@ -116,7 +116,7 @@ def _lower(node: ast.expr, frame: Frame) -> Value:
     for inner in descendants(node):
         if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
             frame.state.names.pop(inner.target.id, None)
-    value = evaluate(node, frame)
+    value = INTERPRETER.evaluate(node, frame)
     for name, part in frame.state.names.items():
         if part.op != "metavariable" and name.startswith(PREFIX):
             part.name = name  # `($p := …)`: the part is bound as well as matched

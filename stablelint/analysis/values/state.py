@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from stablelint.analysis.values.paths import Paths, Tests
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.files.project import Project
 from stablelint.analysis.values.transfer import format_of, result_interval
-from stablelint.analysis.values.value import NONEMPTY, Graph, Ground, Value, join
+from stablelint.analysis.values.value import Attributes, Graph, Value
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import VIEWS
 
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
-    from stablelint.analysis.files.project import Project
-    from stablelint.analysis.interpret.classes import Attributes
-
 _FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
 _FOLLOWED = 3  # of them in a row
-_Key = TypeVar("_Key", bound=Hashable)
 Observer = Callable[[Value, "Frame"], None]
 
 
@@ -99,71 +94,6 @@ class State:
         self.gaps[left, right] = (known.meet(gap) if known is not None else None) or gap
 
 
-def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool | None = None) -> State:
-    """What holds where two paths of the function `where` meet.
-
-    `usual` tells that the defaults of parameters lead along the left one (True), or along the right one (False).
-    """
-    if left.dead:
-        return right
-    if right.dead:
-        return left
-    merged = State(gradient=left.gradient, autocast=left.autocast)
-    merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
-    position = None if usual is None else int(not usual)
-    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)), position)
-    merged.names = names = dict(left.names)
-    find = names.get
-    for name in [name for name, value in right.names.items() if find(name) is not value]:
-        names[name] = _meet_paths(graph, left, find(name), right, right.names[name], paths)
-    merged.attributes = attributes = dict(left.attributes)
-    if attributes != right.attributes:
-        for place in attributes.keys() | right.attributes.keys():
-            one, two = left.attributes.get(place), right.attributes.get(place)
-            if one is not None and two is not None:
-                attributes[place] = _meet_paths(graph, left, one, right, two, paths)
-            else:
-                attributes[place] = graph.unknown(place[1])
-    merged.facts = _joined(left.facts, right.facts)
-    merged.gaps = _joined(left.gaps, right.gaps)
-    merged.nonempty = left.nonempty & right.nonempty
-    merged.plural = left.plural & right.plural
-    return merged
-
-
-def _joined(left: dict[_Key, Interval], right: dict[_Key, Interval]) -> dict[_Key, Interval]:
-    """What both paths know of a value, or of a difference."""
-    if left == right:
-        return left
-    return {key: left[key].join(right[key]) for key in left.keys() & right.keys()}
-
-
-def _own_tests(tests: Tests, shared: Tests) -> Tests:
-    return {k: v for k, v in tests.items() if k not in shared}
-
-
-def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value, paths: Paths) -> Value:
-    if a is None:
-        return b  # the other path did not bind it: using it there would be a NameError
-    if a is b or a.key == b.key:
-        return a
-    return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)], paths)
-
-
-def _narrowed(graph: Graph, state: State, value: Value) -> Value:
-    """The value with the path's facts made its own, so that a join keeps them."""
-    interval = state.effective(value)
-    if value.op in ("index", "masked_select") and value.key in state.nonempty:
-        value = replace(value, guard=NONEMPTY)
-    if interval == value.interval:
-        return value
-    zero = value.zero if interval.contains(0.0) else Ground.NONE
-    return Value(
-        value.op, graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
-        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, value.guard or "branch",
-    )  # fmt: skip
-
-
 @dataclass(slots=True)
 class Frame:
     """The interpretation of one function body (or module body)."""
@@ -185,6 +115,32 @@ class Frame:
     cost: int = 1  # of a statement, from the budget
     frugal: bool = False  # calls of long functions are not followed
     statement: ast.stmt | None = None
+
+
+def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
+    """A frame at module level that reports nothing."""
+    return Frame(frame.graph, module, None, State(), frame.session, frame.depth + 1)
+
+
+class Interpreter(Protocol):
+    """What interpreting one construct asks for of every other: expressions hold calls, calls run bodies."""
+
+    def evaluate(self, node: ast.expr | None, frame: Frame) -> Value:
+        """The value of an expression; never raises for valid syntax."""
+
+    def execute(self, body: Sequence[ast.stmt], frame: Frame) -> None:
+        """Runs statements in the frame."""
+
+    def call(
+        self,
+        target: Value,
+        positional: list[Value],
+        keywords: dict[str, Value],
+        node: ast.Call,
+        frame: Frame,
+        receiver: Value | None = None,
+    ) -> Value:
+        """The value of calling whatever `target` is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +179,7 @@ class Session:
 
     observe: Observer  # called for each operation of a reporting frame
     project: Project
+    interpreter: Interpreter
     home: ModuleInfo | None = None  # the file under analysis
     calls: dict[int, list[dict[str, Value]]] = field(
         default_factory=dict

@@ -7,16 +7,14 @@ finding can retell how an operand came about by walking the graph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.values.paths import Paths
 from stablelint.numerics.interval import TOP, Interval
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.values.paths import Paths
 
 
 class Kind(Enum):
@@ -90,6 +88,19 @@ class Value:
     def constant(self) -> Any:
         """The literal, or None."""
         return self.data if self.op == "const" else None
+
+
+class Attributes(dict[str, Value]):
+    """What an instance's attributes hold; `fill` computes it when it is first asked for."""
+
+    fill: Callable[[], None] | None = None
+
+    def settled(self) -> Attributes:
+        """The attributes as `__init__` leaves them."""
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill()
+        return self
 
 
 class Graph:

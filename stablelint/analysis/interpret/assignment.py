@@ -1,14 +1,16 @@
-"""Tuple unpacking, and assignment to some elements of a tensor or container."""
+"""Assignment: to a name, an attribute, the parts of a tuple, some elements of a tensor or container."""
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 
-from stablelint.analysis.interpret import lookup
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by
-from stablelint.analysis.values.decompositions import part_at
+from stablelint.analysis.interpret.decompositions import part_at
+from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
+from stablelint.analysis.interpret.sizes import size_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
@@ -19,13 +21,45 @@ _NAMED = frozenset("argument attribute unknown item free".split())
 _MASK = re.compile(r"(^|_)mask$")
 
 
+def bind(target: ast.expr, value: Value, frame: Frame) -> None:
+    """Assigns a value to a target: a name, an attribute, an element, or a pattern of those."""
+    if isinstance(target, ast.Name):
+        if not value.name and value.kind is not Kind.SEQUENCE:
+            value.name = target.id
+        if (
+            value.op.startswith(("unknown", "method.", "call."))
+            and value.kind is Kind.UNKNOWN
+            and value.interval.lo == -math.inf
+            and not value.zero
+        ):
+            value = hinted(_called(value, target.id), frame)
+        frame.state.names[target.id] = value
+    elif isinstance(target, ast.Tuple | ast.List):
+        unpack(target, value, frame)
+    elif isinstance(target, ast.Starred):
+        bind(target.value, frame.graph.unknown(node=target), frame)
+    elif isinstance(target, ast.Attribute):
+        base = frame.session.interpreter.evaluate(target.value, frame)
+        frame.state.attributes[(base.key, target.attr)] = value
+    elif isinstance(target, ast.Subscript):
+        assign_element(target, value, frame)
+
+
+def _called(value: Value, identifier: str) -> Value:
+    """The value under another name."""
+    return Value(
+        value.op, value.key, value.kind, value.operands, value.interval, value.zero, value.ends, value.dtype, value.node,
+        value.module, value.data, identifier, value.peak, value.assumed, value.guard,
+    )  # fmt: skip
+
+
 def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
     """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
     parts = _parts(value, target.elts, target, frame)
     for place, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
         ignored = isinstance(element, ast.Name) and element.id.startswith("_")
         decomposed = None if ignored else part_at(value, place, value.node or target, frame)
-        lookup.bind(element, decomposed or part, frame)
+        bind(element, decomposed or part, frame)
 
 
 def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) -> list[Value]:
@@ -45,8 +79,6 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
         return [_part(value, i, node, frame) for i in range(count)]
     if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
-        from stablelint.analysis.interpret.subscripts import size_of
-
         return [size_of(value.first, place, frame) for place in places]
     return [frame.graph.unknown(node=node) for _ in range(count)]
 
@@ -61,8 +93,7 @@ def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:
 
 def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     """`x[mask] = c` leaves x's other elements, refined by the mask being false there."""
-    from stablelint.analysis.interpret.expressions import evaluate
-
+    evaluate = frame.session.interpreter.evaluate
     base = evaluate(target.value, frame)
     index = evaluate(target.slice, frame)
     if base.kind is Kind.MAPPING:
@@ -83,7 +114,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     else:
         updated = _overwritten(base, index, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):
-        lookup.bind(target.value, updated, frame)
+        bind(target.value, updated, frame)
     elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
 
@@ -124,6 +155,4 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
 
 def masked(base: Value, mask: Value, fill: Value, frame: Frame) -> tuple[Value, Value]:
     """`base` where the mask is false, and the fill, as `masked_fill` combines them."""
-    from stablelint.analysis.interpret.lookup import narrowed_value
-
     return narrowed_value(base, narrowed_by(mask, False, base, frame), frame), fill

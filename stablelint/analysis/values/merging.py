@@ -1,0 +1,79 @@
+"""Where two paths of a program meet: what holds on both."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TypeVar
+
+from stablelint.analysis.values.paths import Paths, Tests
+from stablelint.analysis.values.state import State
+from stablelint.analysis.values.value import NONEMPTY, Graph, Ground, Value, join
+from stablelint.numerics.interval import Interval
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool | None = None) -> State:
+    """What holds where two paths of the function `where` meet.
+
+    `usual` tells that the defaults of parameters lead along the left one (True), or along the right one (False).
+    """
+    if left.dead:
+        return right
+    if right.dead:
+        return left
+    merged = State(gradient=left.gradient, autocast=left.autocast)
+    merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
+    position = None if usual is None else int(not usual)
+    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)), position)
+    merged.names = names = dict(left.names)
+    find = names.get
+    for name in [name for name, value in right.names.items() if find(name) is not value]:
+        names[name] = _meet_paths(graph, left, find(name), right, right.names[name], paths)
+    merged.attributes = attributes = dict(left.attributes)
+    if attributes != right.attributes:
+        for place in attributes.keys() | right.attributes.keys():
+            one, two = left.attributes.get(place), right.attributes.get(place)
+            if one is not None and two is not None:
+                attributes[place] = _meet_paths(graph, left, one, right, two, paths)
+            else:
+                attributes[place] = graph.unknown(place[1])
+    merged.facts = _joined(left.facts, right.facts)
+    merged.gaps = _joined(left.gaps, right.gaps)
+    merged.nonempty = left.nonempty & right.nonempty
+    merged.plural = left.plural & right.plural
+    return merged
+
+
+def _joined(left: dict[_Key, Interval], right: dict[_Key, Interval]) -> dict[_Key, Interval]:
+    """What both paths know of a value, or of a difference."""
+    if left == right:
+        return left
+    return {key: left[key].join(right[key]) for key in left.keys() & right.keys()}
+
+
+def _own_tests(tests: Tests, shared: Tests) -> Tests:
+    return {k: v for k, v in tests.items() if k not in shared}
+
+
+def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value, paths: Paths) -> Value:
+    if a is None:
+        return b  # the other path did not bind it: using it there would be a NameError
+    if a is b or a.key == b.key:
+        return a
+    return join(graph, [_narrowed(graph, left, a), _narrowed(graph, right, b)], paths)
+
+
+def _narrowed(graph: Graph, state: State, value: Value) -> Value:
+    """The value with the path's facts made its own, so that a join keeps them."""
+    interval = state.effective(value)
+    if value.op in ("index", "masked_select") and value.key in state.nonempty:
+        value = replace(value, guard=NONEMPTY)
+    if interval == value.interval:
+        return value
+    zero = value.zero if interval.contains(0.0) else Ground.NONE
+    return Value(
+        value.op, graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
+        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, value.guard or "branch",
+    )  # fmt: skip
