@@ -13,13 +13,12 @@ from stablelint.analysis.interpret.conditions import identity
 from stablelint.analysis.interpret.contexts import CREATIONS
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.grounds import grounds
-from stablelint.analysis.values.hints import is_told_by_name
 from stablelint.analysis.values.relations import peaks
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import recast, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -48,7 +47,6 @@ _RANDOM = frozenset(
     ).split()
 )
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
-_LINKS = frozenset({"sigmoid", "softplus"})  # they take any number, and make a probability or a scale of it
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _SPELLINGS = frozenset(
@@ -116,7 +114,12 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
         return _canonical_power(operands, frame)
     if op in ("clamp_min", "clamp_max"):
         return "clamp", operands
-    if op in ("max", "min") and "dim" in operands and _is_operand(operands["dim"]):
+    if (
+        op in ("max", "min")
+        and "dim" in operands
+        and "keepdim" not in operands
+        and _is_operand(operands["dim"])
+    ):
         renamed = {"input": operands["input"], "other": operands["dim"]}
         return ("maximum" if op == "max" else "minimum"), renamed
     if op in ("max", "min") and "other" in operands:
@@ -134,7 +137,7 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
 def _is_operand(second: Value) -> bool:
     """Whether the second argument of `max` is another tensor: nothing says that it is a dimension."""
     if second.kind is Kind.UNKNOWN and second.op == "argument":
-        return "dim" not in second.name and "axis" not in second.name
+        return True  # of two tensors the result lies where a reduction's would, too
     return second.kind is Kind.TENSOR
 
 
@@ -222,8 +225,6 @@ def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatForm
     ranges: dict[str, Interval] = {}
     for name, value in operands.items():
         interval = value.interval if effective is None else effective(value)
-        if op in _LINKS and is_told_by_name(recast(value)):
-            interval = TOP  # what is put through a link function is a raw score, whatever its name says
         ranges[name] = interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
     return ranges
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by
 from stablelint.analysis.interpret.decompositions import part_at
-from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
+from stablelint.analysis.interpret.narrowing import narrowed_value
 from stablelint.analysis.interpret.sizes import size_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
@@ -17,8 +16,7 @@ from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
 
 _BLANK = frozenset({"zeros", "zeros_like", "empty"})
-_NAMED = frozenset("argument attribute unknown item free".split())
-_MASK = re.compile(r"(^|_)mask$")
+_GIVEN = frozenset("argument attribute unknown item free".split())
 
 
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
@@ -32,7 +30,7 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
             and value.interval.lo == -math.inf
             and not value.zero
         ):
-            value = hinted(_called(value, target.id), frame)
+            value = _called(value, target.id)
         frame.state.names[target.id] = value
     elif isinstance(target, ast.Tuple | ast.List):
         unpack(target, value, frame)
@@ -106,7 +104,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
     mask = selector(index)
-    if mask.dtype == "bool" or _is_called_mask(mask):
+    if mask.dtype == "bool" or (value.is_constant and _may_be_mask(mask)):
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
         if base.op in _BLANK and frame.loop_depth:
@@ -119,9 +117,9 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
 
 
-def _is_called_mask(index: Value) -> bool:
-    """Whether a name says that what an index stands for is a mask, and not the places where one is true."""
-    return index.op in _NAMED and _MASK.search(index.name) is not None
+def _may_be_mask(index: Value) -> bool:
+    """Whether an index of which nothing is known can be a mask; a number is written at places as where one is true."""
+    return index.op in _GIVEN and index.dtype is None and index.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
 def _is_view(selected: Value) -> bool:

@@ -10,12 +10,11 @@ from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.functions import call_named
 from stablelint.analysis.interpret.lookup import taken
 from stablelint.analysis.interpret.methods import call_method
-from stablelint.analysis.interpret.opaque import mask_of_lengths, opaque
+from stablelint.analysis.interpret.opaque import opaque
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
-from stablelint.numerics.interval import BOOLEAN
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -154,14 +153,10 @@ def call_value(
             and positional[0].kind is Kind.INSTANCE
         ):
             own, positional = positional[0], positional[1:]
-        passed_over = frame.session.passed_over
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
-        if (result.op != "unknown" and result.interval != BOOLEAN) or frame.session.passed_over > passed_over:
-            return result
-        operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
-        return mask_of_lengths(function.name, result.key, operands, node, frame) or result
+        return result
     if target.kind is Kind.CLASS:
         return _instantiate(target.data, positional, keywords, node, frame)
     if target.kind is Kind.LAYER:

@@ -10,7 +10,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret import summaries
 from stablelint.analysis.interpret.definitions import function_value
 from stablelint.analysis.interpret.inline import call_function, run_function
-from stablelint.analysis.interpret.narrowing import hinted, narrowed
+from stablelint.analysis.interpret.narrowing import narrowed
 from stablelint.analysis.interpret.storage import stored_spread
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
@@ -153,7 +153,7 @@ def _filled_later(value: Value, name: str, frame: Frame) -> Value:
     made = Value(
         "buffer", frame.graph.fresh(), Kind.TENSOR, dtype=value.dtype, node=value.node, module=value.module, name=name
     )  # fmt: skip
-    return hinted(made, frame)
+    return made
 
 
 def is_module(info: ClassInfo) -> bool:
@@ -225,9 +225,8 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     if spread is not None:
         return spread
     key = frame.graph.key("attribute", instance.key, attr)
-    return hinted(
-        Value("attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr),
-        frame,
+    return Value(
+        "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
     )
 
 
@@ -238,9 +237,7 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
         return spread
     key = frame.graph.key("attribute", instance.key, attr)
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
-    return hinted(
-        Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr), frame
-    )
+    return Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr)
 
 
 def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:

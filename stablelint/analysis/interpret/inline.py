@@ -10,7 +10,6 @@ import ast
 
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret import contexts, summaries
-from stablelint.analysis.interpret.narrowing import hinted
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import Caller, Frame, State, quiet_frame
 from stablelint.analysis.values.value import Kind, Value, join
@@ -195,7 +194,7 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
         "argument", key, kind, dtype=dtype, node=parameter, module=inner.module, data=inner.function, name=parameter.arg
     )  # fmt: skip
     if default is None:
-        return hinted(value, inner)
+        return value
     if type(default) is ast.Constant:
         known = frame.graph.constant(default.value, default)
     else:
@@ -206,4 +205,4 @@ def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame
         return assumed
     if known.kind in (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER):
         return known
-    return hinted(value, inner)
+    return value

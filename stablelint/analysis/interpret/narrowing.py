@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.hints import hint
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Value
 from stablelint.numerics.interval import Interval
-
-
-def hinted(value: Value, frame: Frame) -> Value:
-    """An unknown value with what its name tells."""
-    found = hint(value.name)
-    if found is not None and value.kind in (Kind.UNKNOWN, Kind.TENSOR, Kind.NUMBER):
-        value.interval, value.zero, value.ends, value.guard = (
-            found.interval,
-            found.zero,
-            found.ends,
-            found.guard,
-        )
-        if found.guard == "eps":
-            value.kind = Kind.NUMBER
-    return value
 
 
 def narrowed(value: Value, frame: Frame) -> Value:

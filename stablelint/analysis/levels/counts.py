@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from stablelint.analysis.evidence.vocabulary import is_mask_name
+from stablelint.analysis.matching.masks import is_chance_test, unnegated
 from stablelint.analysis.matching.meaning import (
     counts_along_edge,
     counts_everything,
@@ -20,8 +22,6 @@ from stablelint.analysis.matching.meaning import (
 )
 from stablelint.analysis.matching.provenance import vanishes_with_data
 from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.masks import is_chance_test, unnegated
-from stablelint.analysis.values.opaque import is_mask_name
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.walk import descendants

@@ -43,7 +43,6 @@ from stablelint.analysis.levels.harmless import (
     is_outside_of_support,
 )
 from stablelint.analysis.levels.laid_out import is_of_a_grid_without_zero
-from stablelint.analysis.levels.log_scales import reopened
 from stablelint.analysis.levels.parts import DOUBTS_BY_PART
 from stablelint.analysis.levels.promotion import promoted
 from stablelint.analysis.levels.ratios import DOUBTS_BY_RATIO
@@ -91,8 +90,6 @@ def settled(
     digits nor a gradient are left to lose then; `pooled` that it is a spread joined with its mean, `shared` an
     exponential divided by the sum of such, `logarithm` one of what stands bare in the same sum.
     """
-    if logarithm:
-        site = reopened(site)
     judgement = site.judgement
     if judgement.status is Status.DISCHARGED:
         return site

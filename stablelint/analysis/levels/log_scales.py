@@ -7,14 +7,9 @@ distribution from the standard one: s is a logarithm, whatever it is called.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from stablelint.analysis.matching.judge import Judgement
-from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.hints import is_told_by_name
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Level, Status
 
 _SUMS = frozenset({"add", "sub"})
 _REDUCTIONS = frozenset({"sum", "mean", "neg"})
@@ -37,20 +32,6 @@ def log_scales(observed: Iterable[Value]) -> frozenset[int]:
             bare = {factor.key for term in terms if not _has_exponential(term) for factor in term}
             found.update(key for key, s in exponentials.items() if s.key in bare and is_yielded(s))
     return frozenset(found)
-
-
-def reopened(site: Site) -> Site:
-    """The exponential of a logarithm as open, where nothing but a name (`sigma`) had told that it is not negative."""
-    taken = site.value.operands["input"]
-    name = next((n for n, v in site.match.bindings.items() if v is taken), None)
-    if (
-        site.judgement.status is not Status.DISCHARGED
-        or name is None
-        or not is_told_by_name(_unscaled(taken))
-    ):
-        return site
-    failing = f"{name} <= log(max)"
-    return replace(site, judgement=Judgement(Status.UNGUARDED, Level.POSSIBLE, operand=name, failing=failing))
 
 
 def is_yielded(value: Value) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from stablelint.analysis.evidence.vocabulary import is_mask_name
+from stablelint.analysis.matching.masks import is_mask_of_padding, is_name_of_text, unnegated
+from stablelint.analysis.matching.padding import is_mask_of_ids, is_unpadded
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import CONDITIONS, EXPONENTIALS
-from stablelint.analysis.values.masks import is_mask_of_padding, is_name_of_text, unnegated
-from stablelint.analysis.values.opaque import is_mask_name
-from stablelint.analysis.values.selections import is_mask_of_ids, is_unpadded
 from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import behind, stripped
 

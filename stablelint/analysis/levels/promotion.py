@@ -28,12 +28,12 @@ from stablelint.analysis.levels.magnified import (
     is_magnified,
     is_variance_by_difference,
 )
+from stablelint.analysis.matching.masks import DRAWN
 from stablelint.analysis.matching.places import is_measured, is_shown
 from stablelint.analysis.matching.provenance import is_handed_on, is_trained
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.families import WAVES
-from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Level

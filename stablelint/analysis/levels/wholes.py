@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from stablelint.analysis.evidence.vocabulary import is_mask_name, names_ties
+from stablelint.analysis.matching.masks import unnegated
+from stablelint.analysis.matching.padding import is_background
 from stablelint.analysis.matching.places import is_objective
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import CONDITIONS, NORMS
-from stablelint.analysis.values.hints import names_ties
-from stablelint.analysis.values.masks import unnegated
-from stablelint.analysis.values.opaque import is_mask_name
 from stablelint.analysis.values.pairs import is_of_all_pairs
-from stablelint.analysis.values.selections import is_background
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.vanishing import is_masked_difference
 from stablelint.analysis.values.views import behind, stripped

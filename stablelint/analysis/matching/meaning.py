@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from stablelint.analysis.evidence.vocabulary import is_mask_name
+from stablelint.analysis.matching.masks import unnegated
 from stablelint.analysis.values.families import FINITE_TESTS
-from stablelint.analysis.values.masks import unnegated
-from stablelint.analysis.values.opaque import is_mask_name
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 

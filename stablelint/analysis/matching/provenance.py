@@ -6,9 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.evidence.vocabulary import is_mask_name
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.classes import ancestors
 from stablelint.analysis.matching.judge import GRADIENT_FREE, NOT_DIFFERENTIABLE
+from stablelint.analysis.matching.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
 from stablelint.analysis.matching.places import (
     base_names,
     is_measured,
@@ -20,8 +22,6 @@ from stablelint.analysis.matching.places import (
 from stablelint.analysis.matching.reach import is_preparation
 from stablelint.analysis.matching.roles import takes_gradients, takes_numbers_only
 from stablelint.analysis.values.families import NORMS
-from stablelint.analysis.values.masks import DRAWN, is_chance_test, is_whole_mask, tests_kept, unnegated
-from stablelint.analysis.values.opaque import is_mask_name
 from stablelint.analysis.values.pairs import is_of_all_pairs
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.vanishing import is_edge, is_masked_difference

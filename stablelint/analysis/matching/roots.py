@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stablelint.analysis.evidence.vocabulary import names_a_logarithm
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
 from stablelint.analysis.interpret.statements import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
-from stablelint.analysis.values.hints import names_a_logarithm
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance, glance
 from stablelint.syntax.walk import children, descendants

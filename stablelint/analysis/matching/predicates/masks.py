@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stablelint.analysis.matching.meaning import meets_its_extreme
-from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
-from stablelint.analysis.values.masks import (
+from stablelint.analysis.matching.masks import (
     is_chance_test,
     is_kept,
     is_known,
@@ -20,7 +18,10 @@ from stablelint.analysis.values.masks import (
     is_whole_mask,
     unnegated,
 )
-from stablelint.analysis.values.selections import is_background, leaves_out_padding, selecting_mask
+from stablelint.analysis.matching.meaning import meets_its_extreme
+from stablelint.analysis.matching.padding import is_background, leaves_out_padding
+from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
+from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate

@@ -7,11 +7,11 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.evidence.vocabulary import names_a_mask
 from stablelint.analysis.matching.judge import differentiable
 from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
 from stablelint.analysis.matching.provenance import is_trained, needs_agreement, vanishes_with_data
 from stablelint.analysis.matching.suited import is_floating
-from stablelint.analysis.values.hints import names_a_mask
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.vanishing import is_edge
 from stablelint.analysis.values.views import stripped

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from stablelint.analysis.values.opaque import is_mask_name
+from stablelint.analysis.evidence.vocabulary import is_mask_name
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 

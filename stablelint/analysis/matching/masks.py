@@ -6,8 +6,9 @@ import ast
 import re
 from functools import lru_cache
 
-from stablelint.analysis.values.company import came_together, is_beside_lengths
-from stablelint.analysis.values.selections import leaves_out_padding
+from stablelint.analysis.evidence.vocabulary import is_length_name, is_mask_name
+from stablelint.analysis.matching.company import came_together, is_beside_lengths
+from stablelint.analysis.matching.padding import leaves_out_padding
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 
@@ -183,7 +184,16 @@ def is_mask_of_lengths(mask: Value) -> bool:
     inner = unnegated(mask)
     while inner.op == "part" and inner.first is not None:
         inner = unnegated(inner.first)
-    return inner.op == "lengths_mask" or is_beside_lengths(inner)
+    return _is_made_of_lengths(inner) or is_beside_lengths(inner)
+
+
+def _is_made_of_lengths(value: Value) -> bool:
+    """Whether a call of what is named a mask takes lengths."""
+    kind, _, name = value.op.rpartition(".")
+    if not kind or not is_mask_name(name):
+        return False
+    words = [name, *value.operands, *(operand.name for operand in value.operands.values())]
+    return any(map(is_length_name, words))
 
 
 def is_chance_test(test: Value, depth: int = 6) -> bool:
