@@ -23,7 +23,13 @@ class Status(StrEnum):
 
     VIOLATED = "violated"  # known operations lead to a bad operand
     UNGUARDED = "unguarded"  # nothing guards an operand that may be bad
+    ASSUMED = "assumed"  # safe as long as something that can be set otherwise keeps its value
     DISCHARGED = "discharged"  # proved safe
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to report."""
+        return self in (Status.VIOLATED, Status.UNGUARDED)
 
 
 class Level(StrEnum):
@@ -130,7 +136,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding, or one discharged obligation."""
+    """One finding, or one obligation that holds."""
 
     code: str
     name: str
@@ -145,7 +151,8 @@ class Diagnostic:
     proposals: tuple[Proposal, ...] = ()
     fix: Fix | None = None
     fix_withheld: str | None = None  # why there is no fix although the rule has one
-    discharged_by: str | None = None  # "clamp", "eps", "branch" ... when the status is DISCHARGED
+    discharged_by: str | None = None  # "clamp", "eps", "branch" ... when the status is DISCHARGED or ASSUMED
+    assumes: tuple[str, ...] = ()  # settings on which the status rests: "temperature=1.0"
     url: str = ""
 
     @property
@@ -170,8 +177,9 @@ class FileReport:
 
     filename: str
     diagnostics: tuple[Diagnostic, ...] = ()
-    discharged: tuple[Diagnostic, ...] = ()
+    discharged: tuple[Diagnostic, ...] = ()  # what was proved safe, and what is assumed to be
     problems: tuple[Problem, ...] = ()
     lines: int = 0
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
+    assumed: int = 0  # obligations that hold as long as settings keep their values
     consulted: Mapping[str, str] = field(default_factory=dict)  # other files read, and the digest of each

@@ -57,8 +57,8 @@ class Review:
 
     @property
     def open(self) -> list[Site]:
-        """Sites that were not discharged."""
-        return [s for s in self.sites if s.judgement.status is not Status.DISCHARGED]
+        """Sites whose obligations may not hold."""
+        return [s for s in self.sites if s.judgement.status.is_open]
 
     def is_hidden(self, site: Site) -> bool:
         """Whether something is put in the place of what is made of the site's result, whatever decides on it."""
@@ -107,7 +107,7 @@ class Review:
 
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
-    """The findings of one function, retold from `level` on, and its discharged sites."""
+    """The findings of one function, retold from `level` on, and its sites whose obligations hold."""
     discharged = discharge_of_parts(review.sites)
     sites = [_masked_without_gradient(discharged(site), review) for site in review.sites]
     for rule, matcher in review.index.matchers_for(review.words):
@@ -127,20 +127,20 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
     sites = [doubted(site) if _is_likely(site) and review.counts_input(site) else site for site in sites]
     for site in sites:
         place_to_change(site, review.module)
-    open_sites = [s for s in sites if s.judgement.status is not Status.DISCHARGED]
+    open_sites = [s for s in sites if s.judgement.status.is_open]
     kept = without_shadowed(open_sites)
     told = {Level.LIKELY, level}
     found = [diagnose(site, review, site.judgement.level in told) for site in kept]
-    return found, [s for s in sites if s.judgement.status is Status.DISCHARGED]
+    return found, [s for s in sites if not s.judgement.status.is_open]
 
 
 def _is_likely(site: Site) -> bool:
-    return site.judgement.status is not Status.DISCHARGED and site.judgement.level is Level.LIKELY
+    return site.judgement.status.is_open and site.judgement.level is Level.LIKELY
 
 
 def _masked_without_gradient(site: Site, review: Review) -> Site:
     """Discharges a site whose bad result is replaced later, save for its gradient where one can flow."""
-    if site.judgement.status is Status.DISCHARGED:
+    if not site.judgement.status.is_open:
         return site
     if any("masked_rows" in condition for condition in site.rule.where):
         again = is_masked_again(site, review.hiders, review.collector.observed)
@@ -166,7 +166,7 @@ def diagnose(site: Site, review: Review, told: bool = True) -> Diagnostic:
     """The finding as it is reported; with its chain and the rewrites on offer where it is `told`."""
     source = site.frame.module.source
     rule, judgement = site.rule, site.judgement
-    found = told and judgement.status is not Status.DISCHARGED
+    found = told and judgement.status.is_open
     diagnostic = Diagnostic(
         rule.code,
         rule.name,
@@ -179,6 +179,7 @@ def diagnose(site: Site, review: Review, told: bool = True) -> Diagnostic:
         source.segment(site.node),
         derivation(site, source.filename) if found else (),
         discharged_by=judgement.by or None,
+        assumes=judgement.assumes,
         url=rule.url,
     )
     if not found:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity
+from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity, Status
 from stablelint.report.cells import plain
 from stablelint.report.context import Context
 
@@ -29,6 +29,8 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
     elif result.files:
         proved = sum(result.discharge_counts.values())
         safe = f"; {plural(proved, 'operation')} proved safe" if proved else ""
+        if result.assumed:
+            safe += f"; {result.assumed:,} safe as long as settings keep their values"
         yield f"{style.bold('No findings')} {scope}{safe}."
     left_out = []
     if result.silenced:
@@ -58,11 +60,16 @@ def _fixable(found: Iterable[Diagnostic]) -> str:
 def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
     """What was proved safe, and how."""
     style = context.style
-    yield style.bold(f"Proved safe: {plural(len(result.discharged), 'operation')}")
+    assumed = sum(item.status is Status.ASSUMED for item in result.discharged)
+    yield style.bold(f"Proved safe: {plural(len(result.discharged) - assumed, 'operation')}")
+    if assumed:
+        yield style.bold(f"Safe as long as settings keep their values: {plural(assumed, 'operation')}")
     for item in result.discharged:
         start = item.span.start
         place = f"{context.shown(item.filename)}:{start.row}:{start.column}"
         reason = f" by {item.discharged_by}" if item.discharged_by else ""
+        if item.assumes:
+            reason += f" if {', '.join(item.assumes)}"
         yield f"  {place}: {item.code} `{plain(item.expression)}`{style.added(reason)}"
 
 

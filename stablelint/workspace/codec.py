@@ -40,12 +40,13 @@ def encode(diagnostic: Diagnostic) -> Json:
         diagnostic.fix_withheld,
         diagnostic.discharged_by,
         diagnostic.url,
+        list(diagnostic.assumes),
     ]
 
 
 def decode(value: Json, filename: str) -> Diagnostic:
     """The diagnostic that `encode` wrote. Raises ValueError, TypeError or KeyError on anything else."""
-    code, name, span, message, severity, status, level, expression, steps, fix, withheld, by, url = value
+    code, name, span, message, severity, status, level, expression, steps, fix, withheld, by, url, on = value
     return Diagnostic(
         code=code,
         name=name,
@@ -61,6 +62,7 @@ def decode(value: Json, filename: str) -> Diagnostic:
         fix_withheld=withheld,
         discharged_by=by,
         url=url,
+        assumes=tuple(on),
     )
 
 

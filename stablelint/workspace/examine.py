@@ -94,6 +94,7 @@ class Examiner:
             "lines": report.lines,
             "silenced": len(self._at_level(outcome.silenced)),
             "counts": dict(report.discharge_counts),
+            "assumed": report.assumed,
             "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
         }
         return {key: value for key, value in entry.items() if value}

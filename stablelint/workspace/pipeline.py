@@ -58,6 +58,7 @@ class CheckResult:
     silenced: int = 0
     baselined: int = 0
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
+    assumed: int = 0  # obligations that hold as long as settings keep their values
     sources: Mapping[str, bytes] = field(default_factory=dict)  # of files that are not on disk
 
 
@@ -181,6 +182,7 @@ def _collect(
         lines=sum(answer.lines for answer in answers.values()),
         silenced=sum(answer.silenced for answer in answers.values()),
         discharge_counts=counts,
+        assumed=sum(answer.assumed for answer in answers.values()),
         sources=sources or {},
     )
 

@@ -117,8 +117,8 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
     if function is None or instance is None:
         return frame.graph.unknown(attr, node)
     if attr == "__init__":
-        arguments = inline.bind_arguments(function, positional, keywords, instance)
-        own = bases.set_by_base(function, arguments or {}, instance, frame)
+        arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
+        own = bases.set_by_base(function, arguments or inline.settings(function, frame), instance, frame)
         if own is not None:
             frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
             instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
@@ -222,10 +222,10 @@ def _instantiate(
         name=info.name,
     )
     function = classes.find_method(info, "__init__", frame)
-    arguments = dict(keywords)
+    arguments: dict[str, Value] | None = dict(keywords)
     if function is not None:
-        arguments = inline.bind_arguments(function, positional, keywords, instance) or {}
+        arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
     elif classes.is_dataclass(info):
-        arguments.update(zip(info.fields, positional, strict=False))
+        arguments = dict(zip(info.fields, positional, strict=False)) | keywords
     classes.construct(instance, info, arguments, frame)
     return instance

@@ -108,10 +108,9 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     place = (id(module), identifier)
     values = frame.session.globals
     values[place] = Value("unknown", frame.graph.fresh(), name=identifier)
-    assignments = module.assignments[identifier]
-    if len(assignments) == 1:
+    if module.is_constant(identifier):
         quiet = quiet_frame(module, frame)
-        values[place] = frame.session.interpreter.evaluate(assignments[0], quiet)
+        values[place] = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
     return values[place]
 
 

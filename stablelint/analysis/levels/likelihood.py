@@ -91,7 +91,7 @@ def settled(
     exponential divided by the sum of such, `logarithm` one of what stands bare in the same sum.
     """
     judgement = site.judgement
-    if judgement.status is Status.DISCHARGED:
+    if not judgement.status.is_open:
         return site
     if judgement.level is not Level.LIKELY:
         raised = promoted(site, hidden, pooled, shared, logarithm)

@@ -30,13 +30,16 @@ def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:
             has_contract(site)
             or _names_a_format(site)
             or site.rule.expect != "non-finite"
-            or judgement.status is Status.DISCHARGED
+            or not judgement.status.is_open
         ):
             return site
         parts = [part for value in site.match.covered for part in by_key.get(value.key, ())]
-        if not parts or any(part.judgement.status is not Status.DISCHARGED for part in parts):
+        if not parts or any(part.judgement.status.is_open for part in parts):
             return site
-        return replace(site, judgement=replace(judgement, status=Status.DISCHARGED, by=parts[0].judgement.by))
+        on = tuple(dict.fromkeys(setting for part in parts for setting in part.judgement.assumes))
+        status = Status.ASSUMED if on else Status.DISCHARGED
+        by = parts[0].judgement.by
+        return replace(site, judgement=replace(judgement, status=status, by=by, assumes=on))
 
     return discharge
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.transfer import format_of
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, believed, unassumed
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.contract import Comparison, Contract
 from stablelint.diagnostic import Level, Status
@@ -35,9 +36,39 @@ class Judgement:
     backward_only: bool = False
     ground: Ground = Ground.NONE
     failing: str = ""  # the comparison that does not hold
+    assumes: tuple[str, ...] = ()  # settings without which the answer would be another
 
 
 def judge(
+    forward: Contract | None,
+    backward: Contract | None,
+    bindings: Mapping[str, Value],
+    ranges: Mapping[str, Interval],
+    gradient: bool,
+    beliefs: Mapping[int, Interval] = MappingProxyType({}),
+) -> Judgement:
+    """Whether the contracts hold for operands in `ranges`, or, if not, in `beliefs` (by key of the value)."""
+    if not beliefs:
+        return _decide(forward, backward, bindings, ranges, gradient)
+    sound = {name: unassumed(v) for name, v in bindings.items()}
+    known = _decide(forward, backward, sound, ranges, gradient)
+    if known.status is Status.DISCHARGED:
+        return known
+    taken = {name: believed(v) for name, v in bindings.items()}
+    told = _decide(
+        forward, backward, taken, {n: beliefs.get(v.key, ranges[n]) for n, v in bindings.items()}, gradient
+    )
+    spoken = {
+        c.variable for contract in (forward, backward) if contract is not None for c in contract.comparisons
+    }
+    held = (v.belief for name, v in bindings.items() if name in spoken and v.belief is not None)
+    on = tuple(dict.fromkeys(setting.text for belief in held for setting in belief.on))
+    if told.status is Status.DISCHARGED and on:
+        return replace(known, status=Status.ASSUMED, level=Level.POSSIBLE, by=told.by, assumes=on)
+    return replace(told, assumes=on) if told.ground > known.ground else known
+
+
+def _decide(
     forward: Contract | None,
     backward: Contract | None,
     bindings: Mapping[str, Value],
@@ -90,7 +121,7 @@ def _within_margin(comparison: Comparison, interval: Interval, fmt: FloatFormat)
 
 
 def _proof(value: Value, interval: Interval) -> str:
-    if value.is_constant:
+    if value.is_constant and not value.assumed:
         return "constant"
     if interval != value.interval:
         return "branch"

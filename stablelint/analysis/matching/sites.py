@@ -174,7 +174,7 @@ class Collector:
             found,
             judgement,
             frame,
-            context.ranges,
+            context.ranges if not judgement.assumes else _believed(context.ranges, found, frame),
             context,
             texts,
             frame.statement,
@@ -196,7 +196,15 @@ class Collector:
         spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
         if not spoken & found.bindings.keys():
             return Judgement(Status.VIOLATED, Level.LIKELY)  # this spelling is itself the flaw
-        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient)
+        held = (v for v in found.bindings.values() if v.belief is not None)
+        beliefs = {v.key: frame.state.believed(v) for v in held}
+        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient, beliefs)
+
+
+def _believed(ranges: Mapping[str, Interval], found: Match, frame: Frame) -> dict[str, Interval]:
+    """Where the bindings lie if nobody changes a setting."""
+    held = {name: v for name, v in found.bindings.items() if v.belief is not None}
+    return {**ranges, **{name: frame.state.believed(v) for name, v in held.items()}}
 
 
 def _weakened(judgement: Judgement, rule: Rule) -> Judgement:
@@ -207,7 +215,7 @@ def _weakened(judgement: Judgement, rule: Rule) -> Judgement:
 
 
 def _rank(judgement: Judgement) -> tuple[int, int]:
-    order = {Status.DISCHARGED: 0, Status.UNGUARDED: 1, Status.VIOLATED: 2}
+    order = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
     return (1 if judgement.level is Level.LIKELY else 0, order[judgement.status])
 
 
@@ -228,6 +236,9 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     for (base, attr), held in frame.state.attributes.items():
         if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
             return f"self.{attr}"
+    if value.assumed and frame.receiver is not None:
+        if value.key == frame.graph.key("attribute", frame.receiver.key, value.name):
+            return f"self.{value.name}"
     if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
         return repr(value.data)
     if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):

@@ -32,6 +32,7 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         "fix_withheld": item.fix_withheld,
         "status": item.status.value,
         "discharged_by": item.discharged_by,
+        "assumes": list(item.assumes),
         "level": item.level.value,
         "severity": item.severity.value,
         "derivation": [
