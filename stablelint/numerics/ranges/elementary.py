@@ -12,6 +12,7 @@ from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
 
 _POSITIVE_AXIS = (0.0, math.inf)
+_RISING_COSH = total(math.cosh)
 _SIGNED = (-1.0, 1.0)
 
 SHAPES: Mapping[str, Monotone | Valley] = {
@@ -33,7 +34,7 @@ SHAPES: Mapping[str, Monotone | Valley] = {
     "acos": Monotone(math.acos, domain=_SIGNED),
     "atan": Monotone(math.atan),
     "sinh": Monotone(total(math.sinh), attains=BOTH),
-    "cosh": Valley(total(lambda x: math.cosh(abs(x)), at_minus_inf=math.inf), 0.0, attains=BOTH),
+    "cosh": Valley(lambda x: _RISING_COSH(abs(x)), 0.0, attains=BOTH),
     "asinh": Monotone(math.asinh),
     "acosh": Monotone(math.acosh, domain=(1.0, math.inf)),
     "atanh": Monotone(total(math.atanh, at_1=math.inf, at_minus_1=-math.inf), domain=_SIGNED),
@@ -53,6 +54,7 @@ SHAPES: Mapping[str, Monotone | Valley] = {
 _GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW)
 _GELU_TANH = Valley(scalars.gelu_tanh, -0.7524614220710162, attains=BELOW, undefined=BELOW)
 _ZERO = Interval.point(0.0)
+_ERF_ERROR = 2e-7
 _TAN = Monotone(math.tan)
 _LGAMMA = Valley(total(math.lgamma, at_0=math.inf, at_inf=math.inf), 1.4616321449683623)
 
@@ -63,8 +65,9 @@ def of_shape(shape: Monotone | Valley) -> Transfer:
 
 
 def _gelu(call: Call) -> Interval:
+    """NaN at -inf; at inf as well in oneDNN's kernel for 512-bit vectors, whose last coefficients are 0 there."""
     shape = _GELU_TANH if call.params.get("approximate") == "tanh" else _GELU
-    result = shape.image(call.x, call.fmt)
+    result = shape.image(call.x, call.fmt).with_nan(shape is _GELU and call.x.contains(math.inf))
     # Below 0 the computed 1 + erf(x) cancels: its error is an absolute one, and the result 0 at worst.
     if result.hi >= 0:
         return result
@@ -75,6 +78,19 @@ def _ndtr(call: Call) -> Interval:
     """Computed as (1 + erf) / 2, whose error is an absolute one: small values are lost, to 0 at worst."""
     exact, eps = SHAPES["ndtr"].image(call.x, call.fmt), call.fmt.eps
     return Interval(max(0.0, exact.lo - eps), min(1.0, exact.hi + eps), nan=exact.nan)
+
+
+def _erf(call: Call) -> Interval:
+    """Vector kernels subtract from 1 (Abramowitz and Stegun 7.1.26): an absolute error, and 0 for small operands.
+
+    Only float64 has a kernel whose error is relative.
+    """
+    exact = SHAPES["erf"].image(call.x, call.fmt)
+    if call.fmt.bits == 64 or exact == Interval.point(0.0):
+        return exact
+    low = max(exact.lo - _ERF_ERROR, -1.0 if exact.lo < 0 else 0.0)
+    high = min(exact.hi + _ERF_ERROR, 1.0 if exact.hi > 0 else 0.0)
+    return Interval(low, high, nan=exact.nan)
 
 
 def _rsqrt(call: Call) -> Interval:
@@ -127,7 +143,10 @@ def _digamma(call: Call) -> Interval:
     """Rises over the positive numbers; NaN at the negative whole numbers, infinite at 0."""
     x = call.x
     if x.lo > 0 or (x.lo == 0 and x.lo_open):
-        return Interval(-math.inf, math.inf, lo_open=True, hi_open=not x.contains(math.inf), nan=x.nan)
+        overflows = 0 < x.lo < 1 / call.fmt.max
+        return Interval(
+            -math.inf, math.inf, lo_open=not overflows, hi_open=not x.contains(math.inf), nan=x.nan
+        )
     return Interval(-math.inf, math.inf, nan=x.nan or x.lo < 0)
 
 
@@ -146,13 +165,14 @@ def _negated_entropy(x: float) -> float:
 
 def _sinc(call: Call) -> Interval:
     """sin(πx) / (πx), whose least value is -0.21723…"""
-    nan = call.x.nan or call.x.contains(math.inf) or call.x.contains(-math.inf)
-    return Interval(-0.2172336282112217, 1.0, nan=nan).rounded(call.fmt)
+    ends = [abs(end) for end in (call.x.lo, call.x.hi) if call.x.contains(end)]
+    overflows = any(end > call.fmt.max / math.pi for end in ends)
+    return Interval(-0.2172336282112217, 1.0, nan=call.x.nan or overflows).rounded(call.fmt)
 
 
 def _bessel_i0(call: Call) -> Interval:
     nan = call.x.nan or call.x.contains(math.inf) or call.x.contains(-math.inf)
-    top = math.inf if not call.x.is_bounded else math.exp(min(max(abs(call.x.lo), abs(call.x.hi)), 709.0))
+    top = total(math.exp)(max(abs(call.x.lo), abs(call.x.hi)))
     return Interval(1.0, top, nan=nan).rounded(call.fmt)
 
 
@@ -160,6 +180,7 @@ ELEMENTARY: Mapping[str, Transfer] = {
     **{name: of_shape(shape) for name, shape in SHAPES.items()},
     "gelu": _gelu,
     "ndtr": _ndtr,
+    "erf": _erf,
     "rsqrt": _rsqrt,
     "sin": lambda call: _oscillating(call, math.sin, math.pi / 2),
     "cos": lambda call: _oscillating(call, math.cos, 0.0),
