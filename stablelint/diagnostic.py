@@ -33,11 +33,7 @@ class Status(StrEnum):
 
 
 class Level(StrEnum):
-    """How much the analysis knows of the way in which the operand goes bad.
-
-    ``LIKELY``: it can name the operation through which the bad operand arises.
-    ``POSSIBLE``: it knows nothing of the operand, and nothing guards it.
-    """
+    """Which findings are shown in full unasked: a threshold on their confidence."""
 
     LIKELY = "likely"
     POSSIBLE = "possible"
@@ -81,6 +77,15 @@ class Step:
     text: str
     span: Span
     filename: str | None = None  # None: the file of the finding
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A fact that holds of a finding, and what it adds to the log-odds of its confidence."""
+
+    fact: str
+    sentence: str
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,8 @@ class Diagnostic:
     status: Status
     level: Level
     expression: str
+    confidence: float = 1.0  # the chance that a maintainer would repair it
+    because: tuple[Reason, ...] = ()  # the facts that the confidence is made of, the heaviest first
     derivation: tuple[Step, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     fix: Fix | None = None

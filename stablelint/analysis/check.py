@@ -269,7 +269,7 @@ class _Analysis:
         self._assumed += len(assumed)
         self._counts.update(site.judgement.by or "range" for site in proved if site not in assumed)
         if self._options.discharged:
-            self._discharged.extend(diagnose(site, review) for site in proved)
+            self._discharged.extend(map(diagnose, proved))
 
 
 def _is_any(value: Value) -> bool:

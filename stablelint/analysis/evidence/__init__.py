@@ -1,1 +1,1 @@
-"""What speaks for a finding: facts that order, and never decide whether an obligation holds."""
+"""How much a finding is worth a person's time: named facts, measured weights, a calibrated confidence."""

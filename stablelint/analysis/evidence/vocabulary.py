@@ -1,113 +1,81 @@
-"""What names say: every word of a natural language that the analysis knows.
+"""What names, comments and paths say in English: each class of words is one function.
 
-A name is evidence of what an author means, never a proof. Only what orders findings asks here.
+Words order findings by what their authors mean; no status rests on them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
-# The author means a constant that survives rounding.
-_SMALL_CONSTANT = re.compile(
-    r"(^|_)(eps|epsilon|jitter|tiny|fuzz|tol|atol|rtol|tolerance)(_|\d|$)|^smooth(ing)?(_nr|_dr)?$", re.I
+Speaks = Callable[[str], bool]
+
+
+def _says(pattern: str) -> Speaks:
+    """A predicate over names: whether a word of the class stands in one."""
+    search = re.compile(pattern, re.I).search
+
+    @lru_cache(maxsize=8192)
+    def speaks(name: str) -> bool:
+        return search(name) is not None
+
+    return speaks
+
+
+# Operands.
+names_a_small_constant = _says(
+    r"(^|_)(eps|epsilon|jitter|tiny|fuzz|tol|atol|rtol|tolerance)(_|\d|$)|^smooth(ing)?(_nr|_dr)?$"
 )
-_HOLDS_A_MASK = re.compile(r"(^|_)(attn_|attention_|pad_|padding_|loss_|valid_|key_padding_)?masks?$", re.I)
-_NOT_A_MASK = re.compile(r"^(un|de|num_|n_|sum_|use_|has_|is_)", re.I)
-_LOGARITHM = re.compile(
-    r"(^|_)((log|ln)_?(std|var|sigma|scale|alpha|temperature|variance|stddev|vars|stds|stdev|precision)|logit_scale)"
-    r"s?(_?(sq|squared))?_*$"
+names_a_mask = _says(r"mask|(^|_)(valid|keep|kept|padding)(_|$)|^is_")
+names_a_logarithm = _says(
+    r"(^|_)(log|ln)_?(std|var|sigma|scale|alpha|temperature|prec)|logvar|logstd|logit_scale"
 )
-_PROBABILITY = re.compile(r"^(probs?|probabilities|probas?)$|_(probs|probabilities)$", re.I)
-# How things hang together: most pairs do not, and a node may be on its own.
-_TIES = re.compile(r"^(adj|adjacency|affinity)(_?(mat|matrix|t))?$", re.I)
-_SCALE = re.compile(r"^(std|var|variance|sigma|norm)$|_(std|var|variance|norm)$", re.I)
-_SIZE = re.compile(r"(^|_)(sizes?|shape)$", re.I)
-_MASK = re.compile(r"mask", re.I)
-_MASK_AT_END = re.compile(r"(^|_)mask$")
-_LENGTHS = re.compile(r"(^|_|[a-z])len(s|gths?)?(_|$)", re.I)
-_IDS = re.compile(r"^(?!.*(token|input|text|word)).*(^|_)(ids?|index|indices|seqs?)$")
-_LABELS = re.compile(r"label|target|(^|_)(y|gt)(_|$)|class|loss|reward|score|logit|grad|match", re.I)
-_FOUND = re.compile(r"(^|_)(foreground|fg|pos(itives?)?|matched)(_|$)", re.I)
-_PADDING = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
+names_a_probability = _says(r"(^|_)(p|q|probs?|probabilit\w*|probas?|pi|softmax\w*|likelihoods?)(_|\d|$)")
+names_a_weight = _says(r"(^|_)(weights?|wts?|alphas?|attn|attention|sim|affinity|adj)(_|$|s$)")
+names_a_count = _says(
+    r"(^|_)(num|n|nb|cnt|count(s|er)?|total|denom\w*|number|numel|samples?|steps?|freqs?|deg|degrees?)(_|$)"
+)
+names_a_size = _says(
+    r"(^|_)(sizes?|shape|dims?|lens?|lengths?|heads?|channels?|width|height|h|w|batch)(_|\d|$)|dim$"
+)
+names_a_setting = _says(
+    r"(^|_)(temp|temperature|tau|t|scale|scaling|gamma|beta|lambda|sigma|lr|rate|factor|ratio|momentum|decay|step_?size|"
+    r"alpha|theta|max|min|warmup\w*|accum\w*)(_|\d|$)"
+)
+names_a_time = _says(r"(^|_)(time|elapsed|duration|dt|sec|seconds|fps|start|end|took|delta_t)(_|s?$)")
+names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|norms|scale)(_|$)")
+names_an_outcome = _says(r"(^|_)(adv|advantages?|returns?|rewards?|rets?|scores?)(_|$)")
+names_a_loss_value = _says(r"loss")
 
+# Where code stands.
+names_an_objective = _says(
+    r"loss|criterion|objective|log_?prob|rsample|kl_?div|(^|_)kl(_|$)|likelihood|elbo|(^|_)energy(_|$)|"
+    r"training_step|penalty|regulari[sz]"
+)
+names_a_metric = _says(
+    r"metric|(^|_)(evaluat\w*|accuracy|precision|recall|f1|iou|dice|psnr|ssim|auc|perplexity|meter)(_|$)|(Metric|Evaluator|Meter)s?$"
+)
+names_a_test = _says(r"^(unit)?tests?$|^testing$|^test_|_tests?$|^conftest$")
+names_a_display = _says(
+    r"visuali[sz]|heat_?maps?|(^|_)(plots?|plotting|draw|render|benchmarks?|demo|examples?|figures?)(_|$)"
+)
+names_an_evaluation = _says(
+    r"^_*(validat\w*|val|eval\w*|test|infer\w*|predict\w*|generate|sample|decode|score|summar\w*|report|log)(_|$)"
+)
+names_data_preparation = _says(
+    r"(^|_)(data|datasets?|dataloaders?|loaders?|collat\w*|preprocess\w*|transforms?|augment\w*|frontends?|features?)(_|$)"
+)
+names_an_optimizer = _says(
+    r"(^|_)(optim\w*|schedul\w*|lr_\w+)(_|$)|optimizer|scheduler|^(adam|sgd|lamb|lion)\w*$"
+)
+names_a_script = _says(
+    r"^(train\w*|main|run\w*|finetune\w*|pretrain\w*|scripts?|tools?|recipes?|examples?|experiments?)$"
+)
 
-@lru_cache(maxsize=4096)
-def names_a_small_constant(name: str) -> bool:
-    """Something added or compared with so that nothing is divided by zero: `eps`, `tol`."""
-    return _SMALL_CONSTANT.search(name) is not None
-
-
-@lru_cache(maxsize=4096)
-def names_a_mask(name: str) -> bool:
-    """Something that holds zeros and ones."""
-    if names_a_small_constant(name) or _HOLDS_A_MASK.search(name) is None:
-        return False
-    return _NOT_A_MASK.search(name) is None
-
-
-@lru_cache(maxsize=4096)
-def names_a_logarithm(name: str) -> bool:
-    """The logarithm of a scale."""
-    if names_a_small_constant(name) or _HOLDS_A_MASK.search(name) is not None:
-        return False
-    return _LOGARITHM.search(name) is not None
-
-
-@lru_cache(maxsize=4096)
-def names_a_probability(name: str) -> bool:
-    """Probabilities, not their logarithms."""
-    return _PROBABILITY.search(name) is not None and "log" not in name.lower()
-
-
-@lru_cache(maxsize=4096)
-def names_ties(name: str) -> bool:
-    """Which things have to do with which."""
-    return _TIES.search(name) is not None
-
-
-@lru_cache(maxsize=4096)
-def names_a_scale(name: str) -> bool:
-    """A spread, not its logarithm."""
-    return _SCALE.search(name) is not None and "log" not in name.lower()
-
-
-def names_a_size(name: str) -> bool:
-    """The sizes of a tensor, as Python numbers."""
-    return _SIZE.search(name) is not None
-
-
-@lru_cache(maxsize=4096)
-def is_mask_name(name: str) -> bool:
-    """Something that is, or makes, a mask."""
-    return _MASK.search(name) is not None
-
-
-def ends_as_mask(name: str) -> bool:
-    """A mask itself, and not the places where one is true."""
-    return _MASK_AT_END.search(name) is not None
-
-
-def is_length_name(name: str) -> bool:
-    """A length, or lengths."""
-    return _LENGTHS.search(name) is not None
-
-
-def names_ids(name: str) -> bool:
-    """Indices of things, not of the tokens of a text."""
-    return _IDS.search(name) is not None
-
-
-def names_labels(name: str) -> bool:
-    """What is to be predicted, or a measure of it."""
-    return _LABELS.search(name) is not None
-
-
-def names_what_was_found(name: str) -> bool:
-    """What was matched to something: there may be nothing of it."""
-    return _FOUND.search(name) is not None
-
-
-def names_padding(name: str) -> bool:
-    """What fills rows up to a common length."""
-    return _PADDING.search(name) is not None
+# What comments, docstrings and files say.
+says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b")
+says_it_is_meant = _says(
+    r"(nans?|infs?|infinit\w*|zeros?|empty|div\w* by)\b.{0,80}(ignor|intend|meant|expected|purpose|never|cannot|can't|handled|"
+    r"replaced|avoid|harmless)|(never|avoid|cannot|can't|intend|expected).{0,40}\b(nans?|infs?|zeros?|empty)\b"
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterator
 
-from stablelint.analysis.levels.cancelling import root_of
-from stablelint.analysis.matching.provenance import vanishes_with_data
+from stablelint.analysis.evidence.forms.cancelling import root_of
+from stablelint.analysis.evidence.zeros import is_made
 from stablelint.analysis.values.relations import contracted_with_itself
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -23,7 +23,7 @@ def is_squared_length(value: Value) -> bool:
     It is 0 where the vector is, where two points agree, or where the signal is flat.
     """
     if (contracted := contracted_with_itself(stripped(value))) is not None:
-        return vanishes_with_data(contracted)
+        return not is_made(contracted)
     roots = [root_of(term) for term in _terms(value)]
     if len(roots) < 2 or any(root is None for root in roots):
         return False
@@ -34,7 +34,7 @@ def is_squared_length(value: Value) -> bool:
         ends = [_vector_of([list(c.operands.values())[side] for c in components]) for side in (0, 1)]
         return None not in ends
     vector = _vector_of([root for root in roots if root is not None])
-    return vector is not None and vanishes_with_data(vector)
+    return vector is not None and not is_made(vector)
 
 
 def _terms(value: Value, depth: int = _DEPTH) -> Iterator[Value]:
@@ -52,7 +52,7 @@ def _are_slopes(components: list[Value]) -> bool:
     first = signals[0]
     if first is None or any(signal is None or signal.key != first.key for signal in signals):
         return False
-    return len({component.key for component in components}) == len(components) and vanishes_with_data(first)
+    return len({component.key for component in components}) == len(components) and not is_made(first)
 
 
 def _signal_of(slope: Value) -> Value | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.levels.admitted import is_let_in
-from stablelint.analysis.levels.cancelling import (
+from stablelint.analysis.evidence.forms.admitted import is_let_in
+from stablelint.analysis.evidence.forms.cancelling import (
     is_half_lifted,
     is_own_logarithm,
     is_scaled_down,
@@ -16,59 +15,61 @@ from stablelint.analysis.levels.cancelling import (
     is_squared_distance,
     is_squared_sine,
 )
-from stablelint.analysis.levels.correlations import is_correlation
-from stablelint.analysis.levels.divisors import is_growth, is_inside_of_window, is_running_spread, is_step
-from stablelint.analysis.levels.dwindling import is_moving_square, is_sum_of_compared
-from stablelint.analysis.levels.fates import WITHOUT_GRADIENT, fates_of
-from stablelint.analysis.levels.laid_out import is_laid_out
-from stablelint.analysis.levels.lengths import is_squared_length
-from stablelint.analysis.levels.logarithms import is_log_of_ratio, is_log_of_size
-from stablelint.analysis.levels.magnified import (
+from stablelint.analysis.evidence.forms.correlations import is_correlation
+from stablelint.analysis.evidence.forms.divisors import (
+    is_growth,
+    is_inside_of_window,
+    is_running_spread,
+    is_step,
+)
+from stablelint.analysis.evidence.forms.dwindling import is_moving_square, is_sum_of_compared
+from stablelint.analysis.evidence.forms.laid_out import is_laid_out
+from stablelint.analysis.evidence.forms.lengths import is_squared_length
+from stablelint.analysis.evidence.forms.log_scales import log_scales
+from stablelint.analysis.evidence.forms.logarithms import is_log_of_ratio, is_log_of_size
+from stablelint.analysis.evidence.forms.magnified import (
     is_guarded_by_nothing,
     is_magnified,
     is_variance_by_difference,
 )
-from stablelint.analysis.matching.masks import DRAWN
-from stablelint.analysis.matching.places import is_measured, is_shown
-from stablelint.analysis.matching.provenance import is_handed_on, is_trained
+from stablelint.analysis.evidence.forms.pooling import SPREADS, pooled_spreads
+from stablelint.analysis.evidence.forms.shares import shares
+from stablelint.analysis.evidence.places import is_measured, is_shown
+from stablelint.analysis.evidence.provenance import is_trained
+from stablelint.analysis.evidence.subject import Subject
+from stablelint.analysis.evidence.uses import WITHOUT_GRADIENT, uses_of
+from stablelint.analysis.files.modules import FunctionInfo
+from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.families import WAVES
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
-from stablelint.diagnostic import Level
 from stablelint.numerics.interval import TOP
 
 COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
 _LENGTH = 8  # operations looked through
 
 
-def promoted(site: Site, hidden: bool, pooled: bool, shared: bool = False, logarithm: bool = False) -> Site:
-    """The site as likely, where its form tells how the operand goes bad, though nothing is known of its range.
+def form_of(subject: Subject) -> Form | None:
+    """The first form of the table that shows how the operand goes bad, though nothing is known of its range.
 
-    `hidden` tells that the result is replaced later: its author has dealt with it, save that NaN is not kept from the
-    gradient, and save for what a selection by something else does not meet; `pooled` that it is a spread joined with
-    its mean, `shared` an exponential divided by a sum of such, `logarithm` one of what stands bare beside it. In a
-    metric NaN says that there is nothing to measure, but Python's own division raises.
+    A result that is replaced later has been dealt with by its author, save that NaN is not kept from the gradient, and
+    save for what a selection by something else does not meet. In a metric NaN says that there is nothing to measure,
+    but Python's own division raises.
     """
-    measured = is_measured(site.frame.function, site.frame.module)
-    for form in _FORMS:
-        if (hidden and not form.despite_where) or (measured and not form.in_metric):
+    measured = is_measured(subject.function, subject.module)
+    for form in FORMS:
+        if (measured and not form.in_metric) or (subject.is_replaced and not form.despite_where):
             continue
-        if form.shows(site):
-            return _raised(site, form.message, _definition(site) if form.at_definition else None)
-    if pooled and not (hidden or measured):
-        return _raised(site, _POOLED)
-    if shared and site.value.op == "exp" and not measured:
-        return _raised(site, _SHARED)
-    if logarithm and site.value.op == "exp" and not (hidden or measured):
-        return _raised(site, _LOGARITHM)
-    return site
+        if form.shows(subject):
+            return form
+    return None
 
 
-def _raised(site: Site, message: str, anchor: ast.AST | None = None) -> Site:
-    judgement = replace(site.judgement, level=Level.LIKELY)
-    return replace(site, judgement=judgement, message=message, anchor=anchor or site.anchor)
+def anchor_of(form: Form, site: Site) -> ast.AST | None:
+    """Where a finding of that form is shown, where that is not the operation."""
+    return _definition(site) if form.at_definition else None
 
 
 def _definition(site: Site) -> ast.AST | None:
@@ -193,19 +194,19 @@ def _is_root_of_length(site: Site) -> bool:
     ):
         return False
     squares = site.match.bindings[site.judgement.operand]
-    if not is_squared_length(squares) or not (is_trained(squares, site.frame) or is_handed_on(site.frame)):
+    if not is_squared_length(squares) or not is_trained(squares, site.frame):
         return False
-    fates = fates_of(site.node, site.frame.function, gradient=True)
-    return not (fates and fates <= WITHOUT_GRADIENT)
+    uses = uses_of(site.node, site.frame.function, gradient=True)
+    return not (uses and uses <= WITHOUT_GRADIENT)
 
 
 def _divides(site: Site) -> bool:
     return site.value.op == "div" and has_contract(site)
 
 
-def _by_divisor(shows: Callable[[Value], bool]) -> Callable[[Site], bool]:
+def _by_divisor(shows: Callable[[Value], bool]) -> Callable[[Subject], bool]:
     """Whether a quotient's divisor comes to 0 by what it is."""
-    return lambda site: _divides(site) and shows(site.value.operands["other"])
+    return lambda subject: _divides(subject.site) and shows(subject.site.value.operands["other"])
 
 
 def _is_of_compared(site: Site) -> bool:
@@ -227,15 +228,30 @@ def _is_root(site: Site) -> bool:
     )
 
 
-_SHARED = "the exponentials overflow, or all underflow, before they are divided by their sum"
-_LOGARITHM = (
-    "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it"
-)
-_POOLED = "this pools a sequence of any length, and with one position the unbiased estimate divides by zero"
+def _is_pooled(subject: Subject) -> bool:
+    """A spread that is pooled together with its mean."""
+    value = subject.site.value
+    return value.op in SPREADS and value.key in pooled_spreads(subject.around.observed)
+
+
+def _is_share(subject: Subject) -> bool:
+    """An exponential that is divided by the sum of such."""
+    value = subject.site.value
+    return value.op == "exp" and value.key in shares(subject.around.observed)
+
+
+def _is_log_scale(subject: Subject) -> bool:
+    """What is exponentiated stands bare in the same sum, and a gradient is taken through it."""
+    value = subject.site.value
+    return subject.site.gradient and value.op == "exp" and value.key in log_scales(subject.around.observed)
+
+
+def _of_site(shows: Callable[[Site], bool]) -> Callable[[Subject], bool]:
+    return lambda subject: shows(subject.site)
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class Form:
     """A form that shows how an operand goes bad, and what is said of it.
 
     `in_metric` tells that it holds where something is only measured as well; `despite_where` that it does where a later
@@ -244,85 +260,106 @@ class _Form:
     divisor is computed.
     """
 
-    shows: Callable[[Site], bool]
+    shows: Callable[[Subject], bool]
     message: str
     in_metric: bool = False
     despite_where: bool = False
     at_definition: bool = False
 
 
-_FORMS = (
-    _Form(_is_projection, "vectors are divided by a component of their own, which is 0 on a plane"),
-    _Form(_is_computed_cosine, "rounding carries a computed cosine past 1, where there is no angle"),
-    _Form(
-        _is_root_of_wave,
+FORMS = (
+    Form(_of_site(_is_projection), "vectors are divided by a component of their own, which is 0 on a plane"),
+    Form(_of_site(_is_computed_cosine), "rounding carries a computed cosine past 1, where there is no angle"),
+    Form(
+        _of_site(_is_root_of_wave),
         "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN",
         despite_where=True,
     ),
-    _Form(_is_bend, "the second difference of three neighbours is 0 where they lie on a line"),
-    _Form(
-        _is_half_guarded,
+    Form(_of_site(_is_bend), "the second difference of three neighbours is 0 where they lie on a line"),
+    Form(
+        _of_site(_is_half_guarded),
         "the constant guards one factor of the denominator, the other factor can be zero",
         in_metric=True,
     ),
-    _Form(
-        _is_root_of_distance,
+    Form(
+        _of_site(_is_root_of_distance),
         "rounding carries a squared distance that was multiplied out below zero",
         in_metric=True,
     ),
-    _Form(
-        _is_root_of_moments,
+    Form(
+        _of_site(_is_root_of_moments),
         "rounding carries a variance that is a difference of two moments below zero",
         in_metric=True,
     ),
-    _Form(
-        _is_guarded_by_nothing,
+    Form(
+        _of_site(_is_guarded_by_nothing),
         "the constant that should keep the operand off 0 is itself 0 in float32",
         in_metric=True,
     ),
-    _Form(
-        _is_magnified,
+    Form(
+        _of_site(_is_magnified),
         "what is made of this difference keeps the relative error that it has by rounding",
         in_metric=True,
     ),
-    _Form(
-        _is_sine_of_cosine,
+    Form(
+        _of_site(_is_sine_of_cosine),
         "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
         despite_where=True,
     ),
-    _Form(_is_root_of_length, "the root of a sum of squares has no gradient where all of them are 0"),
-    _Form(
+    Form(
+        _of_site(_is_root_of_length), "the root of a sum of squares has no gradient where all of them are 0"
+    ),
+    Form(
         _by_divisor(is_step),
         "neighbours may be equal, and the step between them is 0 then",
         in_metric=True,
         despite_where=True,
         at_definition=True,
     ),
-    _Form(_by_divisor(is_growth), "a cumulative sum does not grow where nothing is added"),
-    _Form(_by_divisor(is_inside_of_window), "a window of a single element leaves 0 here"),
-    _Form(_by_divisor(is_running_spread), "the running variance of a channel that is dead is 0"),
-    _Form(
+    Form(_by_divisor(is_growth), "a cumulative sum does not grow where nothing is added"),
+    Form(_by_divisor(is_inside_of_window), "a window of a single element leaves 0 here"),
+    Form(_by_divisor(is_running_spread), "the running variance of a channel that is dead is 0"),
+    Form(
         _by_divisor(is_moving_square),
         "squares that are gathered step by step come to 0 for what was always 0",
     ),
-    _Form(_is_of_compared, "what is compared may be 0 on both sides, and its sum is 0 then", in_metric=True),
-    _Form(_is_entropy, "a value times its own logarithm is 0 * -inf where it is 0"),
-    _Form(is_let_in, "the function refuses what is below 0 alone, and lets the 0 in", in_metric=True),
-    _Form(
-        is_log_of_size,
+    Form(
+        _of_site(_is_of_compared),
+        "what is compared may be 0 on both sides, and its sum is 0 then",
+        in_metric=True,
+    ),
+    Form(_of_site(_is_entropy), "a value times its own logarithm is 0 * -inf where it is 0"),
+    Form(
+        _of_site(is_let_in), "the function refuses what is below 0 alone, and lets the 0 in", in_metric=True
+    ),
+    Form(
+        _of_site(is_log_of_size),
         "a size may be small, and adding 1 first loses its digits",
         in_metric=True,
         despite_where=True,
     ),
-    _Form(
-        is_log_of_ratio,
+    Form(
+        _of_site(is_log_of_ratio),
         "a quotient may be small, and adding 1 first loses its digits",
         in_metric=True,
         despite_where=True,
     ),
-    _Form(
-        is_correlation,
+    Form(
+        _of_site(is_correlation),
         "the variance of constant data is 0, and Python raises ZeroDivisionError",
         in_metric=True,
+    ),
+    Form(
+        _is_pooled,
+        "this pools a sequence of any length, and with one position the unbiased estimate divides by zero",
+    ),
+    Form(
+        _is_share,
+        "the exponentials overflow, or all underflow, before they are divided by their sum",
+        despite_where=True,
+    ),
+    Form(
+        _is_log_scale,
+        "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it",
     ),
 )

@@ -13,7 +13,7 @@ from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Ground, Kind, Value, believed, unassumed
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.contract import Comparison, Contract
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
 
@@ -21,6 +21,9 @@ NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint
 GRADIENT_FREE = frozenset(
     "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
     "eye empty empty_like detach bernoulli multinomial one_hot".split()
+)
+TRAINED = frozenset(
+    "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
 )
 _LEAVES = frozenset("unknown argument attribute item free".split())
 
@@ -30,7 +33,6 @@ class Judgement:
     """The answer to an obligation, and the operand that decides it."""
 
     status: Status
-    level: Level
     by: str = ""  # what discharged it
     operand: str = ""  # the metavariable that may go bad
     backward_only: bool = False
@@ -64,7 +66,7 @@ def judge(
     held = (v.belief for name, v in bindings.items() if name in spoken and v.belief is not None)
     on = tuple(dict.fromkeys(setting.text for belief in held for setting in belief.on))
     if told.status is Status.DISCHARGED and on:
-        return replace(known, status=Status.ASSUMED, level=Level.POSSIBLE, by=told.by, assumes=on)
+        return replace(known, status=Status.ASSUMED, by=told.by, assumes=on)
     return replace(told, assumes=on) if told.ground > known.ground else known
 
 
@@ -105,7 +107,7 @@ def _decide(
                 worst = found
     if worst is not None:
         return worst
-    return Judgement(Status.DISCHARGED, Level.POSSIBLE, by=proof or "range")
+    return Judgement(Status.DISCHARGED, by=proof or "range")
 
 
 def _within_margin(comparison: Comparison, interval: Interval, fmt: FloatFormat) -> bool:
@@ -173,10 +175,9 @@ def _failure(
         ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
     known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
     status = Status.VIOLATED if known and value.op not in _LEAVES else Status.UNGUARDED
-    level = Level.LIKELY if known else Level.POSSIBLE
     subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
     failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
-    return Judgement(status, level, "", comparison.variable, is_backward, ground, failing)
+    return Judgement(status, "", comparison.variable, is_backward, ground, failing)
 
 
 def is_polluted(interval: Interval) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stablelint.analysis.evidence.forms.cancelling import is_own_logarithm
 from stablelint.analysis.files.modules import FunctionInfo, statements_of
-from stablelint.analysis.levels.cancelling import is_own_logarithm
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER, LOGARITHMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.levels.cancelling import is_size
+from stablelint.analysis.evidence.forms.cancelling import is_size
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.value import Kind

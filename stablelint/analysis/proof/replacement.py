@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.interpret.conditions import narrowed_by
-from stablelint.analysis.matching.judge import NOT_DIFFERENTIABLE, differentiable
-from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
-_HIDERS = frozenset({"where", "masked_fill", "nan_to_num"})
+_REPLACING = frozenset({"where", "masked_fill", "nan_to_num"})
 _POLES_AT_ZERO = frozenset("div reciprocal log log2 log10 sqrt rsqrt".split())
 _POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
 GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
@@ -25,7 +25,17 @@ _DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Hider:
+class Obligation:
+    """An operation whose operand may be bad, where a function computes it."""
+
+    value: Value
+    operand: Value | None
+    gradient: bool  # gradients are recorded at this place
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
     """An operation that replaces some elements of another's result, and the keys of what it is made from."""
 
     value: Value
@@ -38,40 +48,40 @@ class Hider:
         return self.value.operands.get("condition") or self.value.operands.get("mask")
 
 
-def hiders_among(observed: Iterable[Value]) -> list[Hider]:
-    """The hiders among the operations of a function."""
-    found: list[Hider] = []
+def replacements(observed: Iterable[Value]) -> list[Replacement]:
+    """The replacements_ among the operations of a function."""
+    found: list[Replacement] = []
     for value in observed:
-        if value.op in _HIDERS:
+        if value.op in _REPLACING:
             branches = [v for n, v in value.operands.items() if n not in ("condition", "mask")]
             made_from = _reach(branches, lambda v: True)
-            found.append(Hider(value, made_from, _reach(branches, _passes_gradient)))
+            found.append(Replacement(value, made_from, _reach(branches, _passes_gradient)))
     return found
 
 
-def hider_of(site: Site, hiders: Sequence[Hider]) -> Hider | None:
+def replacement_of(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
     """The later operation that replaces this site's result where its operand is bad.
 
     `where` and `masked_fill` count only when their test speaks of the operand.
     """
-    return next((hider for hider in hiders if _hides(hider, site)), None)
+    return next((replacement for replacement in later if _hides(replacement, site)), None)
 
 
-def is_replaced(site: Site, hider: Hider) -> bool:
-    """Whether the hider, whatever it tests, may yield something that is not made of the site's result."""
-    if site.value.key not in hider.made_from:
+def is_replaced(site: Obligation, replacement: Replacement) -> bool:
+    """Whether the replacement, whatever it tests, may yield something that is not made of the site's result."""
+    if site.value.key not in replacement.made_from:
         return False
-    if hider.value.op != "where":
+    if replacement.value.op != "where":
         return True
-    other = hider.value.operands.get("other")
-    branches = [hider.value.operands["input"], *([other] if other is not None else [])]
+    other = replacement.value.operands.get("other")
+    branches = [replacement.value.operands["input"], *([other] if other is not None else [])]
     return not all(site.value.key in _reach([branch], lambda v: True) for branch in branches)
 
 
-def is_doubled(site: Site, hider: Hider) -> bool:
+def is_doubled(site: Obligation, replacement: Replacement) -> bool:
     """Whether the operand is masked by the same test as the result: the double `where` that keeps gradients finite."""
-    operand = site.match.bindings.get(site.judgement.operand)
-    if operand is None or hider.test is None:
+    operand = site.operand
+    if operand is None or replacement.test is None:
         return False
     inner = stripped(operand)
     for _ in range(_DEPTH):
@@ -79,10 +89,12 @@ def is_doubled(site: Site, hider: Hider) -> bool:
             break
         inner = stripped(inner.first)  # a function of what was replaced, the length of a vector, say
     own = inner.operands.get("condition") or inner.operands.get("mask")
-    return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, hider.test)
+    return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, replacement.test)
 
 
-def is_masked_again(site: Site, hiders: Sequence[Hider], observed: Iterable[tuple[Value, object]]) -> bool:
+def is_masked_again(
+    site: Obligation, later: Sequence[Replacement], observed: Iterable[tuple[Value, object]]
+) -> bool:
     """Whether what a softmax yields for masked elements is replaced before anything is computed from it.
 
     The mask under the softmax keeps every gradient from its scores, so that a row of NaN reaches nothing.
@@ -91,7 +103,7 @@ def is_masked_again(site: Site, hiders: Sequence[Hider], observed: Iterable[tupl
     own = scores.operands.get("mask") or scores.operands.get("condition")
     if site.value.op not in _ROWS or own is None:
         return False
-    replaced = {h.value.key for h in hiders if h.test is None or _same_test(h.test, own)}
+    replaced = {h.value.key for h in later if h.test is None or _same_test(h.test, own)}
     carried, hidden = {site.value.key}, False
     for value, _ in observed:
         if all(v.key not in carried for v in value.operands.values()):
@@ -105,13 +117,13 @@ def is_masked_again(site: Site, hiders: Sequence[Hider], observed: Iterable[tupl
     return hidden
 
 
-def feels_gradient(site: Site, hider: Hider) -> bool:
-    """Whether a gradient flows back through the hider to the site's operand."""
-    operand = site.match.bindings.get(site.judgement.operand)
+def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
+    """Whether a gradient flows back through the replacement to the site's operand."""
+    operand = site.operand
     if operand is None or site.value.kind is Kind.NUMBER:
         return False
     felt = any(differentiable(value, site.gradient) for value in felt_operands(site.value, operand))
-    return felt and site.value.key in hider.feels
+    return felt and site.value.key in replacement.feels
 
 
 def felt_operands(result: Value, operand: Value) -> tuple[Value, ...]:
@@ -119,9 +131,9 @@ def felt_operands(result: Value, operand: Value) -> tuple[Value, ...]:
     return (operand, result.operands["input"]) if result.op == "div" else (operand,)
 
 
-def is_empty_group(site: Site) -> bool:
+def is_empty_group(site: Obligation) -> bool:
     """Whether the operand is bad only for a group without an element, whose gradient reaches none."""
-    operand = site.match.bindings.get(site.judgement.operand)
+    operand = site.operand
     return operand is not None and _groups(operand, 4) is not None
 
 
@@ -141,9 +153,9 @@ def _groups(value: Value, depth: int) -> list[Value] | None:
     return [value]
 
 
-def is_gathered(site: Site, observed: Iterable[tuple[Value, object]]) -> bool:
+def is_gathered(site: Obligation, observed: Iterable[tuple[Value, object]]) -> bool:
     """Whether a grouped sum's empty groups are never read: what is made of it is only indexed by the groups."""
-    operand = site.match.bindings.get(site.judgement.operand)
+    operand = site.operand
     groups = _groups(operand, 4) if operand is not None else None
     if groups is None:
         return False
@@ -166,11 +178,11 @@ def is_gathered(site: Site, observed: Iterable[tuple[Value, object]]) -> bool:
     return read
 
 
-def takes_where_true(site: Site, hider: Hider) -> bool:
+def takes_where_true(site: Obligation, replacement: Replacement) -> bool:
     """Whether the site's result is what `where` yields where its condition holds."""
-    if hider.value.op != "where":
+    if replacement.value.op != "where":
         return False
-    return site.value.key in _reach([hider.value.operands["input"]], lambda v: True)
+    return site.value.key in _reach([replacement.value.operands["input"]], lambda v: True)
 
 
 def _same_test(one: Value, other: Value) -> bool:
@@ -183,37 +195,37 @@ def _same_test(one: Value, other: Value) -> bool:
     return False
 
 
-def _hides(hider: Hider, site: Site) -> bool:
-    if site.value.key not in hider.made_from:
+def _hides(replacement: Replacement, site: Obligation) -> bool:
+    if site.value.key not in replacement.made_from:
         return False
-    if hider.value.op == "nan_to_num":
+    if replacement.value.op == "nan_to_num":
         return True
-    operand = site.match.bindings.get(site.judgement.operand)
-    if hider.test is None or operand is None:
+    operand = site.operand
+    if replacement.test is None or operand is None:
         return False
-    if _catches(hider.test, site.value) or is_doubled(site, hider):
+    if _catches(replacement.test, site.value) or is_doubled(site, replacement):
         return True
-    if _replaces_the_good(hider, site, operand):
+    if _replaces_the_good(replacement, site, operand):
         return False
     operand = stripped(operand)
     sources = {operand.key}
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
         sources |= {stripped(v).key for v in operand.operands.values() if not v.is_constant}
     # Any other test of the operation's own result says nothing of the operand.
-    spoken = _reach([hider.test], lambda v: v.key != site.value.key)
+    spoken = _reach([replacement.test], lambda v: v.key != site.value.key)
     return bool(spoken & sources)
 
 
-def _replaces_the_good(hider: Hider, site: Site, operand: Value) -> bool:
+def _replaces_the_good(replacement: Replacement, site: Obligation, operand: Value) -> bool:
     """Whether the operand is within its domain just where `where` replaces the result: there is nothing to hide.
 
     `where(x < 1, 1 / x, 0)` keeps the quotient by 0.
     """
-    test = hider.test
-    if hider.value.op != "where" or test is None or site.value.op not in _POLES_AT_ZERO:
+    test = replacement.test
+    if replacement.value.op != "where" or test is None or site.value.op not in _POLES_AT_ZERO:
         return False
     known = site.frame.state.effective(operand)
-    replaced = narrowed_by(test, not takes_where_true(site, hider), operand, site.frame)
+    replaced = narrowed_by(test, not takes_where_true(site, replacement), operand, site.frame)
     return replaced != known and replaced.lo >= 0 and not replaced.contains(0.0)
 
 

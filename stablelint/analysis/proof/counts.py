@@ -1,13 +1,9 @@
-"""Zeros that the meaning of a value excludes: what it counts, what it was compared with."""
+"""Counts that are at least 1 whatever the data: of a maximum's own elements, of what is left and what is taken."""
 
 from __future__ import annotations
 
-import re
-
-from stablelint.analysis.evidence.vocabulary import is_mask_name
-from stablelint.analysis.matching.masks import unnegated
-from stablelint.analysis.values.families import FINITE_TESTS
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.masks import unnegated
+from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import behind, stripped
 
 _REACHED = {
@@ -18,11 +14,29 @@ _REACHED = {
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = frozenset("sum count_nonzero python.sum mean".split())
 _HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
-_COUNT = re.compile(r"(^|_)(num|n)_|(^|_)(counts?|n?elems?|numel)(_|$)", re.I)
 _SIZES = frozenset({"size", "numel", "len"})
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through
+
+
+def is_counted(operand: Value) -> bool:
+    """Whether a value counts, or sums up, something of which there is at least one by what it is made of."""
+    return any(
+        counts(operand)
+        for counts in (
+            counts_its_extreme,
+            counts_everything,
+            counts_its_support,
+            counts_itself,
+            counts_with_fallback,
+        )
+    )
+
+
+def counts_a_rest(operand: Value) -> bool:
+    """Whether a count is of what is left of something: 0 only where there was nothing else."""
+    return any(counts(operand) for counts in (counts_off_diagonal, counts_others_too, counts_in_parts))
 
 
 def counts_its_extreme(operand: Value) -> bool:
@@ -80,22 +94,6 @@ def _is_same(one: Value, other: Value) -> bool:
     return stripped(one).key == stripped(other).key
 
 
-def is_unlikely_product(value: Value) -> bool:
-    """Whether a value is 1 less a product of numbers up to 1, which is 1 only where each of them rounds to 1."""
-    inner = stripped(value)
-    while inner.op == "index" and inner.first is not None:
-        inner = stripped(inner.first)
-    product = inner.operands.get("other")
-    if inner.op != "sub" or product is None or inner.operands["input"].constant() != 1:
-        return False
-    return stripped(product).op == "prod"
-
-
-def is_called_count(value: Value) -> bool:
-    """Whether a name says that a value is a number of things."""
-    return _COUNT.search(value.name) is not None
-
-
 def counts_everything(operand: Value) -> bool:
     """Whether ones that were scattered into zeros are summed up along all that they were scattered over."""
     total = stripped(operand)
@@ -113,39 +111,6 @@ def counts_everything(operand: Value) -> bool:
     if into is None or ones is None or not into.interval.is_point or into.interval.lo != 0.0:
         return False
     return ones.interval.lo > 0 and (None in dims or (along is not None and along.constant() in dims))
-
-
-def counts_the_finite(operand: Value) -> bool:
-    """Whether a count is of the elements that are not NaN, nor infinite, by a test of that."""
-    total = stripped(operand)
-    if total.op == "phi":
-        paths = total.operands.values()
-        return all(path.op != "phi" and counts_the_finite(path) for path in paths)
-    if total.op not in _TOTALS or total.first is None:
-        return False
-    tests = [unnegated(total.first)]
-    while tests and tests[0].op in ("logical_or", "logical_and"):
-        tests = [unnegated(v) for v in tests[0].operands.values()] + tests[1:]
-    return any(test.op in FINITE_TESTS for test in tests)
-
-
-def counts_along_edge(operand: Value, depth: int = _LENGTH) -> bool:
-    """Whether the true elements of one row or column of a mask are counted, or of several in turn."""
-    value = stripped(operand)
-    tensors = value.operands.get("tensors")
-    if value.op in ("cat", "stack") and tensors is not None and tensors.kind is Kind.SEQUENCE and depth:
-        return bool(tensors.data) and all(counts_along_edge(v, depth - 1) for v in tensors.data)
-    if value.op in ("cat", "stack") and tensors is None and depth:
-        parts = [v for v in value.operands.values() if v.zero is Ground.EXACT and not v.is_constant]
-        return bool(parts) and all(counts_along_edge(v, depth - 1) for v in parts)
-    if value.op != "sum" or value.first is None:
-        return False
-    edge = unnegated(value.first)
-    places = edge.operands.get("index") if edge.op == "index" else None
-    if places is None or places.kind is not Kind.SEQUENCE or edge.first is None:
-        return False
-    named = is_mask_name(edge.first.name) or is_mask_name(stripped(edge.first).name)
-    return named and any(p.constant() == 0 for p in places.data[1:])
 
 
 def counts_off_diagonal(operand: Value) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from stablelint.analysis.levels.cancelling import root_of, summands
+from stablelint.analysis.evidence.forms.cancelling import root_of, summands
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax.walk import children, descendants

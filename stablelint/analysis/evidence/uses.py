@@ -17,7 +17,7 @@ from stablelint.analysis.interpret.inline import takes_receiver
 from stablelint.syntax.walk import children, descendants
 
 
-class Fate(Enum):
+class Use(Enum):
     """How a result ends."""
 
     LOGGED = "logged"  # printed, logged, or kept among the figures of a run
@@ -28,7 +28,7 @@ class Fate(Enum):
     READ = "read"
 
 
-WITHOUT_GRADIENT = frozenset({Fate.LOGGED, Fate.COMPARED, Fate.RANKED, Fate.ROUNDED, Fate.CUT})
+WITHOUT_GRADIENT = frozenset({Use.LOGGED, Use.COMPARED, Use.RANKED, Use.ROUNDED, Use.CUT})
 
 _FIGURES = re.compile(r"(^|_)(stats?|metrics?|meters?|logs?|logger|writer|history|summary|wandb)$", re.I)
 _KEPT_FIGURES = re.compile(r"(^|_)(stats?|metrics?)$")
@@ -38,15 +38,15 @@ _PRINTS = frozenset(
 _KEEPS = frozenset("append extend update add setdefault record log put".split())
 _EFFECTS = frozenset("grad backward manual_backward register_hook".split())
 _ENDS = {
-    Fate.COMPARED: (
+    Use.COMPARED: (
         "eq ne gt ge lt le isnan isinf isfinite isclose allclose equal any all bool "
         "bucketize searchsorted digitize histc histogram"
     ).split(),
-    Fate.RANKED: "argmax argmin argsort indices".split(),
-    Fate.ROUNDED: "round floor ceil trunc long int round_ floor_ ceil_ rint".split(),
-    Fate.CUT: "item tolist detach numpy data".split(),
+    Use.RANKED: "argmax argmin argsort indices".split(),
+    Use.ROUNDED: "round floor ceil trunc long int round_ floor_ ceil_ rint".split(),
+    Use.CUT: "item tolist detach numpy data".split(),
 }
-_END = {name: fate for fate, names in _ENDS.items() for name in names}
+_END = {name: use for use, names in _ENDS.items() for name in names}
 _DESCRIPTIONS = frozenset("shape dtype device ndim layout size dim numel requires_grad is_cuda".split())
 _ORDERS = frozenset({"topk", "sort"})
 _DEPTH = 2  # functions that are entered
@@ -56,10 +56,10 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-def fates_of(node: ast.AST, function: FunctionInfo | None, gradient: bool = False) -> frozenset[Fate]:
+def uses_of(node: ast.AST, function: FunctionInfo | None, gradient: bool = False) -> frozenset[Use]:
     """All that becomes of an expression of `function`; where `gradient` is asked for, detaching it is an end."""
     if function is None or not isinstance(function.node, _Function):
-        return frozenset({Fate.READ})
+        return frozenset({Use.READ})
     walk = _Walk(gradient)
     inner: FunctionInfo | None = function
     starts = [node]
@@ -68,7 +68,7 @@ def fates_of(node: ast.AST, function: FunctionInfo | None, gradient: bool = Fals
         starts = _calls_within(outer, inner.name) if isinstance(outer, FunctionInfo) else []
         inner = outer if starts else None
         if inner is None:
-            walk.found.add(Fate.READ)
+            walk.found.add(Use.READ)
     return frozenset(walk.found)
 
 
@@ -83,7 +83,7 @@ class _Walk:
     """One walk outwards from an expression; it stops at the first that is read."""
 
     def __init__(self, gradient: bool) -> None:
-        self.found: set[Fate] = set()
+        self.found: set[Use] = set()
         self._gradient = gradient
         self._uses = _USES
         self._seen: set[tuple[int, str, int]] = set()  # a body, a name in it, and what binds it
@@ -95,10 +95,10 @@ class _Walk:
         self._returned.append(False)
         parents = {child: node for node in descendants(body) for child in children(node)}
         pending = list(starts)
-        while pending and Fate.READ not in self.found:
+        while pending and Use.READ not in self.found:
             self._uses -= 1
             if self._uses < 0:
-                self.found.add(Fate.READ)
+                self.found.add(Use.READ)
             for name in self._names(pending.pop(), function, parents, depth):
                 if (id(body), name.id, id(name)) not in self._seen:
                     self._seen.add((id(body), name.id, id(name)))
@@ -118,11 +118,11 @@ class _Walk:
                 self._returned[-1] = True
                 return
             if outer is None or isinstance(outer, _Function | ast.Lambda | ast.Return | ast.Yield | ast.Expr):
-                self.found.add(Fate.READ)
+                self.found.add(Use.READ)
                 return
-            fate = self._end(node, outer, parents)
-            if fate is not None and (fate is not Fate.CUT or self._gradient):
-                self.found.add(fate)
+            use = self._end(node, outer, parents)
+            if use is not None and (use is not Use.CUT or self._gradient):
+                self.found.add(use)
                 return
             if isinstance(outer, ast.Attribute) and outer.attr in _DESCRIPTIONS:
                 return
@@ -137,22 +137,22 @@ class _Walk:
                 yield from self._stored([outer.target])
                 return
             elif not isinstance(outer, ast.expr | ast.keyword):
-                self.found.add(Fate.READ)
+                self.found.add(Use.READ)
                 return
             node = outer
 
-    def _end(self, node: ast.AST, outer: ast.AST, parents: dict[ast.AST, ast.AST]) -> Fate | None:
+    def _end(self, node: ast.AST, outer: ast.AST, parents: dict[ast.AST, ast.AST]) -> Use | None:
         """The end that `outer` is for the value `node`, if it is one."""
         if isinstance(outer, ast.Compare) or (
             isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not)
         ):
-            return Fate.COMPARED
+            return Use.COMPARED
         if isinstance(outer, ast.IfExp | ast.If | ast.While | ast.Assert) and node is outer.test:
-            return Fate.COMPARED
+            return Use.COMPARED
         if isinstance(outer, ast.Subscript) and node is outer.slice:
-            return Fate.COMPARED
+            return Use.COMPARED
         if isinstance(outer, ast.FormattedValue):
-            return Fate.LOGGED
+            return Use.LOGGED
         if isinstance(outer, ast.Attribute):
             return _end_of_method(outer, parents)
         if not isinstance(outer, ast.Call | ast.keyword) or node is getattr(outer, "func", None):
@@ -167,13 +167,13 @@ class _Walk:
             elif isinstance(target, ast.Name):
                 yield target
             elif isinstance(target, ast.Subscript) and any(map(_FIGURES.search, _path(target))):
-                self.found.add(Fate.LOGGED)
+                self.found.add(Use.LOGGED)
             elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                 yield target.value
             elif isinstance(target, ast.Attribute) and _KEPT_FIGURES.search(target.attr):
-                self.found.add(Fate.LOGGED)
+                self.found.add(Use.LOGGED)
             else:
-                self.found.add(Fate.READ)
+                self.found.add(Use.READ)
 
     def _ends_within(self, node: ast.AST, call: ast.Call, function: FunctionInfo, depth: int) -> bool:
         """Goes into a function of the file that is handed the value; whether nothing of it comes back."""
@@ -186,32 +186,32 @@ class _Walk:
         return not self.enter(called, loads, depth)
 
 
-def _end_of_method(attribute: ast.Attribute, parents: dict[ast.AST, ast.AST]) -> Fate | None:
+def _end_of_method(attribute: ast.Attribute, parents: dict[ast.AST, ast.AST]) -> Use | None:
     """The end that `x.name` or `x.name()` is for x."""
     name = attribute.attr
     if name in _ORDERS or name in ("max", "min"):
         call = parents.get(attribute)
-        return Fate.RANKED if isinstance(call, ast.Call) and _takes_indices(call, parents) else None
+        return Use.RANKED if isinstance(call, ast.Call) and _takes_indices(call, parents) else None
     if name in _EFFECTS or (name.endswith("_") and name not in _END and not name.startswith("_")):
-        return Fate.READ
+        return Use.READ
     return _END.get(name)
 
 
-def _end_of_argument(call: ast.Call, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Fate | None:
+def _end_of_argument(call: ast.Call, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Use | None:
     """The end that a call is for an argument."""
     path = _path(call.func)
     name = path[-1] if path else ""
     is_statement = isinstance(parents.get(call), ast.Expr)
     if name in _PRINTS and (is_statement or name == "print"):
-        return Fate.LOGGED
+        return Use.LOGGED
     if name in _KEEPS and any(map(_FIGURES.search, path[:-1])):
-        return Fate.LOGGED
+        return Use.LOGGED
     if is_statement or name in _EFFECTS or (name.endswith("_") and name not in _END):
-        return Fate.READ
+        return Use.READ
     if name in _ORDERS and _takes_indices(call, parents):
-        return Fate.RANKED
+        return Use.RANKED
     if path == ["float"]:
-        return Fate.CUT  # a number of Python's
+        return Use.CUT  # a number of Python's
     return _END.get(name) if call.args and call.args[0] is node else None
 
 
