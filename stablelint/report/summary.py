@@ -22,15 +22,15 @@ def plural(count: int, noun: str) -> str:
 def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
     """What was found, what can be done about it, and what was left out."""
     style = context.style
-    found = result.diagnostics
     scope = f"in {plural(result.files, 'file')}"
-    if found:
-        yield f"{style.bold('Found ' + _by_severity(found))} {scope}.{_fixable(found)}"
+    proved = sum(result.discharge_counts.values())
+    safe = f"; {plural(proved, 'operation')} proved safe" if proved else ""
+    if result.assumed:
+        safe += f"; {result.assumed:,} safe as long as settings keep their values"
+    if result.diagnostics:
+        found = style.bold("Found " + _by_level(result))
+        yield f"{found} {scope}{safe}.{_fixable(result.shown)}"
     elif result.files:
-        proved = sum(result.discharge_counts.values())
-        safe = f"; {plural(proved, 'operation')} proved safe" if proved else ""
-        if result.assumed:
-            safe += f"; {result.assumed:,} safe as long as settings keep their values"
         yield f"{style.bold('No findings')} {scope}{safe}."
     left_out = []
     if result.silenced:
@@ -39,6 +39,14 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
         left_out.append(f"{result.baselined:,} in the baseline")
     if left_out:
         yield style.dim("Not shown: " + ", ".join(left_out) + ".")
+
+
+def _by_level(result: CheckResult) -> str:
+    """`2 errors and 1 warning`, and how many findings besides are less likely to matter."""
+    rest = plural(len(result.rest), "possible finding") if result.rest else ""
+    if not result.shown:
+        return f"nothing likely and {rest}"
+    return _by_severity(result.shown) + (f", and {rest}" if rest else "")
 
 
 def _by_severity(found: Iterable[Diagnostic]) -> str:
