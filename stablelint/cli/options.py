@@ -126,7 +126,7 @@ class MetaRule:
     summary: str
     severity: Severity = Severity.WARNING
     enabled: bool = True
-    level: str | None = None
+    taste: bool = False
     patterns: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
     forward: str | None = None
