@@ -146,6 +146,7 @@ def collect(options: argparse.Namespace) -> None:
 # --- fit ---------------------------------------------------------------------------------------------------------------
 
 FOLDS = 10
+SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
 
 
@@ -168,33 +169,31 @@ def matrix(rows: list[Record], names: list[str]) -> Any:
 
 
 def weights_of_rows(rows: list[Record]) -> list[float]:
-    """Each repaired line counts once, however many findings stand there; all repairs as much as the sample's worth."""
+    """A repaired line counts once, however many findings stand there; what nobody has judged counts half."""
     places = Counter((r["repo"], r["file"], r["line"]) for r in rows if r["source"] == "repair")
-    worth = sum(r["label"] for r in rows if r["source"] == "sample")
-    share = worth / max(1, len(places))
-    return [
-        share / places[r["repo"], r["file"], r["line"]] if r["source"] == "repair" else 1.0 for r in rows
-    ]
+    weights = {"sample": lambda r: 1.0, "file": lambda r: 0.5, "repair": lambda r: 1.0 / places[r["repo"], r["file"], r["line"]]}
+    return [weights[r["source"]](r) for r in rows]
 
 
 def fitted(rows: list[Record], names: list[str]) -> tuple[float, dict[str, float]]:
-    """Intercept and weights; the intercept is such that the sample's mean confidence is its rate of worth."""
+    """Intercept and weights.
+
+    The shape comes from repairs against the other findings of the same files and from the sample; slope and intercept
+    (Platt, 1999) from the sample alone, which alone tells how often a finding is worth a repair.
+    """
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
     table = matrix(rows, names)
-    labels = np.array([r["label"] for r in rows])
-    model = LogisticRegression(C=PENALTY, max_iter=5000)
+    labels = np.array([max(r["label"], 0) for r in rows])
+    model = LogisticRegression(C=PENALTY, solver="newton-cholesky")
     model.fit(table, labels, sample_weight=weights_of_rows(rows))
-    weights = model.coef_[0]
     sample = np.array([r["source"] == "sample" for r in rows])
-    scores = table[sample] @ weights
-    rate = labels[sample].mean()
-    low, high = -15.0, 15.0
-    for _ in range(60):
-        base = (low + high) / 2
-        low, high = (base, high) if (1 / (1 + np.exp(-scores - base))).mean() < rate else (low, base)
-    return base, {name: float(w) for name, w in zip(names, weights, strict=True)}
+    scores = model.decision_function(table[sample]).reshape(-1, 1)
+    scale = LogisticRegression(C=1.0, max_iter=5000).fit(scores, labels[sample])
+    slope = max(float(scale.coef_[0, 0]), 0.2)
+    base = slope * float(model.intercept_[0]) + float(scale.intercept_[0])
+    return base, {name: slope * float(w) for name, w in zip(names, model.coef_[0], strict=True)}
 
 
 def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict[str, float]]]:
@@ -204,7 +203,7 @@ def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict
     confidences = [0.0] * len(rows)
     every = []
     for fold in range(FOLDS):
-        kept = [r for r in rows if fold_of(r["repo"]) != fold and r["source"] in ("repair", "sample") and r["code"]]
+        kept = [r for r in rows if fold_of(r["repo"]) != fold and r["source"] in SOURCES and r["code"]]
         base, weights = fitted(kept, names)
         every.append(weights)
         out = [i for i, r in enumerate(rows) if fold_of(r["repo"]) == fold]
@@ -215,14 +214,16 @@ def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict
 
 
 def loss(rows: list[Record], confidences: list[float]) -> float:
-    """The mean log loss of what was left out: of the sample, and of the repairs against the other findings there."""
-    import numpy as np
+    """What of the order is wrong among what was left out: 1 less the area under the curve.
 
-    of = {"sample": [], "repair": []}
-    for r, c in zip(rows, confidences, strict=True):
-        if r["source"] in of and r["code"]:
-            of[r["source"]].append(-np.log(c if r["label"] == 1 else 1 - c))
-    return float(np.mean(of["sample"]) + 0.3 * np.mean(of["repair"])) if of["repair"] else float(np.mean(of["sample"]))
+    Of the sample, and of the repairs against the other findings of their files.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    found = [(r, c) for r, c in zip(rows, confidences, strict=True) if r["code"]]
+    sample = [(r["label"], c) for r, c in found if r["source"] == "sample"]
+    files = [(max(r["label"], 0), c) for r, c in found if r["source"] in ("repair", "file")]
+    return 2.0 - sum(float(roc_auc_score(*zip(*part, strict=True))) for part in (sample, files))
 
 
 def pruned(rows: list[Record], names: list[str]) -> list[str]:
@@ -242,7 +243,7 @@ def pruned(rows: list[Record], names: list[str]) -> list[str]:
     for name in list(names):
         rest = [n for n in names if n != name]
         without = loss(rows, scored(rows, rest)[0])
-        if without <= best - 1e-5:
+        if without <= best:
             print(f"  dropped {name}: the loss without it is {best - without:.4f} lower")
             names, best = rest, without
     return names
@@ -274,8 +275,22 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
         over = [y for c, y in sample if c >= t]
         print(f"  threshold {t:.2f}: {len(over) / max(1, len(sample)):5.1%} of the sample, {sum(over) / max(1, len(over)):5.1%} of it worth a repair; "
               f"repairs told {sum(b[0] >= t for b in best.values()) / max(1, len(best)):5.1%}, where the text decides {sum(b[0] >= t for b in text) / max(1, len(text)):5.1%}")  # fmt: skip
+    print(f"order: {2 - loss(rows, confidences):.3f} (areas under the curve of sample and repairs, summed); {first_quarter(rows, confidences)}")
     for low, mean, share, n in reliability(rows, confidences):
         print(f"  said {low:.1f} to {low + 0.1:.1f} (mean {mean:.2f}): {share:5.1%} of {n}")
+
+
+def first_quarter(rows: list[Record], confidences: list[float]) -> str:
+    """How many repaired lines stand in the first quarter of their file's findings, most likely first."""
+    files: dict[tuple[str, str], list[tuple[float, int | None]]] = defaultdict(list)
+    for r, c in zip(rows, confidences, strict=True):
+        if r["source"] in ("repair", "file") and r["code"]:
+            files[r["repo"], r["file"]].append((c, r["line"] if r["source"] == "repair" else None))
+    ranks = []
+    for found in files.values():
+        order = [line for _, line in sorted(found, key=lambda item: -item[0])]
+        ranks += [order.index(line) / (len(order) - 1) for line in set(order) - {None} if len(order) > 3]
+    return f"in the first quarter of their file {sum(k <= 0.25 for k in ranks) / max(1, len(ranks)):.0%} of {len(ranks)}"
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -286,8 +301,8 @@ def fit(options: argparse.Namespace) -> None:
     names = [n for n in names if held[n] >= options.least]
     names = pruned(rows, names)
     confidences, _ = scored(rows, names)
-    report(rows, confidences, [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7])
-    base, weights = fitted([r for r in rows if r["source"] in ("repair", "sample") and r["code"]], names)
+    report(rows, confidences, [0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
+    base, weights = fitted([r for r in rows if r["source"] in SOURCES and r["code"]], names)
     print(f"base {base:+.2f}")
     for name, weight in sorted(weights.items(), key=lambda item: -abs(item[1])):
         print(f"  {weight:+.2f} {name} ({held[name]})")
