@@ -59,7 +59,9 @@ def unpack(git: Path, commit: str, folder: Path) -> bool:
 def findings(root: Path, name: str) -> list[Diagnostic]:
     """What the analysis finds in a file, with the facts that hold of each finding."""
     options = AnalysisOptions(root=root, level=Level.LIKELY)
-    return list(check_source((root / name).read_bytes(), name, load_catalog(entry_points=False), options).diagnostics)
+    return list(
+        check_source((root / name).read_bytes(), name, load_catalog(entry_points=False), options).diagnostics
+    )
 
 
 def near(found: Diagnostic, line: int) -> bool:
@@ -136,7 +138,8 @@ def collect(options: argparse.Namespace) -> None:
         for r in read(path):
             files[r["repo"], r["file"]].append(r)
     sample = [
-        (options.trees / repo.replace("/", "+"), name, records) for (repo, name), records in sorted(files.items())
+        (options.trees / repo.replace("/", "+"), name, records)
+        for (repo, name), records in sorted(files.items())
     ]
     with ProcessPoolExecutor(options.jobs) as pool, options.facts.open("w", encoding="utf8") as out:
         for rows in (*pool.map(of_repairs, repairs, chunksize=4), *pool.map(of_sample, sample, chunksize=8)):
@@ -171,7 +174,11 @@ def matrix(rows: list[Record], names: list[str]) -> Any:
 def weights_of_rows(rows: list[Record]) -> list[float]:
     """A repaired line counts once, however many findings stand there; what nobody has judged counts half."""
     places = Counter((r["repo"], r["file"], r["line"]) for r in rows if r["source"] == "repair")
-    weights = {"sample": lambda r: 1.0, "file": lambda r: 0.5, "repair": lambda r: 1.0 / places[r["repo"], r["file"], r["line"]]}
+    weights = {
+        "sample": lambda r: 1.0,
+        "file": lambda r: 0.5,
+        "repair": lambda r: 1.0 / places[r["repo"], r["file"], r["line"]],
+    }
     return [weights[r["source"]](r) for r in rows]
 
 
@@ -232,7 +239,9 @@ def pruned(rows: list[Record], names: list[str]) -> list[str]:
     while True:
         confidences, every = scored(rows, names)
         bad = {
-            n: min(w[n] * signs[n] for w in every) for n in names if min(w[n] * signs[n] for w in every) <= 0.0
+            n: min(w[n] * signs[n] for w in every)
+            for n in names
+            if min(w[n] * signs[n] for w in every) <= 0.0
         }
         if not bad:
             break
@@ -256,7 +265,12 @@ def reliability(rows: list[Record], confidences: list[float]) -> Iterator[tuple[
         if r["source"] == "sample":
             bins[min(9, int(c * 10))].append((c, r["label"]))
     for tenth, found in sorted(bins.items()):
-        yield tenth / 10, sum(c for c, _ in found) / len(found), sum(y for _, y in found) / len(found), len(found)
+        yield (
+            tenth / 10,
+            sum(c for c, _ in found) / len(found),
+            sum(y for _, y in found) / len(found),
+            len(found),
+        )
 
 
 def report(rows: list[Record], confidences: list[float], thresholds: list[float]) -> None:
@@ -275,7 +289,9 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
         over = [y for c, y in sample if c >= t]
         print(f"  threshold {t:.2f}: {len(over) / max(1, len(sample)):5.1%} of the sample, {sum(over) / max(1, len(over)):5.1%} of it worth a repair; "
               f"repairs told {sum(b[0] >= t for b in best.values()) / max(1, len(best)):5.1%}, where the text decides {sum(b[0] >= t for b in text) / max(1, len(text)):5.1%}")  # fmt: skip
-    print(f"order: {2 - loss(rows, confidences):.3f} (areas under the curve of sample and repairs, summed); {first_quarter(rows, confidences)}")
+    print(
+        f"order: {2 - loss(rows, confidences):.3f} (areas under the curve of sample and repairs, summed); {first_quarter(rows, confidences)}"
+    )
     for low, mean, share, n in reliability(rows, confidences):
         print(f"  said {low:.1f} to {low + 0.1:.1f} (mean {mean:.2f}): {share:5.1%} of {n}")
 
@@ -315,7 +331,9 @@ def fit(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """Runs a step."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     steps = parser.add_subparsers(dest="step", required=True)
     one = steps.add_parser("collect")
     one.add_argument("facts", type=Path)

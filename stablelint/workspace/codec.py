@@ -49,7 +49,8 @@ def encode(diagnostic: Diagnostic) -> Json:
 
 def decode(value: Json, filename: str) -> Diagnostic:
     """The diagnostic that `encode` wrote. Raises ValueError, TypeError or KeyError on anything else."""
-    (code, name, span, message, severity, status, level, expression, confidence, because, steps, fix, withheld, by, url, on) = value  # fmt: skip
+    code, name, span, message, severity, status, level, *rest = value
+    expression, confidence, because, steps, fix, withheld, by, url, on = rest
     return Diagnostic(
         code=code,
         name=name,

@@ -9,8 +9,8 @@ from stablelint.diagnostic import Diagnostic, Fix, Severity
 from stablelint.report.cells import lay_out, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
-from stablelint.report.source import rewritten
 from stablelint.report.rest import confidence_line, rest_lines
+from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind
 

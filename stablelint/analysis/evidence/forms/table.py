@@ -39,10 +39,10 @@ from stablelint.analysis.evidence.provenance import is_trained
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.evidence.uses import WITHOUT_GRADIENT, uses_of
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.families import WAVES
+from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import TOP

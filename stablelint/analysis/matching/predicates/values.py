@@ -7,11 +7,11 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.evidence.vocabulary import names_a_mask
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.suited import is_floating
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import TRAINED, differentiable
-from stablelint.analysis.evidence.vocabulary import names_a_mask
 from stablelint.analysis.values.pairs import is_of_all_pairs
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.vanishing import is_masked_difference
