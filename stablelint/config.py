@@ -42,7 +42,9 @@ class Settings:
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     respect_gitignore: bool = True
-    level: Level = Level.LIKELY
+    level: Level = Level.LIKELY  # from which on findings are shown in full
+    fail_on: Level = Level.LIKELY  # from which on they make the exit code 1
+    min_confidence: float = 0.0  # below which they are left out
     rules: tuple[Path, ...] = ()
     cache_dir: Path | None = None
     baseline: Path | None = None
@@ -157,6 +159,12 @@ def _level(value: object) -> Level:
     raise _InvalidError(" or ".join(f'"{level}"' for level in Level))
 
 
+def _share(value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    raise _InvalidError("a number from 0 to 1")
+
+
 def _format(value: object) -> str:
     if isinstance(value, str) and value in OUTPUT_FORMATS:
         return value
@@ -174,6 +182,8 @@ _READERS: dict[str, Callable[[object], object]] = {
     "force-exclude": _boolean,
     "respect-gitignore": _boolean,
     "level": _level,
+    "fail-on": _level,
+    "min-confidence": _share,
     "rules": _strings,
     "cache-dir": _string,
     "baseline": _string,

@@ -23,15 +23,17 @@ class Status(StrEnum):
 
     VIOLATED = "violated"  # known operations lead to a bad operand
     UNGUARDED = "unguarded"  # nothing guards an operand that may be bad
+    ASSUMED = "assumed"  # safe as long as something that can be set otherwise keeps its value
     DISCHARGED = "discharged"  # proved safe
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to report."""
+        return self in (Status.VIOLATED, Status.UNGUARDED)
 
 
 class Level(StrEnum):
-    """How much the analysis knows of the way in which the operand goes bad.
-
-    ``LIKELY``: it can name the operation through which the bad operand arises.
-    ``POSSIBLE``: it knows nothing of the operand, and nothing guards it.
-    """
+    """Which findings are shown in full unasked: a threshold on their confidence."""
 
     LIKELY = "likely"
     POSSIBLE = "possible"
@@ -75,6 +77,15 @@ class Step:
     text: str
     span: Span
     filename: str | None = None  # None: the file of the finding
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A fact that holds of a finding, and what it adds to the log-odds of its confidence."""
+
+    fact: str
+    sentence: str
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +141,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding, or one discharged obligation."""
+    """One finding, or one obligation that holds."""
 
     code: str
     name: str
@@ -141,11 +152,14 @@ class Diagnostic:
     status: Status
     level: Level
     expression: str
+    confidence: float = 1.0  # the chance that a maintainer would repair it
+    because: tuple[Reason, ...] = ()  # the facts that the confidence is made of, the heaviest first
     derivation: tuple[Step, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     fix: Fix | None = None
     fix_withheld: str | None = None  # why there is no fix although the rule has one
-    discharged_by: str | None = None  # "clamp", "eps", "branch" ... when the status is DISCHARGED
+    discharged_by: str | None = None  # "clamp", "eps", "branch" ... when the status is DISCHARGED or ASSUMED
+    assumes: tuple[str, ...] = ()  # settings on which the status rests: "temperature=1.0"
     url: str = ""
 
     @property
@@ -170,8 +184,9 @@ class FileReport:
 
     filename: str
     diagnostics: tuple[Diagnostic, ...] = ()
-    discharged: tuple[Diagnostic, ...] = ()
+    discharged: tuple[Diagnostic, ...] = ()  # what was proved safe, and what is assumed to be
     problems: tuple[Problem, ...] = ()
     lines: int = 0
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
+    assumed: int = 0  # obligations that hold as long as settings keep their values
     consulted: Mapping[str, str] = field(default_factory=dict)  # other files read, and the digest of each

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "stablelint"
 ORDER = ["numerics", "syntax", "catalog", "analysis", "codemod", "runtime", "workspace", "report", "cli"]
 SIBLINGS = {frozenset(("codemod", "runtime"))}
 INNER = {
-    "analysis": ["files", "values", "interpret", "matching", "levels"]
+    "analysis": ["files", "values", "interpret", "evidence", "matching", "levels"]
 }  # what stands beside them imports any
 LEAVES = {"diagnostic", "config", "__init__"}
 PARTS = ["analysis/files", "analysis/values", "analysis/interpret", "numerics"]  # without a circle

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.interpret import classes, inline
@@ -23,11 +24,12 @@ from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
-from stablelint.diagnostic import Diagnostic, FileReport, Level, Position, Problem
+from stablelint.diagnostic import Diagnostic, FileReport, Level, Position, Problem, Status
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
+_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 _STACK = 6000  # Python frames; an operator in an expression takes three
 _FRUGAL_BUDGET = 60  # statements that calls may take where long ones are not followed
 _BUDGET = 300  # statements that the calls within one function may interpret
@@ -36,7 +38,7 @@ _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """`root` bounds which other files are read; `discharged` keeps what was proved safe.
+    """`root` bounds which other files are read; `discharged` keeps what was proved, or is assumed, to be safe.
 
     A finding below `level` has its place and its message, but neither chain nor rewrites.
     """
@@ -105,6 +107,7 @@ class _Analysis:
         self._diagnostics: list[Diagnostic] = []
         self._discharged: list[Diagnostic] = []
         self._counts: Counter[str] = Counter()
+        self._assumed = 0
         self._problems: list[Problem] = []
         self._session = Session(ignore, project, INTERPRETER, home=module)
 
@@ -129,6 +132,7 @@ class _Analysis:
             tuple(self._problems),
             len(self._module.source.lines),
             dict(sorted(self._counts.items())),
+            self._assumed,
             dict(self._project.consulted),
         )
 
@@ -148,6 +152,8 @@ class _Analysis:
         collector = self._begin()
         INTERPRETER.execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
+            if not self._module.is_constant(name) and value.kind in _NUMERIC:
+                value = self._graph.unknown(name, kind=value.kind)
             self._session.globals.setdefault((id(self._module), name), value)
         self._end(Review(self._module, collector, self._index, of_body=True, words=seen.words))
 
@@ -195,7 +201,7 @@ class _Analysis:
         quiet = Frame(self._graph, self._module, None, State(), self._session)
         self._session.budget = _BUDGET
         receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
-        frame = inline.enter(function, self._arguments(root), receiver, quiet)
+        frame = inline.enter(function, self._arguments(root, quiet), receiver, quiet)
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
         felt = not callers or any(caller.gradient for caller in callers)
@@ -221,7 +227,7 @@ class _Analysis:
             info = FunctionInfo(node, self._module, None, outer)
             self._session.closures.append(info)
             seen = self._session.calls.get(id(node), [])
-            arguments = _joined(self._graph, seen) if seen else {}
+            arguments = inline.settings(info, outer) | (_joined(self._graph, seen) if seen else {})
             inner = inline.enter(info, arguments, None, outer)
             inner.depth, inner.reporting = 0, True
             inner.state.gradient = outer.state.gradient and not info.without_gradient
@@ -229,14 +235,20 @@ class _Analysis:
             inline.execute_function(info, inner)
             self._session.running = []
 
-    def _arguments(self, root: Root) -> dict[str, Value]:
-        """What is passed, where every call site was seen; nothing otherwise."""
+    def _arguments(self, root: Root, frame: Frame) -> dict[str, Value]:
+        """What is passed, where every call site was seen; defaults that a caller may override otherwise."""
+        settings = inline.settings(root.function, frame)
         if not self._is_seen_whole(root):
-            return {}
-        passed = _joined(self._graph, self._session.calls[id(root.function.node)])
+            return settings
+        passed = self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         if root.function.owner is None or root.function.name.startswith("_"):
             return passed
-        return {name: value for name, value in passed.items() if not _is_any(value)}
+        return settings | {name: value for name, value in passed.items() if not _is_any(value)}
+
+    def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
+        """What the calls of a function pass, defaults where they leave a parameter out."""
+        defaults = {p.arg: inline.left_out(function, p, d, frame) for p, d in defaults_of(function.node)}
+        return _joined(self._graph, [defaults | arguments for arguments in seen])
 
     def _is_seen_whole(self, root: Root) -> bool:
         """Whether every call of a function was seen before its body."""
@@ -253,9 +265,11 @@ class _Analysis:
         self._session.observe = ignore
         found, proved = finish(review, self._options.level)
         self._diagnostics.extend(found)
-        self._counts.update(site.judgement.by or "range" for site in proved)
+        assumed = [site for site in proved if site.judgement.status is Status.ASSUMED]
+        self._assumed += len(assumed)
+        self._counts.update(site.judgement.by or "range" for site in proved if site not in assumed)
         if self._options.discharged:
-            self._discharged.extend(diagnose(site, review) for site in proved)
+            self._discharged.extend(map(diagnose, proved))
 
 
 def _is_any(value: Value) -> bool:

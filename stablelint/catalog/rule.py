@@ -41,7 +41,7 @@ class Rule:
     `patterns`, `absent`, `where`, `forward` and `backward` are texts of the languages in
     `stablelint.catalog`: each module's parse function is cached, so parsing again costs nothing.
 
-    `level` is the level of every finding, where the page fixes it ("possible": shown on request).
+    `taste` tells that the form is right for usual operands, and a matter of taste where it stands.
 
     `expect` says what goes wrong at a bad operand: "non-finite" (value or gradient), "inaccurate" (most of
     the digits are lost), "wrong" (a finite value, but not that of the function meant) or "structural"
@@ -59,7 +59,7 @@ class Rule:
     text: str = field(repr=False)
     severity: Severity = Severity.ERROR
     enabled: bool = True
-    level: str | None = None
+    taste: bool = False
     patterns: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     where: tuple[str, ...] = ()

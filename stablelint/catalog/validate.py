@@ -11,12 +11,12 @@ from typing import TypeVar
 from stablelint.catalog import contract, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.catalog.rule import DTYPES, FixTemplate, Rule
-from stablelint.diagnostic import Applicability, Level, Severity
+from stablelint.diagnostic import Applicability, Severity
 
 T = TypeVar("T")
 
 KEYS = (
-    *("code", "severity", "enabled", "level", "replaces", "message", "dtypes", "expect"),
+    *("code", "severity", "enabled", "taste", "replaces", "message", "dtypes", "expect"),
     *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
 )
 FIX_KEYS = (
@@ -96,7 +96,7 @@ def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, fa
         text=text,
         severity=Severity(_choice(table, "severity", "error", [s.value for s in Severity])),
         enabled=_boolean(table, "enabled", True),
-        level=_choice(table, "level", "", ["", *(v.value for v in Level)]) or None,
+        taste=_boolean(table, "taste", False),
         patterns=_parsed(table, "pattern", pattern.parse_pattern),
         absent=_parsed(table, "absent", pattern.parse_pattern),
         where=_parsed(table, "where", predicates.parse_predicate),

@@ -71,7 +71,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--level",
         choices=[level.value for level in Level],
-        help="likely (default): where it is known how an operand goes bad; possible: where nothing guards it",
+        help="likely (default): show these findings in full, the rest a line each; possible: all in full",
+    )
+    group.add_argument(
+        "--min-confidence", type=_share, metavar="P", help="leave out findings below this confidence (0 to 1)"
     )
 
 
@@ -91,6 +94,16 @@ def _count(text: str) -> int:
     if count < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
     return count
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return share
 
 
 def _per_file(text: str) -> tuple[tuple[str, str], ...]:
@@ -113,7 +126,7 @@ class MetaRule:
     summary: str
     severity: Severity = Severity.WARNING
     enabled: bool = True
-    level: str | None = None
+    taste: bool = False
     patterns: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
     forward: str | None = None
@@ -151,6 +164,7 @@ def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
         force_exclude=options.force_exclude,
         respect_gitignore=False if options.no_respect_gitignore else None,
         level=Level(options.level) if options.level else None,
+        min_confidence=options.min_confidence,
         cache_dir=_cache_folder(options),
     )
     settings = override(settings, extend_exclude=(*settings.extend_exclude, *options.extend_exclude))

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.judge import Judgement
 from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.sites import Collector, Site, text_at
+from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -62,13 +62,13 @@ def make_site(
     observed_at: Observed,
     bindings: Mapping[str, Value] | None = None,
     *,
-    level: Level = Level.LIKELY,
+    shown: bool = True,
     message: str | None = None,
     anchor: ast.AST | None = None,
     statement: ast.stmt | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Site:
-    """A site of `rule` at an observed operation.
+    """A site of `rule` at an observed operation: violated where the program is `shown` to come to it, else unguarded.
 
     `anchor` is the node shown where that is not the operation, `statement` the one that statement fixes refer
     to (by default the operation's own), `texts` what bindings are called there, where it is known.
@@ -78,14 +78,12 @@ def make_site(
     context = review.collector.context(value, bound, frame)
     named: dict[str, str | None] = {name: text_at(v, value, frame) for name, v in bound.items()}
     named.update(texts or {})
-    status = Status.VIOLATED if level is Level.LIKELY else Status.UNGUARDED
-    if rule.level is not None:
-        level = Level(rule.level)
+    status = Status.VIOLATED if shown else Status.UNGUARDED
     return Site(
         rule,
         value,
         Match(bound, [value]),
-        Judgement(status, level),
+        Judgement(status),
         frame,
         context.ranges,
         context,

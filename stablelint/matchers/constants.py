@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.judge import Judgement
 from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import parents
 from stablelint.numerics.formats import FLOAT32, round_to
@@ -52,7 +52,7 @@ def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
                 node = constant.node
                 anchor = node if node is not None and encloses(value.node, node) else None
                 whole = int(round_to(constant.data, FLOAT32))
-                judgement = Judgement(Status.VIOLATED, Level.LIKELY)
+                judgement = Judgement(Status.VIOLATED)
                 yield Site(
                     rule, value, match, judgement, frame, context.ranges, context, {}, statement,
                     message=f"{constant.data!r} is {whole} in float32: the small term is absorbed",

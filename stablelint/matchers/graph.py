@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def in_place(review: Review, rule: Rule) -> Iterator[Site]:
         ):
             continue
         message = f"the gradient of {target.op} is computed from its result, which this overwrites"
-        yield make_site(review, rule, pair, level=Level.LIKELY, message=message)
+        yield make_site(review, rule, pair, message=message)
 
 
 def _is_in_place(value: Value) -> bool:

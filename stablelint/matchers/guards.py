@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
                 )
                 found = make_site(review, rule, outer, message=message)
                 found.match.covered.append(site.value)
-                yield _stated(found, site, _is_meant_for_result(site))
+                yield _stated(found, site)
         if site.value.op == "div" and _pushed_by_sign(site.value.operands["other"]):
             message = "sign(0) is 0: x + sign(x) * eps is 0 where x is"
             pushed |= {v.key for v in site.value.operands["other"].operands.values()}
@@ -48,18 +47,9 @@ def misplaced_eps(review: Review, rule: Rule) -> Iterator[Site]:
             )
 
 
-def _is_meant_for_result(site: Site) -> bool:
-    """A constant beside a quotient of which nothing else is known may be meant for the result, as a lower bound is."""
-    numerator = site.value.operands.get("input")
-    if site.value.op != "div" or numerator is None or numerator.is_constant:
-        return False
-    return site.judgement.ground < Ground.SATURATION
-
-
-def _stated(found: Site, site: Site, doubtful: bool = False) -> Site:
-    """The finding with what was judged of the operation; that a guard was written shows that its author met the 0."""
-    level = Level.POSSIBLE if doubtful or site.value.kind is Kind.NUMBER else Level.LIKELY
-    return replace(found, judgement=replace(site.judgement, operand="", failing="", level=level))
+def _stated(found: Site, site: Site) -> Site:
+    """The finding with what was judged of the operation."""
+    return replace(found, judgement=replace(site.judgement, operand="", failing=""))
 
 
 def _vanishing_jitter(value: Value) -> bool:

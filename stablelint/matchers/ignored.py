@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import behind, stripped
-from stablelint.diagnostic import Level
+from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _TAKEN = frozenset({"input", "target", "ignore_index", "weight", "label_smoothing", "reduction"})
-_PADDED = re.compile(r"(^|_)pad(ded)?(_|$)", re.I)
 _DEPTH = 8
 
 
@@ -34,13 +31,7 @@ def all_ignored(review: Review, rule: Rule) -> Iterator[Site]:
         shown = any(_all_ignored(leaf, ignored, _DEPTH) for leaf in leaves(stripped(target)))
         name = "x" if value.op == "cross_entropy" else "logp"
         bindings = {name: value.operands["input"], "y": target, "i": ignored}
-        level = Level.LIKELY if shown and not _is_padded(target) else Level.POSSIBLE
-        yield make_site(review, rule, (value, frame), bindings, level=level)
-
-
-def _is_padded(target: Value) -> bool:
-    """Whether targets are called padded: sequences that end within a row, and hold a target each."""
-    return any(_PADDED.search(value.name) for value in behind(target, lambda value: value.op == "argument"))
+        yield make_site(review, rule, (value, frame), bindings, shown=shown)
 
 
 def _is_mean(loss: Value) -> bool:

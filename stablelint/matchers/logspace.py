@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Level
+from stablelint.diagnostic import Status
 from stablelint.matchers.common import Observed, make_site, observed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MASKED = frozenset("masked_fill where overwritten".split())
 def unguarded_shift(review: Review, rule: Rule) -> Iterator[Site]:
     """`(x - m).exp()` under a logarithm, m the maximum of x: NaN where x is -inf throughout.
 
-    Likely where several of them are contracted: the largest of each need not meet, so that the logarithm is -inf for
+    Shown where several of them are contracted: the largest of each need not meet, so that the logarithm is -inf for
     finite operands already, and what it yields is an operand of the next contraction. A sum holds its largest.
     """
     late = {exponential.key for _, exponential in _late_masks(review)}
@@ -40,16 +40,14 @@ def unguarded_shift(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         sums = {found for log in logarithms if (found := _sum_of(log.operands["input"], exponential))}
         if sums:
-            level = Level.POSSIBLE if sums.isdisjoint(_CONTRACTIONS) else Level.LIKELY
-            yield make_site(review, rule, pair, {"x": operand}, level=level)
+            yield make_site(review, rule, pair, {"x": operand}, shown=not sums.isdisjoint(_CONTRACTIONS))
 
 
 @observes("exp sub max|amax * sum")
 def late_mask(review: Review, rule: Rule) -> Iterator[Site]:
     """`(x - m).exp() * mask`, summed: m is the maximum of what the mask leaves out, too."""
     sums = [value for value, _ in observed(review, "sum")]
-    likely = (site for site in review.open if site.judgement.level is Level.LIKELY)
-    shown = [site.match.bindings.get(site.judgement.operand) for site in likely]
+    shown = [site.operand for site in review.open if site.judgement.status is Status.VIOLATED]
     for pair, exponential in _late_masks(review):
         product = pair[0]
         if not any(_stands_on(total, product.key, _DEPTH) for total in sums):

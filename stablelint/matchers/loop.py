@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
-from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.training import Step, steps_of
 from stablelint.matchers.tree import (
@@ -254,7 +253,7 @@ def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
     if step is None or backward is None or not mentions(tree, *_RECURRENT):
         return
     if not mentions(tree, "clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
-        yield make_site(review, rule, (step.value, step.frame), level=Level.LIKELY)
+        yield make_site(review, rule, (step.value, step.frame))
 
 
 @observes("set_detect_anomaly")

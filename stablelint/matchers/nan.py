@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.operations import VIEWS
@@ -83,7 +82,7 @@ def nan_literal(review: Review, rule: Rule) -> Iterator[Site]:
         if any(
             _reaches(r, value.key, _DEPTH) for r, _ in observed(review, *_REDUCTIONS) if not _minds_nan(r)
         ):
-            yield make_site(review, rule, (value, frame), level=Level.POSSIBLE)
+            yield make_site(review, rule, (value, frame), shown=False)
 
 
 def _reaches(value: Value, key: int, depth: int) -> bool:
@@ -129,7 +128,7 @@ def _skipped_steps(review: Review, rule: Rule) -> Iterator[Site]:
         test = _skip_around(value, frame)
         if test is not None:
             message = "skipping the step hides the NaN, and loses the batch each time it comes"
-            yield make_site(review, rule, pair, level=Level.POSSIBLE, message=message)
+            yield make_site(review, rule, pair, shown=False, message=message)
 
 
 def _skip_around(value: Value, frame: Frame) -> ast.If | None:

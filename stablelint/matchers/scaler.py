@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
-from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site, observed
 from stablelint.matchers.training import Step, steps_of
 from stablelint.matchers.tree import ancestors, mentions
@@ -158,7 +157,7 @@ def backward_under_autocast(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         around = (n for n in ancestors(step.node, step.root) if isinstance(n, ast.With | ast.AsyncWith))
         if any(_is_autocast(item.context_expr) for node in around for item in node.items):
-            yield make_site(review, rule, (step.value, step.frame), level=Level.LIKELY)
+            yield make_site(review, rule, (step.value, step.frame))
 
 
 def _is_autocast(node: ast.expr) -> bool:

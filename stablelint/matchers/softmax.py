@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.judge import Judgement
 from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -36,7 +36,7 @@ def grouped_softmax(review: Review, rule: Rule) -> Iterator[Site]:
         match = Match({"x": operand}, [value, numerator])
         context = review.collector.context(value, match.bindings, frame)
         statement = review.collector.statements.get(id(value))
-        judgement = Judgement(Status.VIOLATED, Level.LIKELY)
+        judgement = Judgement(Status.VIOLATED)
         yield Site(
             rule, value, match, judgement, frame, context.ranges, context, {}, statement, anchor=numerator.node
         )  # fmt: skip

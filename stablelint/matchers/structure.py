@@ -14,7 +14,6 @@ from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Value
-from stablelint.diagnostic import Level
 from stablelint.matchers.common import make_site
 from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.walk import descendants
@@ -190,6 +189,4 @@ def _site(review: Review, rule: Rule, node: ast.expr, statement: ast.stmt | None
     graph = Graph()
     frame = Frame(graph, review.module, None, State(), Session(ignore, Project(), INTERPRETER))
     value = Value("expression", graph.fresh(), node=node, module=review.module)
-    return make_site(
-        review, rule, (value, frame), {name: value} if name else {}, level=Level.LIKELY, statement=statement
-    )
+    return make_site(review, rule, (value, frame), {name: value} if name else {}, statement=statement)

@@ -7,26 +7,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.levels.cancelling import TINY
-from stablelint.analysis.levels.masking import (
-    GROUPED,
-    Hider,
-    feels_gradient,
-    felt_operands,
-    hider_of,
-    is_doubled,
-    is_empty_group,
-    takes_where_true,
-)
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.pattern import Match
-from stablelint.analysis.matching.provenance import is_trained
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses, text_before
 from stablelint.analysis.matching.suited import is_tensor
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.proof.replacement import (
+    GROUPED,
+    Replacement,
+    feels_gradient,
+    is_doubled,
+    is_empty_group,
+    replacement_of,
+    takes_where_true,
+)
+from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -37,6 +34,7 @@ _PRODUCTS = frozenset({"mul", "div"})
 _CONJUNCTIONS = frozenset("mul logical_and bitwise_and".split())
 _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
+_TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _LENGTH = 6  # operations looked through
 _COMPARISONS = frozenset("eq ne gt ge lt le".split())
 _SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
@@ -50,36 +48,34 @@ def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
 
     The test shows that the author expects the bad operand; whether it arises is for the analysis to know.
     """
-    if not review.hiders:
+    if not review.replacements:
         return
     for site in review.open:
         if site.rule.code in rule.replaces:
-            hider = hider_of(site, review.hiders)
-            if hider is None or not feels_gradient(site, hider):
+            later = replacement_of(site.obligation, review.replacements)
+            if later is None or not feels_gradient(site.obligation, later):
                 continue
-            if not is_doubled(site, hider) and not is_empty_group(site):
-                yield _trap(site, hider, rule)
+            if not is_doubled(site.obligation, later) and not is_empty_group(site.obligation):
+                yield _trap(site, later, rule)
 
 
-def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
+def _trap(site: Site, later: Replacement, rule: Rule) -> Site:
     """The site as this rule states it: the operand by the page's name, the test as `c` (or `d`, where it excludes)."""
     name = _OPERAND.get(site.value.op, "x")
     operand = site.judgement.operand
     bindings = {name: site.match.bindings[operand]}
     texts = {name: site.texts.get(operand)}
-    test = hider.test
+    test = later.test
     if test is not None:
-        letter = "c" if takes_where_true(site, hider) else "d"
+        letter = "c" if takes_where_true(site.obligation, later) else "d"
         bindings[letter] = test
         # Where paths meet, the text of one would be no text of the other.
-        texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, hider) else None
-    known = site.judgement.ground >= Ground.SATURATION and site.judgement.level is Level.LIKELY
-    met = _is_of_nan(hider, site, bindings[name]) or (
+        texts[letter] = text_before(test, site.value, site.frame) if _can_double(site, later) else None
+    met = _is_of_nan(later, site, bindings[name]) or (
         test is not None and _compares(test, bindings[name], grows=name == "e")
     )
-    expected = met and any(is_trained(v, site.frame) for v in felt_operands(site.value, bindings[name]))
-    level = Level.LIKELY if known or expected else Level.POSSIBLE
-    judgement = replace(site.judgement, status=Status.VIOLATED, level=level, backward_only=True, operand=name)
+    status = Status.VIOLATED if met or site.judgement.status is Status.VIOLATED else Status.UNGUARDED
+    judgement = replace(site.judgement, status=status, backward_only=True, operand=name)
     ranges = {name: site.ranges[operand]}
     return replace(
         site,
@@ -89,16 +85,16 @@ def _trap(site: Site, hider: Hider, rule: Rule) -> Site:
         ranges=ranges,
         context=replace(site.context, bindings=bindings, ranges=ranges),
         texts=texts,
-        message=_message(hider, site),
+        message=_message(later, site),
     )
 
 
-def _is_of_nan(hider: Hider, site: Site, operand: Value) -> bool:
+def _is_of_nan(later: Replacement, site: Site, operand: Value) -> bool:
     """Whether NaN is replaced right where a quotient, logarithm or root yields it: its author has met the 0.
 
     Where paths meet, one may be that of groups, of which only those without an element are 0: no gradient reaches them.
     """
-    replaced = hider.value.op == "nan_to_num" or (hider.test is not None and _finds_nan(hider.test, site))
+    replaced = later.value.op == "nan_to_num" or (later.test is not None and _finds_nan(later.test, site))
     if not replaced or site.value.op in _OPERAND or not has_contract(site):
         return False
     return not (
@@ -155,12 +151,12 @@ def _is_inverse(value: Value) -> bool:
 def _is_lift(value: Value) -> bool:
     """Whether a constant is added to keep the value off 0: what is left is met by accident only."""
     constants = [v for v in value.operands.values() if v.is_constant]
-    return value.op in ("add", "sub") and any(abs(v.interval.lo) < TINY for v in constants)
+    return value.op in ("add", "sub") and any(abs(v.interval.lo) < _TINY for v in constants)
 
 
-def _can_double(site: Site, hider: Hider) -> bool:
+def _can_double(site: Site, later: Replacement) -> bool:
     """Whether the test may guard the operand too: it stands around the operation, or it speaks of the operand."""
-    test, outer, inner = hider.test, hider.value.node, site.value.node
+    test, outer, inner = later.test, later.value.node, site.value.node
     if site.match.bindings[site.judgement.operand].op in _SINGULAR:
         return False  # what makes the operand has the same flaw, and is to be guarded within
     if test is None or test.op == "phi" or not is_tensor(site.match.bindings[site.judgement.operand], site):
@@ -173,8 +169,8 @@ def _can_double(site: Site, hider: Hider) -> bool:
     return any(ast.unparse(node) == text for node in descendants(test.node) if isinstance(node, ast.expr))
 
 
-def _message(hider: Hider, site: Site) -> str:
-    verb = "torch.where" if hider.value.op == "where" else hider.value.op
+def _message(later: Replacement, site: Site) -> str:
+    verb = "torch.where" if later.value.op == "where" else later.value.op
     return (
         f"{verb} hides the value of this {site.value.op}, but its gradient is still computed: 0 * inf is NaN"
     )

@@ -30,6 +30,7 @@ class Context:
     sources: Sources = field(default_factory=Sources)
     rules: Mapping[str, Rule] = field(default_factory=dict)
     summary: bool = True
+    terminal: bool = False  # a person reads along
     repository: str | None = None
 
     def path(self, filename: str) -> str:

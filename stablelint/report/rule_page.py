@@ -45,8 +45,8 @@ class Paged(Protocol):
         """Whether it is on unless told otherwise."""
 
     @property
-    def level(self) -> str | None:
-        """The level of every finding, where the page fixes it."""
+    def taste(self) -> bool:
+        """Whether its findings are a matter of taste where they stand."""
 
     @property
     def patterns(self) -> Sequence[str]:
@@ -101,7 +101,7 @@ def _facts(rule: Paged) -> str:
         facts.append(f"- the value needs: `{rule.forward}`")
     if rule.backward:
         facts.append(f"- the gradient needs: `{rule.backward}`")
-    if rule.level == "possible":
-        facts.append("- reported at `--level possible` only")
+    if rule.taste:
+        facts.append("- a matter of taste where it stands: seldom likely")
     facts += dict.fromkeys(f"- fix ({fix.applicability}): {fix.message}" for fix in rule.fixes)
     return "\n".join(facts) + "\n"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity
+from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity, Status
 from stablelint.report.cells import plain
 from stablelint.report.context import Context
 
@@ -22,13 +22,15 @@ def plural(count: int, noun: str) -> str:
 def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
     """What was found, what can be done about it, and what was left out."""
     style = context.style
-    found = result.diagnostics
     scope = f"in {plural(result.files, 'file')}"
-    if found:
-        yield f"{style.bold('Found ' + _by_severity(found))} {scope}.{_fixable(found)}"
+    proved = sum(result.discharge_counts.values())
+    safe = f"; {plural(proved, 'operation')} proved safe" if proved else ""
+    if result.assumed:
+        safe += f"; {result.assumed:,} safe as long as settings keep their values"
+    if result.diagnostics:
+        found = style.bold("Found " + _by_level(result))
+        yield f"{found} {scope}{safe}.{_fixable(result.shown)}"
     elif result.files:
-        proved = sum(result.discharge_counts.values())
-        safe = f"; {plural(proved, 'operation')} proved safe" if proved else ""
         yield f"{style.bold('No findings')} {scope}{safe}."
     left_out = []
     if result.silenced:
@@ -37,6 +39,14 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
         left_out.append(f"{result.baselined:,} in the baseline")
     if left_out:
         yield style.dim("Not shown: " + ", ".join(left_out) + ".")
+
+
+def _by_level(result: CheckResult) -> str:
+    """`2 errors and 1 warning`, and how many findings besides are less likely to matter."""
+    rest = plural(len(result.rest), "possible finding") if result.rest else ""
+    if not result.shown:
+        return f"nothing likely and {rest}"
+    return _by_severity(result.shown) + (f", and {rest}" if rest else "")
 
 
 def _by_severity(found: Iterable[Diagnostic]) -> str:
@@ -58,11 +68,16 @@ def _fixable(found: Iterable[Diagnostic]) -> str:
 def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
     """What was proved safe, and how."""
     style = context.style
-    yield style.bold(f"Proved safe: {plural(len(result.discharged), 'operation')}")
+    assumed = sum(item.status is Status.ASSUMED for item in result.discharged)
+    yield style.bold(f"Proved safe: {plural(len(result.discharged) - assumed, 'operation')}")
+    if assumed:
+        yield style.bold(f"Safe as long as settings keep their values: {plural(assumed, 'operation')}")
     for item in result.discharged:
         start = item.span.start
         place = f"{context.shown(item.filename)}:{start.row}:{start.column}"
         reason = f" by {item.discharged_by}" if item.discharged_by else ""
+        if item.assumes:
+            reason += f" if {', '.join(item.assumes)}"
         yield f"  {place}: {item.code} `{plain(item.expression)}`{style.added(reason)}"
 
 

@@ -147,8 +147,8 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, 
             seen.words.add(attr)
         if attr[-1] == "_" and _is_init(node.value, imports):
             seen.words.add(f"init.{attr}")
-    elif type(node.ctx) is ast.Store and is_of_self(node):
-        seen.assigned.add(attr)
+    elif type(node.ctx) is ast.Store and (written := written_attribute(node)):
+        seen.assigned.add(written)
 
 
 def _is_other(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> bool:
@@ -184,6 +184,18 @@ def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
 def is_of_self(node: ast.expr) -> bool:
     """Whether an expression is an attribute of `self`."""
     return type(node) is ast.Attribute and type(node.value) is ast.Name and node.value.id == "self"
+
+
+def written_attribute(node: ast.expr) -> str:
+    """The attribute of `self` into which a write to an expression goes: `self.x`, `self.x.data`, `self.x[0].view(-1)`."""
+    while not is_of_self(node):
+        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value
+        else:
+            return ""
+    return node.attr  # type: ignore[attr-defined, no-any-return]
 
 
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Mapping[str, str]) -> None:
@@ -236,8 +248,8 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     seen.calls[name] = seen.calls.get(name, 0) + 1
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
-        if type(node.func) is ast.Attribute and is_of_self(node.func.value):
-            seen.assigned.add(node.func.value.attr)  # type: ignore[attr-defined]
+        if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
+            seen.assigned.add(written)
     if is_of_self(node.func):
         seen.called.add(name)
 
@@ -257,8 +269,8 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
 
 def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
     seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
-    if type(node.ctx) is ast.Store and is_of_self(node.value):
-        seen.assigned.add(node.value.attr)  # type: ignore[attr-defined]
+    if type(node.ctx) is ast.Store and (written := written_attribute(node.value)):
+        seen.assigned.add(written)
 
 
 def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ class Answer:
     lines: int = 0
     silenced: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
+    assumed: int = 0
 
 
 class DamagedError(Exception):
@@ -41,6 +42,7 @@ def read(entry: Json, path: str) -> Answer:
             lines=int(entry.get("lines", 0)),
             silenced=int(entry.get("silenced", 0)),
             counts=counts,
+            assumed=int(entry.get("assumed", 0)),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path) from error

@@ -15,6 +15,7 @@ from stablelint.diagnostic import (
     Level,
     Position,
     Problem,
+    Reason,
     Severity,
     Span,
     Status,
@@ -35,17 +36,21 @@ def encode(diagnostic: Diagnostic) -> Json:
         diagnostic.status.value,
         diagnostic.level.value,
         diagnostic.expression,
+        diagnostic.confidence,
+        [[reason.fact, reason.sentence, reason.weight] for reason in diagnostic.because if reason.weight],
         [[step.text, _encode_span(step.span), step.filename] for step in diagnostic.derivation],
         _encode_fix(diagnostic.fix) if diagnostic.fix else None,
         diagnostic.fix_withheld,
         diagnostic.discharged_by,
         diagnostic.url,
+        list(diagnostic.assumes),
     ]
 
 
 def decode(value: Json, filename: str) -> Diagnostic:
     """The diagnostic that `encode` wrote. Raises ValueError, TypeError or KeyError on anything else."""
-    code, name, span, message, severity, status, level, expression, steps, fix, withheld, by, url = value
+    code, name, span, message, severity, status, level, *rest = value
+    expression, confidence, because, steps, fix, withheld, by, url, on = rest
     return Diagnostic(
         code=code,
         name=name,
@@ -56,11 +61,14 @@ def decode(value: Json, filename: str) -> Diagnostic:
         status=Status(status),
         level=Level(level),
         expression=expression,
+        confidence=float(confidence),
+        because=tuple(Reason(*reason) for reason in because),
         derivation=tuple(Step(text, _decode_span(place), other) for text, place, other in steps),
         fix=_decode_fix(fix) if fix else None,
         fix_withheld=withheld,
         discharged_by=by,
         url=url,
+        assumes=tuple(on),
     )
 
 

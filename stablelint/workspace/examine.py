@@ -84,7 +84,7 @@ class Examiner:
         """The entry of a file that holds `data`."""
         report = self.report(data, path) if brings_torch(data) else _unanalysed(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        wanted = self._fixed(data, self._at_level(outcome.kept))
+        wanted = self._fixed(data, list(outcome.kept))
         proved = report.discharged if self._scope.discharged else ()
         entry = {
             "findings": [codec.encode(item) for item in wanted],
@@ -92,8 +92,9 @@ class Examiner:
             "unused": [codec.encode(item) for item in outcome.unused],
             "problems": [codec.encode_problem(problem) for problem in report.problems],
             "lines": report.lines,
-            "silenced": len(self._at_level(outcome.silenced)),
+            "silenced": len(outcome.silenced),
             "counts": dict(report.discharge_counts),
+            "assumed": report.assumed,
             "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
         }
         return {key: value for key, value in entry.items() if value}

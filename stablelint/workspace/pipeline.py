@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
-from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.diagnostic import Diagnostic, Level, Problem
 from stablelint.syntax.content import digest
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
@@ -58,7 +58,28 @@ class CheckResult:
     silenced: int = 0
     baselined: int = 0
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
+    assumed: int = 0  # obligations that hold as long as settings keep their values
     sources: Mapping[str, bytes] = field(default_factory=dict)  # of files that are not on disk
+    level: Level = Level.LIKELY  # from which on findings are shown in full
+
+    def at(self, level: Level) -> tuple[Diagnostic, ...]:
+        """The findings of a level and above, in order of file and place."""
+        if level is Level.POSSIBLE:
+            return self.diagnostics
+        return tuple(item for item in self.diagnostics if item.level is Level.LIKELY)
+
+    @property
+    def shown(self) -> tuple[Diagnostic, ...]:
+        """The findings that are shown in full."""
+        return self.at(self.level)
+
+    @property
+    def rest(self) -> tuple[Diagnostic, ...]:
+        """The others, most likely first."""
+        rest = (item for item in self.diagnostics if item.level is not Level.LIKELY)
+        if self.level is Level.POSSIBLE:
+            return ()
+        return tuple(sorted(rest, key=lambda item: (-item.confidence, item.sort_key)))
 
 
 def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResult:
@@ -168,7 +189,11 @@ def _collect(
     counts: dict[str, int] = {}
     selection = request.selection
     for path, answer in answers.items():
-        findings += [item for item in answer.findings if selection.enabled(item.code, path)]
+        findings += [
+            item
+            for item in answer.findings
+            if selection.enabled(item.code, path) and item.confidence >= request.settings.min_confidence
+        ]
         findings += [item for item in answer.unused if _counts_as_unused(item, selection)]
         discharged += [item for item in answer.discharged if selection.enabled(item.code, path)]
         for guard, number in answer.counts.items():
@@ -181,7 +206,9 @@ def _collect(
         lines=sum(answer.lines for answer in answers.values()),
         silenced=sum(answer.silenced for answer in answers.values()),
         discharge_counts=counts,
+        assumed=sum(answer.assumed for answer in answers.values()),
         sources=sources or {},
+        level=request.settings.level,
     )
 
 

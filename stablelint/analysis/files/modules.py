@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
+from stablelint.syntax.sieve import written_attribute
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
@@ -156,13 +157,19 @@ class ModuleInfo:
         default_factory=dict
     )  # classes within functions and classes, by node id
     mentions_torch: bool = True
+    rebound: frozenset[str] = frozenset()  # names that a function declares as global
     may_yield: bool = True
     may_hold_lambdas: bool = True
+    sights: object | None = None  # see `callsites.sights_of`
 
     @property
     def is_script(self) -> bool:
         """Whether no package holds the file, so that nobody else imports its functions."""
         return not self.package
+
+    def is_constant(self, name: str) -> bool:
+        """Whether the file binds a top-level name at most once."""
+        return len(self.assignments.get(name, ())) <= 1 and name not in self.rebound
 
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
@@ -217,6 +224,9 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     text = source.text
     module = ModuleInfo(path, source, package, may_yield="yield" in text, may_hold_lambdas="lambda" in text)
     _index(source.tree.body, module)
+    if "global " in text:
+        declared = (n.names for n in descendants(source.tree) if isinstance(n, ast.Global))
+        module.rebound = frozenset(name for names in declared for name in names)
     return module
 
 
@@ -238,6 +248,8 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
             and isinstance(statement.target, ast.Name)
             and statement.value
         ):
+            module.assignments.setdefault(statement.target.id, []).append(statement.value)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             module.assignments.setdefault(statement.target.id, []).append(statement.value)
         elif isinstance(statement, ast.If):
             _index(statement.body, module)
@@ -286,19 +298,16 @@ def _touched(function: ast.AST) -> Touched:
     found: set[str] = set()
     called: set[str] = set()
     for node in descendants(function):
-        changed: ast.AST | None = None
-        if type(node) is ast.Attribute:
-            changed = node if type(node.ctx) is ast.Store else None
-        elif type(node) is ast.Subscript:
-            changed = node.value if type(node.ctx) is ast.Store else None
+        if type(node) is ast.Attribute or type(node) is ast.Subscript:
+            if type(node.ctx) is ast.Store:
+                found.add(written_attribute(node))
         elif type(node) is ast.Call and type(node.func) is ast.Attribute:
             receiver = node.func.value
             if type(receiver) is ast.Name and receiver.id == "self":
                 called.add(node.func.attr)
-            changed = receiver if node.func.attr.endswith("_") else None
-        if type(changed) is ast.Attribute and type(changed.value) is ast.Name and changed.value.id == "self":
-            found.add(changed.attr)
-    return Touched(frozenset(found), frozenset(called))
+            if node.func.attr.endswith("_"):
+                found.add(written_attribute(receiver))
+    return Touched(frozenset(found - {""}), frozenset(called))
 
 
 def abridge(module: ModuleInfo, largest: int) -> None:

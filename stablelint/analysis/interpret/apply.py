@@ -13,13 +13,12 @@ from stablelint.analysis.interpret.conditions import identity
 from stablelint.analysis.interpret.contexts import CREATIONS
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.grounds import grounds
-from stablelint.analysis.values.hints import is_told_by_name
 from stablelint.analysis.values.relations import peaks
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, belief_in, believed, restricted, unassumed
 from stablelint.analysis.values.views import recast, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -48,7 +47,6 @@ _RANDOM = frozenset(
     ).split()
 )
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
-_LINKS = frozenset({"sigmoid", "softplus"})  # they take any number, and make a probability or a scale of it
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _SPELLINGS = frozenset(
@@ -116,7 +114,12 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
         return _canonical_power(operands, frame)
     if op in ("clamp_min", "clamp_max"):
         return "clamp", operands
-    if op in ("max", "min") and "dim" in operands and _is_operand(operands["dim"]):
+    if (
+        op in ("max", "min")
+        and "dim" in operands
+        and "keepdim" not in operands
+        and _is_operand(operands["dim"])
+    ):
         renamed = {"input": operands["input"], "other": operands["dim"]}
         return ("maximum" if op == "max" else "minimum"), renamed
     if op in ("max", "min") and "other" in operands:
@@ -134,7 +137,7 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
 def _is_operand(second: Value) -> bool:
     """Whether the second argument of `max` is another tensor: nothing says that it is a dimension."""
     if second.kind is Kind.UNKNOWN and second.op == "argument":
-        return "dim" not in second.name and "axis" not in second.name
+        return True  # of two tensors the result lies where a reduction's would, too
     return second.kind is Kind.TENSOR
 
 
@@ -153,9 +156,11 @@ def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dic
 
 def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
     data: list[Any] = []
-    named = op in ("eq", "ne")  # a default that names a mode stands for any
+    named = op in ("eq", "ne")
+    if op in _COMPARISONS and any(v.assumed for v in operands.values()):
+        return None  # a default that names a mode stands for any
     for value in operands.values():
-        text = named and value.kind is Kind.STRING and not value.assumed
+        text = named and value.kind is Kind.STRING
         if value.op != "const" or not (value.kind is Kind.NUMBER or text):
             return None
         data.append(value.data)
@@ -173,8 +178,18 @@ def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame:
     if not isinstance(result, bool | int | float):
         return None
     value = frame.graph.constant(result, node)
-    value.assumed = any(v.assumed for v in operands.values())
     value.module = frame.module
+    return _settable(value, op, operands, frame) if any(v.assumed for v in operands.values()) else value
+
+
+def _settable(value: Value, op: str, operands: Mapping[str, Value], frame: Frame) -> Value:
+    """What is folded of a number that a caller may override: any that the operation yields."""
+    value.assumed = True
+    value.key = frame.graph.key(op, *operands, *(v.key for v in operands.values()))
+    known = value.interval, value.zero, value.ends
+    sound = {name: unassumed(v) for name, v in operands.items()}
+    value.interval, value.zero, value.ends = _extent(op, sound, frame, FORMATS["float64"])
+    value.belief = belief_in(*known, value, operands.values())
     return value
 
 
@@ -187,6 +202,22 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     kind = kind_of(op, [v for v in values if v is not operands["dtype"]] if "dtype" in operands else values)
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
+    sound = {n: unassumed(v) for n, v in operands.items()} if any(v.assumed for v in values) else operands
+    interval, zero, ends = _extent(op, sound, frame, fmt)
+    key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
+    value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
+    value.peak = peaks(op, sound)
+    value.guard = transfer.guard_of(op, operands, interval)
+    if any(v.belief is not None for v in values):
+        told = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
+        value.belief = belief_in(*told, value, values)
+    return value
+
+
+def _extent(
+    op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat
+) -> tuple[Interval, Ground, Ground]:
+    """Where an operation's result lies, and how well founded a 0 and the ends of that are."""
     ranges = _ranges(op, operands, frame, fmt)
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
@@ -199,11 +230,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         interval, zero, ends = chance.interval, chance.zero, chance.ends
     if not interval.contains(0.0):
         zero = Ground.NONE
-    key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
-    value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
-    value.peak = peaks(op, operands)
-    value.guard = transfer.guard_of(op, operands, interval)
-    return value
+    return interval, zero, ends
 
 
 def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | None:
@@ -222,8 +249,6 @@ def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatForm
     ranges: dict[str, Interval] = {}
     for name, value in operands.items():
         interval = value.interval if effective is None else effective(value)
-        if op in _LINKS and is_told_by_name(recast(value)):
-            interval = TOP  # what is put through a link function is a raw score, whatever its name says
         ranges[name] = interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
     return ranges
 
@@ -235,11 +260,7 @@ def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Ma
         return operands
     result = dict(operands)
     for name, value in changed.items():
-        zero = value.zero if ranges[name].contains(0.0) else Ground.NONE
-        result[name] = Value(
-            value.op, value.key, value.kind, value.operands, ranges[name], zero, value.ends, value.dtype, value.node,
-            value.module, value.data, value.name, value.peak, value.assumed, "branch",
-        )  # fmt: skip
+        result[name] = restricted(value, value.key, ranges[name], "branch")
     return result
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by
 from stablelint.analysis.interpret.decompositions import part_at
-from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
+from stablelint.analysis.interpret.narrowing import narrowed_value
 from stablelint.analysis.interpret.sizes import size_of
+from stablelint.analysis.interpret.writing import trained, written_into
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, of_any
 from stablelint.analysis.values.views import stripped
 
 _BLANK = frozenset({"zeros", "zeros_like", "empty"})
-_NAMED = frozenset("argument attribute unknown item free".split())
-_MASK = re.compile(r"(^|_)mask$")
+_GIVEN = frozenset("argument attribute unknown item free".split())
 
 
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
@@ -32,7 +31,7 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
             and value.interval.lo == -math.inf
             and not value.zero
         ):
-            value = hinted(_called(value, target.id), frame)
+            value = _called(value, target.id)
         frame.state.names[target.id] = value
     elif isinstance(target, ast.Tuple | ast.List):
         unpack(target, value, frame)
@@ -41,8 +40,18 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
     elif isinstance(target, ast.Attribute):
         base = frame.session.interpreter.evaluate(target.value, frame)
         frame.state.attributes[(base.key, target.attr)] = value
+        if base.kind in (Kind.TENSOR, Kind.UNKNOWN):
+            _changed_by_attribute(base, target.attr, value, frame)
     elif isinstance(target, ast.Subscript):
         assign_element(target, value, frame)
+
+
+def _changed_by_attribute(base: Value, attr: str, value: Value, frame: Frame) -> None:
+    """`w.requires_grad = True`, `w.data = v`: what a tensor's name stands for is another value then."""
+    if attr == "requires_grad" and base.kind is Kind.TENSOR and value.constant() is not False:
+        trained([base], frame)
+    elif attr == "data":
+        written_into(base, value, frame)
 
 
 def _called(value: Value, identifier: str) -> Value:
@@ -85,10 +94,11 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
 
 def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:
     key = frame.graph.key("part", value.key, index)
-    return Value(
+    part = Value(
         "part", key, Kind.TENSOR, {"input": value}, value.interval, value.zero, value.ends, value.dtype, node,
         frame.module,
     )  # fmt: skip
+    return of_any(part, [value])
 
 
 def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
@@ -106,7 +116,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
     mask = selector(index)
-    if mask.dtype == "bool" or _is_called_mask(mask):
+    if mask.dtype == "bool" or (value.is_constant and _may_be_mask(mask)):
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
         if base.op in _BLANK and frame.loop_depth:
@@ -115,13 +125,14 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         updated = _overwritten(base, index, value, target, frame)
     if isinstance(target.value, ast.Name | ast.Attribute):
         bind(target.value, updated, frame)
+        written_into(base, updated, frame)
     elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
 
 
-def _is_called_mask(index: Value) -> bool:
-    """Whether a name says that what an index stands for is a mask, and not the places where one is true."""
-    return index.op in _NAMED and _MASK.search(index.name) is not None
+def _may_be_mask(index: Value) -> bool:
+    """Whether an index of which nothing is known can be a mask; a number is written at places as where one is true."""
+    return index.op in _GIVEN and index.dtype is None and index.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
 def _is_view(selected: Value) -> bool:
@@ -147,10 +158,11 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
     if base.op in ("empty", "empty_like"):
         interval = value.interval
     ends = min(base.ends, value.ends) if base.ends and value.ends else Ground.NONE
-    return Value(
+    made = Value(
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
         node, frame.module, index,
     )  # fmt: skip
+    return of_any(made, [base, value])
 
 
 def masked(base: Value, mask: Value, fill: Value, frame: Frame) -> tuple[Value, Value]:

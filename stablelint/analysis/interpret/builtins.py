@@ -6,11 +6,12 @@ import ast
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.lookup import attribute
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, of_any
 from stablelint.numerics.interval import COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
@@ -103,15 +104,19 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
         lowered = first.data.strip().lower().lstrip("+")
         if lowered in ("inf", "-inf", "nan", "infinity", "-infinity") and name == "float":
             return frame.graph.constant(float(lowered), node)
-    if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
-        return frame.graph.constant(_CONVERSIONS[name](first.data), node)
-    interval = frame.state.effective(first)
     key = frame.graph.key(name, first.key)
+    if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
+        made = frame.graph.constant(_CONVERSIONS[name](first.data), node)
+        told = first.belief and replace(first.belief, interval=made.interval, zero=made.zero)
+        open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Ground.NONE, belief=told)
+        return open_ended if first.assumed else made
+    interval = frame.state.effective(first)
     if name in ("int", "round") and 0 < interval.lo < math.inf:
         interval = Interval(math.floor(interval.lo), interval.hi, False, interval.hi_open, integral=True)
-    return Value(
+    value = Value(
         "item", key, Kind.NUMBER, {"input": first}, interval, first.zero, first.ends, node=node, module=frame.module
     )  # fmt: skip
+    return of_any(value, [first]) if name == "float" else value
 
 
 def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:

@@ -10,12 +10,11 @@ from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.functions import call_named
 from stablelint.analysis.interpret.lookup import taken
 from stablelint.analysis.interpret.methods import call_method
-from stablelint.analysis.interpret.opaque import mask_of_lengths, opaque
+from stablelint.analysis.interpret.opaque import opaque
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
-from stablelint.numerics.interval import BOOLEAN
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -118,8 +117,8 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
     if function is None or instance is None:
         return frame.graph.unknown(attr, node)
     if attr == "__init__":
-        arguments = inline.bind_arguments(function, positional, keywords, instance)
-        own = bases.set_by_base(function, arguments or {}, instance, frame)
+        arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
+        own = bases.set_by_base(function, arguments or inline.settings(function, frame), instance, frame)
         if own is not None:
             frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
             instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
@@ -154,14 +153,10 @@ def call_value(
             and positional[0].kind is Kind.INSTANCE
         ):
             own, positional = positional[0], positional[1:]
-        passed_over = frame.session.passed_over
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
-        if (result.op != "unknown" and result.interval != BOOLEAN) or frame.session.passed_over > passed_over:
-            return result
-        operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
-        return mask_of_lengths(function.name, result.key, operands, node, frame) or result
+        return result
     if target.kind is Kind.CLASS:
         return _instantiate(target.data, positional, keywords, node, frame)
     if target.kind is Kind.LAYER:
@@ -227,10 +222,10 @@ def _instantiate(
         name=info.name,
     )
     function = classes.find_method(info, "__init__", frame)
-    arguments = dict(keywords)
+    arguments: dict[str, Value] | None = dict(keywords)
     if function is not None:
-        arguments = inline.bind_arguments(function, positional, keywords, instance) or {}
+        arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
     elif classes.is_dataclass(info):
-        arguments.update(zip(info.fields, positional, strict=False))
+        arguments = dict(zip(info.fields, positional, strict=False)) | keywords
     classes.construct(instance, info, arguments, frame)
     return instance

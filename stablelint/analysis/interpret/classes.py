@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from functools import partial
 
+from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret import summaries
 from stablelint.analysis.interpret.definitions import function_value
 from stablelint.analysis.interpret.inline import call_function, run_function
-from stablelint.analysis.interpret.narrowing import hinted, narrowed
+from stablelint.analysis.interpret.narrowing import narrowed, open_to_callers
 from stablelint.analysis.interpret.storage import stored_spread
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
+from stablelint.numerics.interval import TOP
 
 _DEPTH = 8
 _REGISTERS = {
@@ -153,7 +156,7 @@ def _filled_later(value: Value, name: str, frame: Frame) -> Value:
     made = Value(
         "buffer", frame.graph.fresh(), Kind.TENSOR, dtype=value.dtype, node=value.node, module=value.module, name=name
     )  # fmt: skip
-    return hinted(made, frame)
+    return made
 
 
 def is_module(info: ClassInfo) -> bool:
@@ -209,10 +212,11 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         value: Value = attributes[attr]
         if value.op in _PLACEHOLDERS:
             value = attributes[attr] = _filled_later(value, attr, frame)
-        settled = value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION)
-        if settled or not any(attr in c.reassigned for c in ancestors(info, frame)):
+        if value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION):
             return value
-        return _reassigned(instance, attr, value, node, frame)
+        if any(attr in c.reassigned for c in ancestors(info, frame)):
+            return _reassigned(instance, attr, value, node, frame)
+        return _kept(instance, attr, value, node, frame)
     if method is not None:
         if method.has_decorator("property", "cached_property"):
             return call_function(method, {}, instance, node, frame)
@@ -220,15 +224,28 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     for ancestor in ancestors(info, frame):
         default = ancestor.fields.get(attr)
         if default is not None:
-            return _default(default, ancestor, frame)
+            return _default(default, attr, ancestor, frame)
     spread = _stored(instance, attr, frame)
     if spread is not None:
         return spread
     key = frame.graph.key("attribute", instance.key, attr)
-    return hinted(
-        Value("attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr),
-        frame,
+    return Value(
+        "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
     )
+
+
+def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
+    """An attribute as construction leaves it, which others may write."""
+    numeric = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
+    if not numeric or isinstance(value.constant(), bool) or (value.interval == TOP and value.belief is None):
+        return value
+    if is_written(instance.data[0], attr):
+        return _reassigned(instance, attr, value, node, frame)
+    key = frame.graph.key("attribute", instance.key, attr)
+    said = f"self.{attr}={value.data!r}" if value.is_constant else f"self.{attr} as `__init__` leaves it"
+    kept = open_to_callers(value, key, said, (), attr)
+    written = value.is_constant and not isinstance(value.node, ast.arg)
+    return replace(kept, node=node, module=frame.module) if written else kept
 
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
@@ -238,9 +255,7 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
         return spread
     key = frame.graph.key("attribute", instance.key, attr)
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
-    return hinted(
-        Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr), frame
-    )
+    return Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr)
 
 
 def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
@@ -265,10 +280,16 @@ def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
     return session.kept[look]
 
 
-def _default(node: ast.expr, info: ClassInfo, frame: Frame) -> Value:
+def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
     value = frame.session.interpreter.evaluate(_given(node), quiet_frame(info.module, frame))
     if value.op == "const":
-        value.assumed = True
+        number = isinstance(value.data, int | float) and not isinstance(value.data, bool)
+        key = frame.graph.key("field", id(info.node), attr) if number else value.key
+        value = (
+            open_to_callers(value, key, f"{attr}={ast.unparse(node)}", ())
+            if number
+            else replace(value, assumed=True)
+        )
     return value
 
 
@@ -292,5 +313,5 @@ def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:
     for ancestor in ancestors(info, frame):
         default = ancestor.fields.get(attr)
         if default is not None:
-            return _default(default, ancestor, frame)
+            return _default(default, attr, ancestor, frame)
     return frame.graph.unknown(attr)

@@ -64,8 +64,13 @@ def assume(test: Value, truth: bool, state: State) -> None:
         assume(operands[0], truth, state)
     elif truth:
         _truthy(test, state)
-    elif test.kind in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN) and not test.is_constant:
+    elif test.kind in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN) and _is_open(test):
         state.learn(test, Interval.point(0.0))
+
+
+def _is_open(value: Value) -> bool:
+    """Whether a test can tell something of a value: it is no literal, or one that a caller may override."""
+    return not value.is_constant or value.assumed
 
 
 def _truthy(test: Value, state: State) -> None:
@@ -119,7 +124,7 @@ def identity(value: Value) -> Hashable:
 
 
 def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
-    if subject.is_constant or subject.kind in (Kind.STRING, Kind.FOREIGN, Kind.NONE):
+    if not _is_open(subject) or subject.kind in (Kind.STRING, Kind.FOREIGN, Kind.NONE):
         return
     learned: Interval | None = None
     if op in ("gt", "ge") and -math.inf < bound.lo < math.inf:

@@ -3,29 +3,61 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.files.callsites import defaults_of
+from stablelint.analysis.values.paths import Assumption, Usual
+from stablelint.analysis.values.value import Kind, Value
 
 _QUANTIFIERS: dict[str, Callable[[list[bool]], bool]] = {"python.and": all, "python.or": any}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_DEPTH = 4
 
 
-def usually(test: Value, depth: int = 4) -> bool | None:
-    """How a test comes out for the defaults of the parameters that it speaks of; None where they do not decide it."""
+def usually(test: Value) -> Usual:
+    """How a test comes out for the defaults of the parameters that it speaks of."""
+    truth = _truth(test, _DEPTH)
+    return Usual(truth, tuple(dict.fromkeys(_settings(test, _DEPTH)))) if truth is not None else Usual()
+
+
+def _truth(test: Value, depth: int) -> bool | None:
     if depth == 0:
         return None
     parts = list(test.operands.values())
     if test.op in ("logical_not", "python.not") and parts:
-        inner = usually(parts[0], depth - 1)
+        inner = _truth(parts[0], depth - 1)
         return None if inner is None else not inner
     if test.op in _QUANTIFIERS:
-        return _quantified(test.op, [usually(part, depth - 1) for part in parts])
-    if test.op in ("eq", "ne") and len(parts) == 2 and any(part.assumed for part in parts):
-        same = _are_same(parts[0].constant(), parts[1].constant())
-        return None if same is None else same == (test.op == "eq")
+        return _quantified(test.op, [_truth(part, depth - 1) for part in parts])
+    if test.op in _COMPARISONS and len(parts) == 2 and any(part.assumed for part in parts):
+        return _compared(test.op, parts[0].constant(), parts[1].constant())
+    if test.op == "python.is" and len(parts) == 2 and parts[1].kind is Kind.NONE:
+        default = default_of(parts[0])
+        return default.value is None if default is not None else None
     if test.op == "const" and test.assumed:
         return bool(test.data)
-    return _flag(test) if test.op == "argument" else None
+    default = default_of(test)
+    return default.value if default is not None and isinstance(default.value, bool) else None
+
+
+def _settings(test: Value, depth: int) -> Iterator[Assumption]:
+    """The defaults that a test speaks of."""
+    if test.belief is not None:
+        yield from test.belief.on
+    default = default_of(test)
+    if default is not None:
+        yield Assumption(f"{test.name}={ast.unparse(default)}", default.lineno)
+    for part in test.operands.values() if depth else ():
+        yield from _settings(part, depth - 1)
 
 
 def _quantified(op: str, parts: list[bool | None]) -> bool | None:
@@ -37,24 +69,18 @@ def _quantified(op: str, parts: list[bool | None]) -> bool | None:
     return _QUANTIFIERS[op](known) if len(known) == len(parts) else None
 
 
-def _are_same(one: object, other: object) -> bool | None:
-    if not isinstance(one, str | int | float) or not isinstance(other, str | int | float):
-        return None
-    return one == other
+def _compared(op: str, one: object, other: object) -> bool | None:
+    numbers = isinstance(one, int | float) and isinstance(other, int | float)
+    texts = op in ("eq", "ne") and isinstance(one, str | int | float) and isinstance(other, str | int | float)
+    return _COMPARISONS[op](one, other) if numbers or texts else None
 
 
-def _flag(argument: Value) -> bool | None:
-    """The default of a parameter that is True or False."""
-    node = getattr(argument.data, "node", None)
+def default_of(argument: Value) -> ast.Constant | None:
+    """The default of a parameter that nobody has bound, where that is written as a constant."""
+    node = getattr(argument.data, "node", None) if argument.op == "argument" else None
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         return None
-    signature = node.args
-    placed = [*signature.posonlyargs, *signature.args]
-    defaults = [*zip(reversed(placed), reversed(signature.defaults), strict=False)]
-    defaults += [
-        (p, d) for p, d in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if d is not None
-    ]
-    for parameter, default in defaults:
+    for parameter, default in defaults_of(node):
         if parameter.arg == argument.name and isinstance(default, ast.Constant):
-            return default.value if isinstance(default.value, bool) else None
+            return default
     return None

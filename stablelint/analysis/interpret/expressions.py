@@ -194,8 +194,8 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
     saved = frame.state
     frame.state = saved.copy()
     usual = usually(test)
-    position = None if usual is None else int(not usual)
-    paths = Paths(id(frame.function), (outcome(test, True), outcome(test, False)), position)
+    tests = (outcome(test, True), outcome(test, False))
+    paths = Paths(id(frame.function), tests, usual.position, usual.on)
     assume(test, True, frame.state)
     frame.state.tests.update(paths.tests[0])
     body = evaluate(node.body, frame)

@@ -10,11 +10,13 @@ from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.builtins import call_builtin
 from stablelint.analysis.interpret.conditions import assume
+from stablelint.analysis.interpret.defaults import default_of
 from stablelint.analysis.interpret.distributions import make_distribution
 from stablelint.analysis.interpret.opaque import opaque
 from stablelint.analysis.interpret.tensors import SPECIAL
+from stablelint.analysis.interpret.writing import trainable, trained, written_into
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, belief_in, believed
 from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import Interval
 from stablelint.numerics.ranges import range_of
@@ -24,6 +26,7 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
          "floor", "ceil", "fabs", "sinh", "cosh", "erf"}  # fmt: skip
 
 
+_ANY = Interval(-math.inf, math.inf, True, True)
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
 
@@ -65,9 +68,11 @@ def call_named(
     if operation is not None:
         if operation.name == "checkpoint" and positional:
             return frame.session.interpreter.call(positional[0], positional[1:], {}, node, frame)
-        return apply_operation(
-            operation.name, name_operands(operation.parameters, positional, keywords), node, frame
-        )
+        operands = name_operands(operation.parameters, positional, keywords)
+        result = apply_operation(operation.name, operands, node, frame)
+        if qualified.endswith("_") and positional:
+            written_into(positional[0], result, frame)
+        return result
     if qualified.startswith("torch.nn.") and qualified.rpartition(".")[2][:1].isupper():
         return layers.make_layer(qualified, positional, keywords, node, frame)
     if root == "torch":
@@ -88,6 +93,8 @@ def _partial(positional: list[Value], keywords: dict[str, Value], node: ast.Call
 def _other_torch(
     qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
+    if qualified.startswith("torch.optim."):
+        trained([*positional, *keywords.values()], frame)
     found = make_distribution(qualified, positional, keywords, node, frame)
     if found is not None:
         return found
@@ -113,6 +120,10 @@ def _opaque(
 
 def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
     """An operation called by name: those that build, cast or fill need a word more than `apply`."""
+    asked = operands.get("requires_grad") if op != "requires_grad_" else None
+    if asked is not None and asked.constant() is not False:
+        plain = {name: v for name, v in operands.items() if v is not asked}
+        return trainable(apply_operation(op, plain, node, frame), frame)
     special = SPECIAL.get(op)
     if special is not None:
         result = special(op, operands, node, frame)
@@ -127,23 +138,18 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         out = next((k.value for k in node.keywords if k.arg == "out"), None)
         if isinstance(out, ast.Name | ast.Attribute):
             bind(out, result, frame)
+        written_into(operands["out"], result, frame)
     return result
 
 
 def _may_be_none(value: Value) -> bool:
     """Whether a value is None, or a parameter that is None by default."""
-    if value.op != "argument" or value.data is None:
-        return value.kind is Kind.NONE
-    signature = value.data.node.args
-    named = [a.arg for a in (*signature.posonlyargs, *signature.args)]
-    defaults = dict(zip(reversed(named), reversed(signature.defaults), strict=False))
-    defaults.update(zip((a.arg for a in signature.kwonlyargs), signature.kw_defaults, strict=True))
-    default = defaults.get(value.name)
-    return isinstance(default, ast.Constant) and default.value is None
+    default = default_of(value)
+    return value.kind is Kind.NONE or (default is not None and default.value is None)
 
 
 def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
-    if positional and positional[0].is_constant and name in _MATH:
+    if positional and all(v.is_constant and not v.assumed for v in positional) and name in _MATH:
         try:
             return frame.graph.constant(getattr(math, name)(*(v.data for v in positional)), node)
         except (ArithmeticError, ValueError, TypeError):
@@ -151,13 +157,17 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
     if not positional:
         return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
     operand = positional[0]
-    interval = range_of("abs" if name == "fabs" else name, [frame.state.effective(operand)], {}, FLOAT64)
+    op = "abs" if name == "fabs" else name
+    interval = range_of(op, [frame.state.effective(operand)], {}, FLOAT64) or _ANY
     key = frame.graph.key("math", name, *(v.key for v in positional))
     zero = operand.zero if name in ("sqrt", "fabs") else Ground.NONE
     value = Value(
-        f"math.{name}", key, Kind.NUMBER, {"input": operand}, interval or Interval(-math.inf, math.inf, True, True), zero,
-        operand.ends, node=node, module=frame.module,
+        f"math.{name}", key, Kind.NUMBER, {"input": operand}, interval, zero, operand.ends, node=node,
+        module=frame.module,
     )  # fmt: skip
+    if operand.belief is not None:
+        told, taken = range_of(op, [frame.state.believed(operand)], {}, FLOAT64) or _ANY, believed(operand)
+        value.belief = belief_in(told, taken.zero if zero else zero, taken.ends, value, [operand])
     return value
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret import contexts, summaries
-from stablelint.analysis.interpret.narrowing import hinted
+from stablelint.analysis.interpret.narrowing import open_to_callers
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import Caller, Frame, State, quiet_frame
 from stablelint.analysis.values.value import Kind, Value, join
@@ -18,6 +19,7 @@ from stablelint.analysis.values.value import Kind, Value, join
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
+_CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
 SHORT = 16  # what the statements of a function may cost that a frugal frame follows
 
 
@@ -33,7 +35,7 @@ def call_function(
     positional = arguments if isinstance(arguments, list) else []
     named = dict(arguments) if isinstance(arguments, dict) else {}
     named.update(keywords or {})
-    bound = bind_arguments(function, positional, named, receiver)
+    bound = bind_call(function, positional, named, receiver, node, frame)
     if bound is None:
         return frame.graph.unknown(node=node)
     if frame.reporting and function.module is frame.session.home:
@@ -100,6 +102,25 @@ def _signature(bound: dict[str, Value]) -> list[int]:
     return [v.key for v in bound.values()]
 
 
+def bind_call(
+    function: FunctionInfo,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    receiver: Value | None,
+    node: ast.AST,
+    frame: Frame,
+) -> dict[str, Value] | None:
+    """`bind_arguments` of a call, which may hand on arguments that cannot be seen: `f(*args, **options)`."""
+    unseen = isinstance(node, ast.Call) and (
+        any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+    )
+    if not unseen:
+        return bind_arguments(function, positional, keywords, receiver)
+    seen = next((i for i, value in enumerate(positional) if value.op == "starred"), len(positional))
+    bound = bind_arguments(function, positional[:seen], keywords, receiver)
+    return settings(function, frame) | bound if bound is not None else None
+
+
 def bind_arguments(
     function: FunctionInfo, positional: list[Value], keywords: dict[str, Value], receiver: Value | None
 ) -> dict[str, Value] | None:
@@ -124,11 +145,13 @@ def takes_receiver(function: FunctionInfo) -> bool:
 def run_function(
     function: FunctionInfo, arguments: dict[str, Value] | None, receiver: Value | None, frame: Frame
 ) -> Frame | None:
-    """Interprets a body quietly; None where depth or budget forbids."""
+    """Interprets a body quietly; None where depth or budget forbids. No arguments: nobody is seen to call."""
     session = frame.session
     if frame.depth >= MAX_DEPTH or session.budget <= 0 or id(function.node) in session.running:
         return None
-    inner = enter(function, arguments or {}, receiver, frame)
+    if arguments is None:
+        arguments = settings(function, frame)
+    inner = enter(function, arguments, receiver, frame)
     inner.state.gradient = frame.state.gradient and not function.without_gradient
     inner.state.facts = dict(frame.state.facts)
     inner.state.attributes = dict(frame.state.attributes)
@@ -153,7 +176,7 @@ def execute_function(function: FunctionInfo, inner: Frame, idle: int = 0) -> Non
 
 
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:
-    """A frame in which the parameters are bound: to arguments, defaults, or what their names and annotations tell."""
+    """A frame in which the parameters are bound: to arguments, to the defaults of what is left out."""
     closure = function.closure if isinstance(function.closure, Frame) else None
     inner = Frame(
         frame.graph,
@@ -173,37 +196,60 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
     if takes_receiver(function) and parameters:
         inner.state.names[parameters[0].arg] = receiver or frame.graph.unknown("self")
         parameters = parameters[1:]
-    defaults = dict(zip(reversed([a.arg for a in parameters]), reversed(signature.defaults), strict=False))
-    keyword_defaults = zip((a.arg for a in signature.kwonlyargs), signature.kw_defaults, strict=True)
-    defaults.update({name: default for name, default in keyword_defaults if default is not None})
+    defaults = {p.arg: default for p, default in defaults_of(function.node)}
     for parameter in (*parameters, *signature.kwonlyargs):
         value = arguments.get(parameter.arg)
-        inner.state.names[parameter.arg] = value or _parameter(
-            parameter, defaults.get(parameter.arg), inner, frame
-        )
+        if value is None:
+            value = left_out(function, parameter, defaults.get(parameter.arg), inner)
+        inner.state.names[parameter.arg] = value
     for extra in (signature.vararg, signature.kwarg):
         if extra is not None:
             inner.state.names[extra.arg] = frame.graph.unknown(extra.arg)
     return inner
 
 
-def _parameter(parameter: ast.arg, default: ast.expr | None, inner: Frame, frame: Frame) -> Value:
-    """A parameter nobody has bound: its default (which a caller may override), or unknown."""
-    key = frame.graph.key("argument", id(inner.function.node) if inner.function else 0, parameter.arg)
-    kind, dtype = annotated(parameter.annotation)
-    value = Value(
-        "argument", key, kind, dtype=dtype, node=parameter, module=inner.module, data=inner.function, name=parameter.arg
-    )  # fmt: skip
-    if default is None:
-        return hinted(value, inner)
-    if type(default) is ast.Constant:
-        known = frame.graph.constant(default.value, default)
-    else:
-        known = frame.session.interpreter.evaluate(default, quiet_frame(inner.module, inner))
+def settings(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
+    """What the parameters that have a default stand for where nobody is seen to call: a caller may pass anything."""
+    inner = quiet_frame(function.module, frame)
+    return {p.arg: _setting(function, p, default, inner) for p, default in defaults_of(function.node)}
+
+
+def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, frame: Frame) -> Value:
+    known = _evaluated(default, frame)
     if known.op == "const" and isinstance(known.data, float | int | str) and not isinstance(known.data, bool):
-        assumed = frame.graph.constant(known.data, parameter)
-        assumed.assumed, assumed.name, assumed.module = True, parameter.arg, inner.module
-        return assumed
-    if known.kind in (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER):
+        passed = numbers_passed(function, parameter.arg) if known.kind is Kind.NUMBER else []
+        key = frame.graph.key("setting", id(function.node), parameter.arg)
+        made = frame.graph.constant(known.data, parameter)
+        made.module = frame.module
+        return open_to_callers(made, key, f"{parameter.arg}={ast.unparse(default)}", passed, parameter.arg)
+    if known.kind in _CHOSEN:
         return known
-    return hinted(value, inner)
+    return _unbound(function, parameter, frame)
+
+
+def _evaluated(default: ast.expr, frame: Frame) -> Value:
+    """A default; a constant, most often, for which no frame is needed."""
+    if type(default) is ast.Constant:
+        return frame.graph.constant(default.value, default)
+    return frame.session.interpreter.evaluate(default, frame)
+
+
+def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
+    """A parameter of which no more is known than its annotation says."""
+    key = frame.graph.key("argument", id(function.node), parameter.arg)
+    kind, dtype = annotated(parameter.annotation)
+    return Value(
+        "argument", key, kind, dtype=dtype, node=parameter, module=frame.module, data=function, name=parameter.arg
+    )  # fmt: skip
+
+
+def left_out(function: FunctionInfo, parameter: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
+    """A parameter that a call leaves out: its default."""
+    if default is None:
+        return _unbound(function, parameter, frame)
+    known = _evaluated(default, quiet_frame(function.module, frame))
+    if known.op == "const":
+        made = frame.graph.constant(known.data, parameter)
+        made.name, made.module = parameter.arg, function.module
+        return made
+    return known if known.kind in _CHOSEN else _unbound(function, parameter, frame)

@@ -11,7 +11,7 @@ from stablelint.analysis.interpret import classes
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.decompositions import part_named
 from stablelint.analysis.interpret.definitions import class_value, function_value
-from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
+from stablelint.analysis.interpret.narrowing import narrowed_value
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value
@@ -58,15 +58,12 @@ def name(node: ast.Name, frame: Frame) -> Value:
         if found is not None:
             return taken(found, frame) if found.op == "phi" else found
         scope = scope.closure
-    return global_name(node.id, frame.module, frame) or hinted(
-        Value(
-            "unknown",
-            frame.graph.key("free", node.id, id(frame.function)),
-            node=node,
-            module=frame.module,
-            name=node.id,
-        ),
-        frame,
+    return global_name(node.id, frame.module, frame) or Value(
+        "unknown",
+        frame.graph.key("free", node.id, id(frame.function)),
+        node=node,
+        module=frame.module,
+        name=node.id,
     )
 
 
@@ -110,11 +107,10 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     """A module constant; unknown where it is assigned more than once."""
     place = (id(module), identifier)
     values = frame.session.globals
-    values[place] = hinted(Value("unknown", frame.graph.fresh(), name=identifier), frame)
-    assignments = module.assignments[identifier]
-    if len(assignments) == 1:
+    values[place] = Value("unknown", frame.graph.fresh(), name=identifier)
+    if module.is_constant(identifier):
         quiet = quiet_frame(module, frame)
-        values[place] = frame.session.interpreter.evaluate(assignments[0], quiet)
+        values[place] = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
     return values[place]
 
 
@@ -193,7 +189,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         )
     key = frame.graph.key("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
-    return hinted(value, frame)
+    return value
 
 
 def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:

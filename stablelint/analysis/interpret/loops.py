@@ -13,7 +13,7 @@ from stablelint.analysis.interpret.expressions import evaluate
 from stablelint.analysis.interpret.iteration import element_of, unrolled
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join
 from stablelint.syntax.walk import descendants
 
 Execute = Callable[[list[ast.stmt], Frame], None]
@@ -148,6 +148,9 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
                 "phi", frame.graph.fresh(), joined.kind, turns, old.interval.widen(joined.interval), zero,
                 joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
             )  # fmt: skip
+            if old.belief is not None or new.belief is not None:
+                told = believed(old).interval.widen(believed(old).interval.join(believed(new).interval))
+                joined.belief = belief_in(told, zero, joined.ends, joined, (old, new))
         head.names[name] = joined
         head.facts.pop(old.key, None)
     for place, value in after.attributes.items():

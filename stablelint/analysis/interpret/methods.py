@@ -8,6 +8,7 @@ from stablelint.analysis.interpret import distributions
 from stablelint.analysis.interpret.assignment import bind
 from stablelint.analysis.interpret.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.opaque import opaque
+from stablelint.analysis.interpret.writing import written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
@@ -47,7 +48,7 @@ def call_method(
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
         result = opaque(f"method.{attr}", key, operands, node, frame)
         if receiver.kind is Kind.TENSOR and _changes(attr) and isinstance(node.func, ast.Attribute):
-            _store(node.func.value, result, frame)
+            _store(node.func.value, receiver, result, frame)
         return result
     operation, in_place = found
     # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
@@ -55,7 +56,7 @@ def call_method(
     operands = name_operands(operation.parameters, given, keywords)
     result = apply_operation(operation.name, operands, node, frame)
     if in_place and isinstance(node.func, ast.Attribute):
-        _store(node.func.value, result, frame)
+        _store(node.func.value, receiver, result, frame)
     return result
 
 
@@ -67,21 +68,23 @@ def _changes(method: str) -> bool:
 def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
     """`xs.append(x)`: the name stands for a longer list from here on."""
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name | ast.Attribute):
-        _store(node.func.value, lists.grown(receiver, attr, positional, node, frame), frame)
+        bind(node.func.value, lists.grown(receiver, attr, positional, node, frame), frame)
     if attr == "pop":
         return frame.graph.unknown(node=node)
     return frame.graph.constant(None, node)
 
 
-def _store(target: ast.expr, value: Value, frame: Frame) -> None:
-    """An in-place method changes what its receiver's name stands for."""
+def _store(target: ast.expr, receiver: Value, value: Value, frame: Frame) -> None:
+    """An in-place method changes what its receiver's name stands for, and all that shares its elements."""
     while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
         found = operations.method(target.func.attr)
         if found is None or not found[1]:
-            return
+            break
         target = target.func.value
     if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
         bind(target, value, frame)
+    if receiver.kind in (Kind.TENSOR, Kind.UNKNOWN):
+        written_into(receiver, value, frame)
 
 
 def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: ast.Call) -> bool:

@@ -1,26 +1,16 @@
-"""Values as the path knows them."""
+"""Values as the path knows them, and as callers may change them."""
 
 from __future__ import annotations
 
-from stablelint.analysis.values.hints import hint
+from collections.abc import Iterable
+from dataclasses import replace
+
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.numerics.interval import Interval
+from stablelint.analysis.values.value import Belief, Ground, Kind, Value, believed, restricted
+from stablelint.numerics.interval import TOP, Interval
 
-
-def hinted(value: Value, frame: Frame) -> Value:
-    """An unknown value with what its name tells."""
-    found = hint(value.name)
-    if found is not None and value.kind in (Kind.UNKNOWN, Kind.TENSOR, Kind.NUMBER):
-        value.interval, value.zero, value.ends, value.guard = (
-            found.interval,
-            found.zero,
-            found.ends,
-            found.guard,
-        )
-        if found.guard == "eps":
-            value.kind = Kind.NUMBER
-    return value
+_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 
 
 def narrowed(value: Value, frame: Frame) -> Value:
@@ -32,8 +22,29 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
     """The value restricted to an interval that a test established."""
     if interval == value.interval:
         return value
-    zero = value.zero if interval.contains(0.0) else Ground.NONE
-    return Value(
-        value.op, frame.graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
-        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, "branch",
+    return restricted(value, frame.graph.key("narrowed", value.key, interval), interval, "branch")
+
+
+def open_to_callers(
+    value: Value, key: int, text: str, others: Iterable[float] | None, name: str = ""
+) -> Value:
+    """What may be set otherwise than to `value`, of which nothing is known then.
+
+    It is believed to be that, or one of the `others`; None for those tells that nothing of what is set can be seen.
+    """
+    told = value.belief
+    setting = Assumption(text, getattr(value.node, "lineno", 0))
+    on = told.on if told is not None else ()
+    if told is None or value.interval != TOP:
+        on = (*on, setting)
+    known = believed(value)
+    interval, zero = known.interval, known.zero
+    for number in others or ():
+        interval = interval.join(Interval.point(float(number)))
+        zero = Ground.EXACT if number == 0 else zero
+    ends = known.ends if interval == known.interval else min(known.ends, Ground.COINCIDENCE)
+    belief = Belief(interval, zero, ends, on) if others is not None and value.kind in _NUMERIC else None
+    return replace(
+        value, key=key, interval=TOP, zero=Ground.NONE, ends=Ground.NONE, peak=False, guard=None,
+        assumed=value.is_constant, belief=belief, name=name or value.name,
     )  # fmt: skip

@@ -18,9 +18,11 @@ from stablelint.analysis.interpret.expressions import binary, evaluate
 from stablelint.analysis.interpret.lookup import namespace
 from stablelint.analysis.interpret.loops import run_for, run_while
 from stablelint.analysis.interpret.narrowing import narrowed
+from stablelint.analysis.interpret.writing import written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
+from stablelint.analysis.values.paths import NOTHING_RAISED
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.names import called_name, imported_names
@@ -85,7 +87,10 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
     if isinstance(node.op, ast.Add) and lists.is_list(current):
         bind(node.target, lists.concatenated(current, added, node, frame), frame)
         return
-    bind(node.target, binary(type(node.op), current, added, node, frame), frame)
+    result = binary(type(node.op), current, added, node, frame)
+    bind(node.target, result, frame)
+    if current.kind is Kind.TENSOR:
+        written_into(current, result, frame)
 
 
 def _load(target: ast.expr) -> ast.expr:
@@ -182,7 +187,7 @@ def _try(node: ast.Try, frame: Frame) -> None:
         if handler.name:
             frame.state.names[handler.name] = frame.graph.foreign(handler)
         execute(handler.body, frame)
-        after = merge(frame.graph, after, frame.state, id(frame.function), usual=True)
+        after = merge(frame.graph, after, frame.state, id(frame.function), NOTHING_RAISED)
     frame.state = after
     dead, frame.state.dead = frame.state.dead, False
     execute(node.finalbody, frame)

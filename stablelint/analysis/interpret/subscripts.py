@@ -8,9 +8,8 @@ from stablelint.analysis.interpret import layers
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by, picks_something
 from stablelint.analysis.interpret.decompositions import part_at
-from stablelint.analysis.interpret.narrowing import hinted, narrowed_value
+from stablelint.analysis.interpret.narrowing import narrowed_value
 from stablelint.analysis.interpret.sizes import size_of
-from stablelint.analysis.values import hints
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
@@ -34,9 +33,6 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return part
     if base.kind is Kind.LAYER:
         return layers.element(base, constant, frame)
-    if base.kind is Kind.UNKNOWN and isinstance(constant, int) and hints.names_a_size(base.name):
-        key = frame.graph.key("item", base.key, index.key)
-        return Value("item", key, Kind.NUMBER, node=node, module=frame.module)
     if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
         return _part_of_tensor(base, index, node, frame)
     return frame.graph.unknown(node=node)
@@ -65,7 +61,7 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         key = frame.graph.key("item", base.key, index.key)
         item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
-        return hinted(item, frame)
+        return item
     if base.kind is Kind.TENSOR and keeps_all(index):
         if adds_dimensions(index):
             return apply("unsqueeze", {"input": base, "dim": index}, node, frame)

@@ -55,7 +55,7 @@ def profile(arguments: Mapping[str, Value], receiver: Value | None, frame: Frame
 
 def _shape(value: Value, order: dict[int, int], frame: Frame, depth: int) -> Profile | None:
     if value.op == "const":
-        return ("const", type(value.data).__name__, repr(value.data), value.assumed)
+        return ("const", type(value.data).__name__, repr(value.data), value.belief)
     alias = order.setdefault(value.key, len(order))
     kind = value.kind
     if kind in _ALIKE:
@@ -72,7 +72,18 @@ def _shape(value: Value, order: dict[int, int], frame: Frame, depth: int) -> Pro
     if value.op == "partial" or any(v.kind in CALLABLE for v in value.operands.values()):
         return None
     fact = frame.state.effective(value)
-    return (kind, value.op, fact, value.zero, value.ends, value.dtype, value.guard, value.name, alias)
+    return (
+        kind,
+        value.op,
+        fact,
+        value.zero,
+        value.ends,
+        value.dtype,
+        value.guard,
+        value.belief,
+        value.name,
+        alias,
+    )
 
 
 def _parts(value: Value, order: dict[int, int], frame: Frame, depth: int, alias: int) -> Profile | None:
@@ -110,7 +121,7 @@ def says_nothing(value: Value, depth: int = _DEPTH) -> bool:
         return depth > 0 and all(says_nothing(v, depth - 1) for v in items)
     if value.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
         return False
-    if value.interval != TOP or value.dtype == "bool" or value.op == "partial":
+    if value.interval != TOP or value.dtype == "bool" or value.op == "partial" or value.belief is not None:
         return False
     if value.op in ("list_of", "phi") and any(v.kind in CALLABLE for v in value.operands.values()):
         return False

@@ -12,9 +12,10 @@ from stablelint.analysis.interpret.assignment import masked
 from stablelint.analysis.interpret.conditions import narrowed_by
 from stablelint.analysis.interpret.narrowing import narrowed_value
 from stablelint.analysis.interpret.sizes import size_of
+from stablelint.analysis.interpret.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Ground, Kind, Value, join, of_any
 from stablelint.numerics.interval import Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -71,10 +72,11 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     if fill is None:
         return None
     dtype = operands["dtype"].dtype if "dtype" in operands else None
-    return Value(
+    value = Value(
         "full", frame.graph.fresh(), Kind.TENSOR, {"fill_value": fill}, fill.interval, fill.zero, fill.ends, dtype,
         node, frame.module,
     )  # fmt: skip
+    return of_any(value, [fill])
 
 
 def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -107,10 +109,11 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         interval, zero = interval.join(part.interval), max(zero, part.zero)
     if not interval.is_point:
         zero = min(zero, Ground.COINCIDENCE)  # some of the literals are 0, and which is read is not known
-    return Value(
+    value = Value(
         "tensor", frame.graph.key("tensor", data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
     )  # fmt: skip
+    return of_any(value, parts)
 
 
 def _leaves(value: Value) -> list[Value]:
@@ -154,7 +157,8 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     zero, ends = max(v.zero for v in tensors.data), min(v.ends for v in tensors.data)
     dtypes = {v.dtype for v in tensors.data}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    return Value(op, key, Kind.TENSOR, operands, interval, zero, ends, dtype, node, frame.module)
+    value = Value(op, key, Kind.TENSOR, operands, interval, zero, ends, dtype, node, frame.module)
+    return of_any(value, tensors.data)
 
 
 def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -218,6 +222,14 @@ def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame)
     )
 
 
+def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`x.requires_grad_()`: any finite value once it has been trained."""
+    asked = operands.get("requires_grad")
+    if "input" not in operands or (asked is not None and asked.constant() is False):
+        return None
+    return trainable(operands["input"], frame)
+
+
 def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     low, high = operands.get("from"), operands.get("to")
     start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
@@ -276,6 +288,7 @@ SPECIAL: dict[str, Special] = {
     "finfo": _finfo,
     "iinfo": _finfo,
     "parameter": _parameter,
+    "requires_grad_": _trained,
     "uniform_": _uniform,
     "normal_": _normal,
     "bincount": _bincount,

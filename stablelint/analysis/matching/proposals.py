@@ -9,8 +9,8 @@ from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.construction import construction
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.matching.suited import unsuited
+from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Value
-from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
@@ -52,7 +52,7 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
             continue
-        if not all(predicates.holds(parse_predicate(text), site.context) for text in fix.when):
+        if predicates.all_hold(fix.when, site.context) is not Truth.YES:
             continue
         if not _suits_dtype(fix, site):
             continue

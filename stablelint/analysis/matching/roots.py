@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
 from stablelint.analysis.interpret.statements import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
-from stablelint.analysis.values.hints import names_a_logarithm
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance, glance
 from stablelint.syntax.walk import children, descendants
@@ -95,16 +94,10 @@ def _wanted(found: list[Root]) -> list[Root]:
     for root in reversed(ordered):
         if root.risky or root.seen.callees & wanted:
             kept.append(root)
-            root.awaited = root.local or (root.risky and _takes_logarithm(root.function))
+            root.awaited = root.local
             if root.awaited:
                 wanted.add(root.function.name)
     return kept[::-1]
-
-
-def _takes_logarithm(function: FunctionInfo) -> bool:
-    """Whether a parameter is known for a logarithm by its name alone: what callers pass tells more of it."""
-    given = function.node.args
-    return any(names_a_logarithm(a.arg) for a in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
 def _by_name(found: list[Root]) -> dict[str, list[Root]]:

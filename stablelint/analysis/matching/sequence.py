@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.judge import Judgement
 from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
 from stablelint.analysis.matching.sites import Site, text_at
+from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.rule import Rule
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
     from stablelint.analysis.review import Review
@@ -95,6 +95,6 @@ def _site(
     value, frame = events[places[at]]
     context = review.collector.context(value, found.bindings, frame)
     texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
-    judgement = Judgement(Status.VIOLATED, Level.LIKELY)
+    judgement = Judgement(Status.VIOLATED)
     statement = review.collector.statements.get(id(value))
     return Site(rule, value, found, judgement, frame, context.ranges, context, texts, statement)

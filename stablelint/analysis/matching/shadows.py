@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablelint.analysis.matching.judge import is_polluted
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import Value
-from stablelint.diagnostic import Level
+from stablelint.diagnostic import Status
 
 _PASSING = frozenset("sqrt view unsqueeze squeeze expand float to index mul sum mean".split())
 _CHAIN = 6  # operations through which a bad value is followed back to its cause
-_DEPTH = 10  # the same, where the range itself tells that something went wrong before
-_WIDTH = 400  # values looked at on the way
 
 Place = tuple[int, int]  # of a value: its key, and the identity of its expression
 
@@ -57,7 +54,6 @@ class _Shadows:
         self._by_covered: dict[Place, list[Site]] = {}
         self._by_place: dict[Place, list[Site]] = {}
         self._replacing: dict[Place, list[Site]] = {}
-        self._by_key: dict[int, list[Site]] = {}
         for site in sites:
             self._by_node.setdefault(id(site.node), []).append(site)
             if site.rule.replaces:
@@ -66,7 +62,6 @@ class _Shadows:
                 self._by_covered.setdefault(_place(value), []).append(site)
             if has_contract(site):
                 self._by_place.setdefault(_place(site.value), []).append(site)
-                self._by_key.setdefault(site.value.key, []).append(site)
 
     def covers(self, site: Site) -> bool:
         """Whether another site explains this one."""
@@ -95,16 +90,12 @@ class _Shadows:
     def _causes(self, site: Site) -> Iterator[Site]:
         """Sites whose bad value is what makes this one's operand bad.
 
-        Either the value comes through operations that keep a bad value bad (x / sqrt(v) where sqrt(v) is flagged),
-        or the operand's range already holds NaN or an infinity and is made from it.
+        The value comes through operations that keep a bad value bad: x / sqrt(v), where sqrt(v) is flagged.
         """
         name = site.judgement.operand
         operand = site.match.bindings.get(name)
         if not has_contract(site) or operand is None:
             return
-        if is_polluted(site.ranges[name]):
-            for key in _made_from(operand):
-                yield from self._by_key.get(key, ())
         step: Value | None = operand
         for _ in range(_CHAIN):
             if step is None:
@@ -122,18 +113,6 @@ def _is_other_rule(other: Site, site: Site) -> bool:
 
 
 def _may_shadow(other: Site, site: Site) -> bool:
-    likelier = other.judgement.level is Level.LIKELY or site.judgement.level is Level.POSSIBLE
-    return other is not site and likelier
-
-
-def _made_from(value: Value) -> list[int]:
-    """Keys of the values from which one is computed, nearest first."""
-    seen = {value.key}
-    layer = [value]
-    for _ in range(_DEPTH):
-        below = [v for node in layer for v in node.operands.values() if v.key not in seen]
-        layer = list({v.key: v for v in below}.values())
-        seen.update(v.key for v in layer)
-        if not layer or len(seen) > _WIDTH:
-            break
-    return list(seen)
+    """A cause that is shown covers its effects, and one that is not those that are not shown either."""
+    shown = other.judgement.status is Status.VIOLATED or site.judgement.status is not Status.VIOLATED
+    return other is not site and shown

@@ -9,16 +9,18 @@ from functools import lru_cache
 
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.interest import Matcher, Need, matcher_named, needs_of, needs_of_matcher
-from stablelint.analysis.matching.judge import Judgement, judge
 from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
 from stablelint.analysis.matching.predicates import Context
+from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.proof.judge import Judgement, judge
+from stablelint.analysis.proof.replacement import Obligation
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Ground, Value
 from stablelint.catalog import contract
 from stablelint.catalog.catalog import Catalog
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
-from stablelint.diagnostic import Level, Status
+from stablelint.diagnostic import Status
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.walk import descendants
 
@@ -42,6 +44,16 @@ class Site:
     readings: list[Site] = field(
         default_factory=list
     )  # the same expression as other patterns of the rule read it
+
+    @property
+    def operand(self) -> Value | None:
+        """The operand that may be bad; None for a form that is a flaw by itself."""
+        return self.match.bindings.get(self.judgement.operand)
+
+    @property
+    def obligation(self) -> Obligation:
+        """What proofs speak of."""
+        return Obligation(self.value, self.operand, self.gradient, self.frame)
 
     @property
     def node(self) -> ast.AST:
@@ -155,18 +167,16 @@ class Collector:
             state.plural,
             state.gradient,
             self._half_used,
-            frame,
         )
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
         context = self.context(value, found.bindings, frame)
-        if not all(predicates.holds(parse_predicate(text), context) for text in rule.where):
+        truth = predicates.all_hold(rule.where, context)
+        if truth is Truth.NO:
             return
         judgement = self._judge(rule, found, context, frame)
-        if judgement is None:
-            return
-        if context.weak or found.elsewhere or rule.level is not None:
-            judgement = _weakened(judgement, rule)
+        if truth is Truth.MAYBE or found.elsewhere:
+            judgement = _unshown(judgement)
         texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
         site = Site(
             rule,
@@ -174,7 +184,7 @@ class Collector:
             found,
             judgement,
             frame,
-            context.ranges,
+            context.ranges if not judgement.assumes else _believed(context.ranges, found, frame),
             context,
             texts,
             frame.statement,
@@ -188,27 +198,37 @@ class Collector:
             self.sites[key], known, site = site, site, known
         known.readings.append(site)
 
-    def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement | None:
+    def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement:
         if rule.forward is None and rule.backward is None:
-            return Judgement(Status.VIOLATED, Level.LIKELY)
+            return Judgement(Status.VIOLATED)
         forward = contract.parse(rule.forward) if rule.forward else None
         backward = contract.parse(rule.backward) if rule.backward else None
         spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
         if not spoken & found.bindings.keys():
-            return Judgement(Status.VIOLATED, Level.LIKELY)  # this spelling is itself the flaw
-        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient)
+            return Judgement(Status.VIOLATED)  # this spelling is itself the flaw
+        held = (v for v in found.bindings.values() if v.belief is not None)
+        beliefs = {v.key: frame.state.believed(v) for v in held}
+        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient, beliefs)
 
 
-def _weakened(judgement: Judgement, rule: Rule) -> Judgement:
-    """A match that rests on a predicate that held for want of knowledge is only possible."""
-    status = Status.UNGUARDED if judgement.status is Status.VIOLATED else judgement.status
-    level = Level(rule.level) if rule.level is not None else Level.POSSIBLE
-    return replace(judgement, status=status, level=level)
+def _believed(ranges: Mapping[str, Interval], found: Match, frame: Frame) -> dict[str, Interval]:
+    """Where the bindings lie if nobody changes a setting."""
+    held = {name: v for name, v in found.bindings.items() if v.belief is not None}
+    return {**ranges, **{name: frame.state.believed(v) for name, v in held.items()}}
 
 
-def _rank(judgement: Judgement) -> tuple[int, int]:
-    order = {Status.DISCHARGED: 0, Status.UNGUARDED: 1, Status.VIOLATED: 2}
-    return (1 if judgement.level is Level.LIKELY else 0, order[judgement.status])
+def _unshown(judgement: Judgement) -> Judgement:
+    """A match of which nothing shows that it is one."""
+    if judgement.status is not Status.VIOLATED:
+        return judgement
+    return replace(judgement, status=Status.UNGUARDED)
+
+
+_ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
+
+
+def _rank(judgement: Judgement) -> tuple[int, Ground]:
+    return _ORDER[judgement.status], judgement.ground
 
 
 def text_at(value: Value, root: Value, frame: Frame) -> str | None:
@@ -228,6 +248,9 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     for (base, attr), held in frame.state.attributes.items():
         if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
             return f"self.{attr}"
+    if value.assumed and frame.receiver is not None:
+        if value.key == frame.graph.key("attribute", frame.receiver.key, value.name):
+            return f"self.{value.name}"
     if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
         return repr(value.data)
     if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):

@@ -6,18 +6,18 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TypeVar
 
-from stablelint.analysis.values.paths import Paths, Tests
+from stablelint.analysis.values.paths import NEITHER, Paths, Tests, Usual
 from stablelint.analysis.values.state import State
-from stablelint.analysis.values.value import NONEMPTY, Graph, Ground, Value, join
+from stablelint.analysis.values.value import NONEMPTY, Graph, Value, join, restricted
 from stablelint.numerics.interval import Interval
 
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool | None = None) -> State:
+def merge(graph: Graph, left: State, right: State, where: int = 0, usual: Usual = NEITHER) -> State:
     """What holds where two paths of the function `where` meet.
 
-    `usual` tells that the defaults of parameters lead along the left one (True), or along the right one (False).
+    `usual` tells whether the defaults of parameters lead along the left one or along the right one.
     """
     if left.dead:
         return right
@@ -25,8 +25,8 @@ def merge(graph: Graph, left: State, right: State, where: int = 0, usual: bool |
         return left
     merged = State(gradient=left.gradient, autocast=left.autocast)
     merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
-    position = None if usual is None else int(not usual)
-    paths = Paths(where, tuple(_own_tests(side.tests, merged.tests) for side in (left, right)), position)
+    tests = tuple(_own_tests(side.tests, merged.tests) for side in (left, right))
+    paths = Paths(where, tests, usual.position, usual.on)
     merged.names = names = dict(left.names)
     find = names.get
     for name in [name for name, value in right.names.items() if find(name) is not value]:
@@ -72,8 +72,5 @@ def _narrowed(graph: Graph, state: State, value: Value) -> Value:
         value = replace(value, guard=NONEMPTY)
     if interval == value.interval:
         return value
-    zero = value.zero if interval.contains(0.0) else Ground.NONE
-    return Value(
-        value.op, graph.key("narrowed", value.key, interval), value.kind, value.operands, interval, zero, value.ends,
-        value.dtype, value.node, value.module, value.data, value.name, value.peak, value.assumed, value.guard or "branch",
-    )  # fmt: skip
+    key = graph.key("narrowed", value.key, interval)
+    return restricted(value, key, interval, value.guard or "branch")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from stablelint.analysis.values.paths import EVALUATION
 from stablelint.analysis.values.value import Value
 
-_MODES = frozenset({"training", "is_training", "is_train"})
-
 
 def outcome(test: Value, truth: bool) -> dict[int, bool | frozenset[object]]:
     """What is known to have been tested where `test` is `truth`."""
     while test.op in ("logical_not", "python.not") and test.first is not None:
         test, truth = test.first, not truth
     found: dict[int, bool | frozenset[object]] = {test.key: truth}
-    if test.name in _MODES and not truth:
+    if test.op == "attribute" and test.name == "training" and not truth:
         found[EVALUATION] = True
     if (test.op, truth) in (("python.and", True), ("python.or", False)):
         for operand in test.operands.values():

@@ -16,12 +16,38 @@ EVALUATION = 0  # stands for the key of any test that tells evaluation from trai
 
 
 @dataclass(frozen=True, slots=True)
+class Assumption:
+    """A setting that something else may change: `temperature=1.0`, and the row in which it stands."""
+
+    text: str
+    row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """How a test comes out for the defaults of parameters, and for which; nothing where they do not decide it."""
+
+    truth: bool | None = None
+    on: tuple[Assumption, ...] = ()
+
+    @property
+    def position(self) -> int | None:
+        """The place, among what stands under the test and what under its contrary, that they lead to."""
+        return None if self.truth is None else int(not self.truth)
+
+
+NEITHER = Usual()
+NOTHING_RAISED = Usual(True)
+
+
+@dataclass(frozen=True, slots=True)
 class Paths:
     """What tells the operands of a phi apart: in order, the tests that lead to each."""
 
     where: int  # the function in which the paths meet
     tests: tuple[Tests, ...]
     usual: int | None = None  # the position of the path that defaults lead to, or on which nothing was raised
+    on: tuple[Assumption, ...] = ()  # the settings that lead there
 
     def is_fallback(self, position: int) -> bool:
         """Whether a path is one that an exception leads to."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.values.transfer import format_of, result_interval
-from stablelint.analysis.values.value import Attributes, Graph, Value
+from stablelint.analysis.values.value import Attributes, Graph, Value, believed
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import VIEWS
 
@@ -74,6 +74,10 @@ class State:
         if fact is None:
             return value.interval
         return value.interval.meet(fact) or fact  # a test is made for what may be
+
+    def believed(self, value: Value) -> Interval:
+        """Where the value lies on this path if nobody changes a setting."""
+        return self.effective(believed(value))
 
     def _derived(self, value: Value, depth: int) -> Interval | None:
         """Where a value lies by what was tested of its operands, after it was computed."""

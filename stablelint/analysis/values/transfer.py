@@ -96,7 +96,7 @@ def _split(
             values.append(ranges[name])
         elif value.kind is Kind.SEQUENCE and name in ("tensors", "data", "input"):
             values.extend(ranges.get(f"{name}.{i}", e.interval) for i, e in enumerate(value.data))
-        elif value.is_constant:
+        elif value.is_constant and not value.assumed:
             params[name] = value.data
         elif name in ("min", "max", "dim", "p", "ord", "value", "beta", "nan"):
             params[name] = ranges[name] if value.kind is not Kind.SEQUENCE else None

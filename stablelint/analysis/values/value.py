@@ -7,13 +7,14 @@ finding can retell how an operand came about by walking the graph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
+from functools import reduce
 from typing import Any
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.paths import Assumption, Paths
 from stablelint.numerics.interval import TOP, Interval
 
 
@@ -51,12 +52,23 @@ _ALIKE = frozenset({Kind.STRING, Kind.FOREIGN})  # of which one can stand for an
 NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
 
 
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Where a value lies, and how well founded that is, as long as the settings in `on` stay as they are."""
+
+    interval: Interval
+    zero: Ground
+    ends: Ground
+    on: tuple[Assumption, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Value:
     """One node of the data-flow graph.
 
     `zero` says how well founded it is that an element is exactly 0, `ends` that elements come to the ends of
-    `interval`. Two values with the same `key` are equal wherever both are defined.
+    `interval`. Two values with the same `key` are equal wherever both are defined. `interval` holds whatever callers
+    do; where their leaving a setting alone tells more, `belief` says what.
     """
 
     op: str
@@ -72,8 +84,9 @@ class Value:
     data: Any = None  # constant, elements, class, function, layer: by kind; of an entry, its mapping's key
     name: str = ""
     peak: bool = False  # in each reduced row some element attains the upper end
-    assumed: bool = False  # a default that a caller may override
+    assumed: bool = False  # a constant that a caller may override
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
+    belief: Belief | None = None
 
     @property
     def is_constant(self) -> bool:
@@ -88,6 +101,51 @@ class Value:
     def constant(self) -> Any:
         """The literal, or None."""
         return self.data if self.op == "const" else None
+
+
+def believed(value: Value) -> Value:
+    """The value as it is where nobody changes a setting."""
+    told = value.belief
+    if told is None:
+        return value
+    return replace(value, interval=told.interval, zero=told.zero, ends=told.ends, assumed=False, belief=None)
+
+
+def unassumed(value: Value) -> Value:
+    """The value without the number or text that a caller may override."""
+    return replace(value, op="argument", data=None, assumed=False) if value.assumed else value
+
+
+def belief_in(
+    interval: Interval, zero: Ground, ends: Ground, value: Value, sources: Iterable[Value]
+) -> Belief | None:
+    """What is believed of `value`, made of `sources`; None where that is no more than what is known."""
+    if interval == value.interval and zero == value.zero:
+        return None
+    on = dict.fromkeys(a for v in sources if v.belief is not None for a in v.belief.on)
+    return Belief(interval, zero if interval.contains(0.0) else Ground.NONE, ends, tuple(on)) if on else None
+
+
+def of_any(value: Value, sources: Iterable[Value]) -> Value:
+    """A value that is one of `sources`, whichever, with what is believed of those."""
+    held = list(sources)
+    if any(v.belief is not None for v in held):
+        taken = [believed(v) for v in held]
+        interval = reduce(Interval.join, (v.interval for v in taken))
+        value.belief = belief_in(
+            interval, max(v.zero for v in taken), min(v.ends for v in taken), value, held
+        )
+    return value
+
+
+def restricted(value: Value, key: int, interval: Interval, guard: str) -> Value:
+    """The value where a test has shown it to lie in `interval`."""
+    zero = value.zero if interval.contains(0.0) else Ground.NONE
+    told = value.belief
+    if told is not None:
+        met = told.interval.meet(interval)
+        told = replace(told, interval=met) if met is not None and met != interval else None
+    return replace(value, key=key, interval=interval, zero=zero, guard=guard, belief=told)
 
 
 class Attributes(dict[str, Value]):
@@ -205,7 +263,7 @@ def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths
     computed = [v for v in distinct if v.op not in ("const", "zeros", "zeros_like")] or distinct
     dtypes = {v.dtype for v in distinct}
     last = distinct[-1]
-    return Value(
+    value = Value(
         "phi",
         _key_of_paths(graph, distinct, paths),
         Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN,
@@ -220,6 +278,27 @@ def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths
         guard=next((v.guard for v in distinct if v.guard), None),
         peak=all(v.peak for v in distinct),
     )
+    usual = paths.usual if paths is not None and paths.on else None
+    if usual is not None or any(v.belief is not None for v in distinct):
+        value.belief = _belief_on_paths(value, distinct, paths, usual)
+    return value
+
+
+def _belief_on_paths(
+    value: Value, distinct: list[Value], paths: Paths | None, usual: int | None
+) -> Belief | None:
+    """What is believed of a value that differs between paths, of which defaults may lead along one."""
+    known = usual is not None and len(distinct) == 2
+    taken = [believed(v) for v in ([distinct[usual]] if known and usual is not None else distinct)]
+    interval = taken[0].interval
+    for other in taken[1:]:
+        interval = interval.join(other.interval)
+    zero, ends = max(v.zero for v in taken), min(v.ends for v in taken)
+    found = belief_in(interval, zero, ends, value, distinct)
+    if not known or paths is None or (interval == value.interval and zero == value.zero):
+        return found
+    on = dict.fromkeys((*paths.on, *(found.on if found is not None else ())))
+    return Belief(interval, zero if interval.contains(0.0) else Ground.NONE, ends, tuple(on))
 
 
 def _key_of_paths(graph: Graph, distinct: list[Value], paths: Paths | None) -> int:

@@ -20,7 +20,7 @@ from stablelint.cli.options import (
     reads_stdin,
 )
 from stablelint.config import OUTPUT_FORMATS, ConfigError
-from stablelint.diagnostic import Problem
+from stablelint.diagnostic import Level, Problem
 from stablelint.workspace.baseline import BaselineError
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
 
@@ -41,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--statistics", action="store_true", help="count findings by rule")
     output.add_argument("--show-discharged", action="store_true", help="list what was proved safe, and how")
     output.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
+    output.add_argument(
+        "--fail-on",
+        choices=[level.value for level in Level],
+        help="exit with 1 where there are findings of this level (default: likely)",
+    )
     output.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     adopting = parser.add_argument_group("adopting")
     adopting.add_argument("--add-noqa", action="store_true", help="silence the findings by `# noqa` comments")
@@ -98,7 +103,7 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
     if options.add_noqa:
         from stablelint.cli.noqa import add_noqa
 
-        return add_noqa(result)
+        return add_noqa(replace(result, diagnostics=result.shown))
     if options.write_baseline:
         from stablelint.report.summary import plural
         from stablelint.workspace import baseline
@@ -113,7 +118,8 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
     _report(options, session, result)
     if result.problems:
         return FAILED
-    return FINDINGS if result.diagnostics and not options.exit_zero else CLEAN
+    failing = Level(options.fail_on) if options.fail_on else session.settings.fail_on
+    return FINDINGS if result.at(failing) and not options.exit_zero else CLEAN
 
 
 def _report(options: argparse.Namespace, session: Session, result: CheckResult) -> None:
@@ -135,7 +141,7 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
     from stablelint.report.context import Context
     from stablelint.report.formats import render
     from stablelint.report.source import Sources
-    from stablelint.report.style import PIPED_WIDTH, Style, wants_colour, width_of
+    from stablelint.report.style import PIPED_WIDTH, Style, is_terminal, wants_colour, width_of
 
     output_format = options.output_format or session.settings.output_format
     context = Context(
@@ -145,6 +151,7 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         sources=Sources(result.sources),
         rules=session.catalog.rules if output_format == "sarif" else {},
         summary=not options.quiet,
+        terminal=terminal and is_terminal(sys.stdout),
         repository=_repository(output_format),
     )
     if options.statistics and result.diagnostics:

@@ -9,6 +9,7 @@ from stablelint.diagnostic import Diagnostic, Fix, Severity
 from stablelint.report.cells import lay_out, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
+from stablelint.report.rest import confidence_line, rest_lines
 from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def render(result: CheckResult, context: Context) -> str:
     """All findings, what was proved safe if that was asked for, and the summary."""
-    blocks = ["\n".join(finding(item, context)) for item in result.diagnostics]
+    blocks = ["\n".join(finding(item, context)) for item in result.shown]
+    if result.rest:
+        blocks.append("\n".join(rest_lines(result.rest, context)))
     if result.discharged:
         blocks.append("\n".join(discharged_lines(result, context)))
     if context.summary and (summary := "\n".join(summary_lines(result, context))):
@@ -49,6 +52,8 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
         yield from _rewrite(indent, item.fix, lines, context)
     elif item.fix_withheld:
         yield from _note(indent, "no fix", plain(item.fix_withheld), context)
+    if reasons := confidence_line(item):
+        yield from _note(indent, "confidence", reasons, context)
     yield from _note(indent, "page", f"stablelint rule {item.code}", context)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stablelint.diagnostic import Level
 from stablelint.report.context import Context
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def render(result: CheckResult, context: Context) -> str:
             properties |= {"endLine": end.row}
         joined = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
         message = f"{path}:{start.row}:{start.column}: {item.code} {item.message}"
-        lines.append(f"::{item.severity.value} {joined}::{_data(message)}")
+        command = item.severity.value if item.level is Level.LIKELY else "notice"
+        lines.append(f"::{command} {joined}::{_data(message)}")
     return "\n".join(lines) + "\n" if lines else ""
 
 

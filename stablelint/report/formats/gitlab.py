@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Severity
+from stablelint.diagnostic import Diagnostic, Level, Severity
 from stablelint.report.context import Context
 from stablelint.workspace.baseline import fingerprints
 
@@ -25,7 +25,7 @@ def render(result: CheckResult, context: Context) -> str:
                 "description": f"{item.code}: {item.message}",
                 "check_name": item.name,
                 "fingerprint": fingerprint,
-                "severity": "major" if item.severity is Severity.ERROR else "minor",
+                "severity": _severity(item),
                 "location": {
                     "path": context.path_in_repository(item.filename),
                     "positions": {
@@ -36,3 +36,9 @@ def render(result: CheckResult, context: Context) -> str:
             }
         )
     return json.dumps(items, indent=2) + "\n"
+
+
+def _severity(item: Diagnostic) -> str:
+    if item.level is not Level.LIKELY:
+        return "info"
+    return "major" if item.severity is Severity.ERROR else "minor"

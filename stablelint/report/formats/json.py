@@ -32,7 +32,14 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         "fix_withheld": item.fix_withheld,
         "status": item.status.value,
         "discharged_by": item.discharged_by,
+        "assumes": list(item.assumes),
         "level": item.level.value,
+        "confidence": item.confidence,
+        "because": [
+            {"fact": reason.fact, "sentence": reason.sentence, "weight": reason.weight}
+            for reason in item.because
+            if reason.weight
+        ],
         "severity": item.severity.value,
         "derivation": [
             {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from stablelint import __version__
-from stablelint.diagnostic import Diagnostic, Fix, Problem, Span
+from stablelint.diagnostic import Diagnostic, Fix, Level, Problem, Span
 from stablelint.report.context import Context
 from stablelint.workspace.baseline import fingerprints
 
@@ -78,7 +78,8 @@ def _result(item: Diagnostic, index: int, fingerprint: str, context: Context) ->
     described: dict[str, Any] = {
         "ruleId": item.code,
         "ruleIndex": index,
-        "level": item.severity.value,
+        "level": item.severity.value if item.level is Level.LIKELY else "note",
+        "rank": round(100 * item.confidence, 1),
         "message": {"text": item.message},
         "locations": [_location(item.filename, item.span, context)],
         "partialFingerprints": {"stablelint/v1": fingerprint},

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.places import is_measured
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
 
-if TYPE_CHECKING:
-    from stablelint.analysis.values.state import Frame
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Context:
     """A match with what the path knows of its bindings."""
 
@@ -28,15 +23,8 @@ class Context:
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
     gradient: bool = True  # gradients are recorded at this place
     half_used: bool = False  # the file is a script that casts to half precision itself
-    frame: Frame | None = None  # where the match stands
-    weak: bool = False  # a predicate held for want of knowledge, not by evidence
 
 
 def value_of(predicate: Predicate, context: Context, position: int = 0) -> Value:
     """The value that an argument of the predicate is bound to."""
     return context.bindings[str(predicate.args[position])]
-
-
-def in_metric(context: Context) -> bool:
-    """Whether the match stands in a metric."""
-    return context.frame is not None and is_measured(context.frame.function, context.frame.module)

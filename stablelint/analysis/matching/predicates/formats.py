@@ -5,36 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
+from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.catalog.predicates import Predicate
-from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
+from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, FloatFormat, round_to
 
 _HALF = ("float16", "bfloat16")
 
 
-def _dtype(predicate: Predicate, context: Context) -> bool:
+def _dtype(predicate: Predicate, context: Context) -> Truth:
     dtype = value_of(predicate, context).dtype
-    if dtype is None:
-        return False
-    return (dtype == predicate.value) == (predicate.op == "==")
+    return Truth.of(dtype is not None and (dtype == predicate.value) == (predicate.op == "=="))
 
 
-def _half(predicate: Predicate, context: Context) -> bool:
-    return value_of(predicate, context).dtype in _HALF
+def _half(predicate: Predicate, context: Context) -> Truth:
+    return Truth.of(value_of(predicate, context).dtype in _HALF)
 
 
-def maybe_half(value: Value, context: Context) -> bool:
-    """Whether something in the program shows that the value can be half precision."""
+def maybe_half(value: Value, context: Context) -> Truth:
+    """Whether the value can be half precision: it is, it is cast or autocast here, or the file shows such a mode."""
     if value.dtype is not None:
-        return value.dtype in _HALF
-    if value.kind is Kind.NUMBER:
-        return False
-    if is_upcast(value):
-        return False
+        return Truth.of(value.dtype in _HALF)
+    if value.kind is Kind.NUMBER or is_upcast(value):
+        return Truth.NO
     if context.autocast in _HALF or context.half_used:
-        return True
-    context.weak = context.weak or context.half_shown
-    return context.half_shown
+        return Truth.YES
+    return Truth.MAYBE if context.half_shown else Truth.NO
 
 
 def is_upcast(value: Value, depth: int = 12) -> bool:
@@ -46,23 +42,27 @@ def is_upcast(value: Value, depth: int = 12) -> bool:
     return any(is_upcast(v, depth - 1) for v in value.operands.values())
 
 
-def _maybe_half(predicate: Predicate, context: Context) -> bool:
+def _maybe_half(predicate: Predicate, context: Context) -> Truth:
     return maybe_half(value_of(predicate, context), context)
 
 
-def _vanishes(predicate: Predicate, context: Context) -> bool:
+def _vanishes(predicate: Predicate, context: Context) -> Truth:
     """A positive constant that the other's format rounds to 0 (or to 1 where it is near 1)."""
     constant, other = value_of(predicate, context), value_of(predicate, context, 1)
     number = constant.constant()
-    if not isinstance(number, int | float) or number == 0:
-        return False
-    formats = [FORMATS[other.dtype]] if other.dtype in FORMATS else []
-    if not formats and maybe_half(other, context):
-        formats = [BFLOAT16 if context.autocast == "bfloat16" else FLOAT16]
-    return any(round_to(float(number), f) in (0.0, 1.0) and number != 1 for f in formats)
+    if not isinstance(number, int | float) or number in (0, 1):
+        return Truth.NO
+    if other.dtype in FORMATS:
+        return Truth.of(_is_lost(float(number), FORMATS[other.dtype]))
+    half = BFLOAT16 if context.autocast == "bfloat16" else FLOAT16
+    return maybe_half(other, context) if _is_lost(float(number), half) else Truth.NO
 
 
-FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], bool]] = {
+def _is_lost(number: float, fmt: FloatFormat) -> bool:
+    return round_to(number, fmt) in (0.0, 1.0)
+
+
+FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], Truth]] = {
     "dtype": _dtype,
     "half": _half,
     "maybe_half": _maybe_half,

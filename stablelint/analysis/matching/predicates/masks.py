@@ -5,52 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stablelint.analysis.matching.meaning import meets_its_extreme
-from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
-from stablelint.analysis.values.masks import (
-    is_chance_test,
-    is_kept,
-    is_known,
-    is_mask_of_caller,
-    is_mask_of_lengths,
-    is_mask_of_padding,
-    is_outer_mask,
-    is_passed_mask,
-    is_test,
-    is_whole_mask,
-    unnegated,
-)
-from stablelint.analysis.values.selections import is_background, leaves_out_padding, selecting_mask
+from stablelint.analysis.matching.predicates.context import Context, value_of
+from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.proof.counts import meets_its_extreme
+from stablelint.analysis.values.masks import DRAWN, unnegated
+from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 
 _SPARING = frozenset(
     "triu tril amax cummax topk sort kthvalue cumsum".split()
 )  # of which each row keeps an element
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
+_TESTS = frozenset("eq ne gt ge lt le isnan isfinite isinf".split())
+_POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
 
-_NAMELESS = frozenset({"mask", "masks"})
-
-
-def _masked_rows(predicate: Predicate, context: Context) -> bool:
+def _masked_rows(predicate: Predicate, context: Context) -> Truth:
     """Masked by something that is not known to spare an element of each row, as a causal mask does."""
     value = stripped(value_of(predicate, context))
     mask = value.operands.get("mask") or value.operands.get("condition")
     if mask is None or _spares(mask, 8, hides=not _keeps_what_is_true(value)):
-        return False
-    if is_kept(mask) or is_mask_of_lengths(mask) or is_mask_of_padding(mask) or is_mask_of_caller(mask):
-        context.weak = (
-            True  # a pattern made once, by one who saw it; positions up to a length; parts of a thing
-        )
-    if stripped(mask).op == "eye":
-        context.weak = True  # one element of each row is masked, and there are others
-    if "z" in context.bindings and not is_test(mask):
-        context.weak = True  # what somebody has made a mask of before goes into an additive one as it is
-    if is_chance_test(mask) and context.root.op == "softmax":
-        context.weak = True  # the like; but in the logarithm each masked element is -inf
-    return True
+        return Truth.NO
+    return Truth.YES if _tests_data(mask) else Truth.MAYBE
+
+
+def _tests_data(mask: Value) -> bool:
+    """Whether a mask is a comparison, made here, of what is neither drawn at random nor a position."""
+    parts = list(behind(unnegated(mask), lambda _: False))
+    return any(v.op in _TESTS for v in parts[:1]) and not any(v.op in _POSITIONS for v in parts)
 
 
 def _keeps_what_is_true(value: Value) -> bool:
@@ -127,45 +111,29 @@ def _is_diagonal(value: Value) -> bool:
     return len(places) == 2 and len(set(places)) == 1
 
 
-def _emptiable(predicate: Predicate, context: Context) -> bool:
-    """Nothing on the path shows that some element is true; a metric's mean of nothing is NaN by its meaning."""
-    total = context.bindings.get("n")
-    if total is not None and is_whole_mask(total):
-        context.weak = True
+def _emptiable(predicate: Predicate, context: Context) -> Truth:
+    """Nothing on the path shows that some element is true."""
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
-        return False
+        return Truth.NO
     mask = stripped(value_of(predicate, context))
-    if mask.op in _WEIGHTS or mask.op == "eye":
-        return False
-    if mask.dtype == "bool" and mask.op != "logical_and" and is_passed_mask(mask):
-        inner = unnegated(mask)
-        if inner.op == "bool" and inner.first is not None:
-            inner = unnegated(inner.first)
-        context.weak = context.weak or inner.name not in _NAMELESS  # which tells what is left out
-    return _can_be_false(mask, context)
+    return Truth.NO if mask.op in _WEIGHTS or mask.op == "eye" else _can_be_false(mask, context)
 
 
-def _selection(predicate: Predicate, context: Context) -> bool:
+def _selection(predicate: Predicate, context: Context) -> Truth:
     """What a mask selects, and nothing on the path shows that this is anything."""
     value = value_of(predicate, context)
     mask = selecting_mask(value)
     if mask is None or stripped(value).key in context.nonempty:
-        return False
-    if is_passed_mask(mask):
-        context.weak = True
+        return Truth.NO
     return _can_be_false(mask, context)
 
 
-def _can_be_false(mask: Value, context: Context) -> bool:
+def _can_be_false(mask: Value, context: Context) -> Truth:
     """Whether a mask may be false throughout."""
-    if in_metric(context) or is_kept(mask) or is_chance_test(mask):
-        context.weak = True  # made once, by one who saw it; drawn at random; positions up to a length
-    if is_background(mask):
-        context.weak = True  # what is of class 0 is nearly everything
-    if leaves_out_padding(mask) or is_outer_mask(mask) or is_known(mask) or meets_its_extreme(mask):
-        context.weak = True  # a batch is not padding throughout; some element is the largest
-    return mask.key not in context.nonempty and not _is_shown(context.root, mask.key, 6)
+    if mask.key in context.nonempty or _is_shown(context.root, mask.key, 6) or meets_its_extreme(mask):
+        return Truth.NO
+    return Truth.YES if _tests_data(mask) else Truth.MAYBE
 
 
 def _is_shown(value: Value, mask: int, depth: int) -> bool:
@@ -176,7 +144,7 @@ def _is_shown(value: Value, mask: int, depth: int) -> bool:
     return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
 
 
-MASK_PREDICATES: dict[str, Callable[[Predicate, Context], bool]] = {
+MASK_PREDICATES: dict[str, Callable[[Predicate, Context], Truth]] = {
     "masked_rows": _masked_rows,
     "emptiable": _emptiable,
     "selection": _selection,

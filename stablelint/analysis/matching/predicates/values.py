@@ -7,14 +7,15 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.matching.judge import differentiable
-from stablelint.analysis.matching.predicates.context import Context, in_metric, value_of
-from stablelint.analysis.matching.provenance import is_trained, needs_agreement, vanishes_with_data
+from stablelint.analysis.evidence.vocabulary import names_a_mask
+from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.suited import is_floating
-from stablelint.analysis.values.hints import names_a_mask
+from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.proof.judge import TRAINED, differentiable
+from stablelint.analysis.values.pairs import is_of_all_pairs
 from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.analysis.values.vanishing import is_edge
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.vanishing import is_masked_difference
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
 
@@ -47,34 +48,23 @@ def _nonnegative(predicate: Predicate, context: Context) -> bool:
     return context.ranges[str(predicate.args[0])].lo >= 0
 
 
-def _positive(predicate: Predicate, context: Context) -> bool:
-    """Both are above 0; where what made them shows no way to the 0 that is in their range, it is in doubt.
-
-    So it is where the first, which weighs the logarithm of both, is above 0, and nothing speaks for a 0 of the other.
-    """
-    proved = doubted = weighted = True
+def _positive(predicate: Predicate, context: Context) -> Truth:
+    """Both are above 0; it is not known where nothing shows a way to the 0 that is in their range."""
+    answer = Truth.YES
     for place, name in enumerate(predicate.args):
         interval = context.ranges[str(name)]
-        above = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
-        proved = proved and above
-        weighted = weighted and (
-            above if not place else value_of(predicate, context, place).zero is Ground.NONE
-        )
-        doubted = doubted and (
-            above or (interval.lo >= 0 and value_of(predicate, context, place).zero < Ground.SATURATION)
-        )
-    context.weak = context.weak or doubted or weighted
-    return proved
+        if interval.lo > 0 or (interval.lo == 0 and interval.lo_open):
+            continue
+        shown = interval.lo < 0 or value_of(predicate, context, place).zero >= Ground.SATURATION
+        answer = min(answer, Truth.NO if shown else Truth.MAYBE)
+    return answer
 
 
 def _reaches(predicate: Predicate, context: Context) -> bool:
     value = value_of(predicate, context)
     point = float(predicate.args[1])
-    interval = context.ranges[str(predicate.args[0])]
-    if not interval.contains(point):
+    if not context.ranges[str(predicate.args[0])].contains(point):
         return False
-    if point == 0 and (needs_agreement(value) or in_metric(context)):
-        context.weak = True
     return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
 
 
@@ -172,36 +162,35 @@ def _shifted(predicate: Predicate, context: Context) -> bool:
     return value.peak or context.ranges[str(predicate.args[0])].hi <= 0
 
 
-def _single(predicate: Predicate, context: Context) -> bool:
+def _single(predicate: Predicate, context: Context) -> Truth:
     """Nothing shows that the reduction runs over more than one element."""
     value = stripped(value_of(predicate, context))
     if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
-        return False
-    context.weak = True
-    return True
+        return Truth.NO
+    return Truth.MAYBE
 
 
-def _can_vanish(predicate: Predicate, context: Context) -> bool:
-    """All elements can be 0 at once: raw data, a difference; of what a network yields that is no more than possible."""
+def _can_vanish(predicate: Predicate, context: Context) -> Truth:
+    """All elements can be 0 at once, as a row that is paired with itself shows, and nothing excludes of raw data."""
     value = value_of(predicate, context)
-    if is_edge(value) or (stripped(value).op != "sub" and not vanishes_with_data(value)):
-        context.weak = True
-    return True
+    return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
 
 
-def _differentiable(predicate: Predicate, context: Context) -> bool:
-    """A gradient can flow through it; that one does must be seen, or the match is weak."""
-    value, frame = value_of(predicate, context), context.frame
-    if frame is not None and not is_trained(value, frame):
-        context.weak = True
-    return differentiable(value, context.gradient)
+def _differentiable(predicate: Predicate, context: Context) -> Truth:
+    """A gradient can flow through it; that one does is seen where a trained parameter lies behind it."""
+    value = value_of(predicate, context)
+    if not differentiable(value, context.gradient):
+        return Truth.NO
+    return (
+        Truth.YES if any(v.op in TRAINED for v in behind(value, lambda v: v.op == "detach")) else Truth.MAYBE
+    )
 
 
 def _keyword(predicate: Predicate, context: Context) -> bool:
     return str(predicate.args[0]) in context.root.operands
 
 
-VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool]] = {
+VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "range": _range,
     "nonnegative": _nonnegative,
     "positive": _positive,

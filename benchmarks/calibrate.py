@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Measures what each fact of a finding weighs, and writes `stablelint/analysis/evidence/weights.json`.
+
+    python benchmarks/calibrate.py collect FACTS --mirrors MIRRORS --repairs REPAIRS --trees TREES --sampled SAMPLED
+    python benchmarks/calibrate.py fit FACTS [--write] [--plot FILE]
+
+`collect` runs the analysis over every file that a label names and stores the facts of the findings there:
+REPAIRS are lines that maintainers repaired (in the tree that stood before the repair, out of bare repositories below
+MIRRORS), SAMPLED are findings drawn at random over all of them, each read once (`worth` 1 or 0), in TREES.
+
+`fit` is a logistic regression over the facts. Repairs say which facts speak for a repair, the random sample says how
+often one is worth it: the intercept is that of the sample alone. Whole repositories are left out in each of ten folds;
+a fact whose weight changes its sign between folds, has not the sign that it is said to have, or does not lower the loss
+of what was left out, is reported and dropped. Needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tarfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.analysis.evidence.fact import all_facts
+from stablelint.catalog import load_catalog
+from stablelint.diagnostic import Diagnostic, Level
+
+WEIGHTS = Path(__file__).parents[1] / "stablelint/analysis/evidence/weights.json"
+Record = dict[str, Any]
+
+
+# --- collect -----------------------------------------------------------------------------------------------------------
+
+
+def unpack(git: Path, commit: str, folder: Path) -> bool:
+    """Writes the Python files of a commit below `folder`, once; False where the repository lacks it."""
+    if folder.is_dir():
+        return True
+    command = ["git", f"--git-dir={git}", "archive", commit, "--", ":(glob)**/*.py"]
+    archive = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        with tarfile.open(fileobj=archive.stdout, mode="r|") as tar:
+            for member in tar:
+                if member.isfile():
+                    tar.extract(member, folder, filter="data")
+    except (tarfile.TarError, OSError):
+        return False
+    return archive.wait() == 0
+
+
+def findings(root: Path, name: str) -> list[Diagnostic]:
+    """What the analysis finds in a file, with the facts that hold of each finding."""
+    options = AnalysisOptions(root=root, level=Level.LIKELY)
+    return list(
+        check_source((root / name).read_bytes(), name, load_catalog(entry_points=False), options).diagnostics
+    )
+
+
+def near(found: Diagnostic, line: int) -> bool:
+    """Whether a finding spans a line or starts within one line of it."""
+    first = found.span.start.row
+    return first - 1 <= line <= max(found.span.end.row, first + 1)
+
+
+def row(found: Diagnostic, label: int, source: str, **place: Any) -> Record:
+    """One labelled finding."""
+    facts = sorted(reason.fact for reason in found.because)
+    return {"label": label, "source": source, **place, "code": found.code, "facts": facts}
+
+
+def of_repairs(job: tuple[Path, Path, list[Record]]) -> list[Record]:
+    """The findings at repaired lines of one commit; a repair without a finding is a row without a code."""
+    git, folder, records = job
+    if not unpack(git, records[0]["parent"], folder):
+        return []
+    rows = []
+    for name in sorted({r["file"] for r in records}):
+        if not (folder / name).exists():
+            continue
+        found = findings(folder, name)
+        for r in (r for r in records if r["file"] == name):
+            text = not r["decided_at_run_time"] and r["operand"] == "tensor"
+            place = {"repo": r["repo"], "file": name, "line": r["line"], "text": text, "of_file": len(found)}
+            hits = [d for d in found if near(d, r["line"])]
+            rows += [row(d, 1, "repair", **place) for d in hits]
+            if not hits:
+                rows.append({"label": 1, "source": "repair", **place, "code": None, "facts": []})
+        rows += [
+            row(d, -1, "file", repo=records[0]["repo"], file=name, line=d.span.start.row)
+            for d in found
+            if not any(near(d, r["line"]) for r in records if r["file"] == name)
+        ]
+    return rows
+
+
+def of_sample(job: tuple[Path, str, list[Record]]) -> list[Record]:
+    """The findings that were drawn in one file and read; those that are no longer there are left out."""
+    root, name, records = job
+    if not (root / name).exists():
+        return []
+    rows = []
+    found = findings(root, name)
+    for r in records:
+        hits = [d for d in found if d.span.start.row == r["line"] and d.code == r["code"]]
+        hits = [d for d in hits if d.span.start.column == r.get("column", d.span.start.column)] or hits[:1]
+        if not hits:
+            rows.append({"label": r["worth"], "source": "gone", "repo": r["repo"], "code": None, "facts": [],
+                         "was": r["code"], "proof": r.get("proof", 0)})  # fmt: skip
+        rows += [row(d, r["worth"], "sample", repo=r["repo"], file=name, line=r["line"]) for d in hits[:1]]
+    return rows
+
+
+def read(path: Path | None) -> list[Record]:
+    """The records of a JSON-lines file."""
+    return [json.loads(line) for line in path.read_text("utf8").splitlines()] if path is not None else []
+
+
+def collect(options: argparse.Namespace) -> None:
+    """Stores the facts of all labelled findings."""
+    commits: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for r in read(options.repairs):
+        commits[r["repo"], r["parent"]].append(r)
+    slug = {repo: repo.replace("/", "+") for repo, _ in commits}
+    repairs = [
+        (options.mirrors / slug[repo] / "repo", options.unpacked / f"{slug[repo]}@{parent[:12]}", records)
+        for (repo, parent), records in sorted(commits.items())
+    ]
+    files: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for path in options.sampled or ():
+        for r in read(path):
+            files[r["repo"], r["file"]].append(r)
+    sample = [
+        (options.trees / repo.replace("/", "+"), name, records)
+        for (repo, name), records in sorted(files.items())
+    ]
+    with ProcessPoolExecutor(options.jobs) as pool, options.facts.open("w", encoding="utf8") as out:
+        for rows in (*pool.map(of_repairs, repairs, chunksize=4), *pool.map(of_sample, sample, chunksize=8)):
+            out.writelines(json.dumps(r) + "\n" for r in rows)
+
+
+# --- fit ---------------------------------------------------------------------------------------------------------------
+
+FOLDS = 10
+SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
+PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
+
+
+def fold_of(repo: str) -> int:
+    """The fold in which a repository is left out."""
+    return int(hashlib.sha256(b"fold" + repo.encode()).hexdigest(), 16) % FOLDS
+
+
+def matrix(rows: list[Record], names: list[str]) -> Any:
+    """Facts as columns of 0 and 1."""
+    import numpy as np
+
+    place = {name: i for i, name in enumerate(names)}
+    table = np.zeros((len(rows), len(names)))
+    for i, r in enumerate(rows):
+        for fact in r["facts"]:
+            if fact in place:
+                table[i, place[fact]] = 1.0
+    return table
+
+
+def weights_of_rows(rows: list[Record]) -> list[float]:
+    """A repaired line counts once, however many findings stand there; what nobody has judged counts half."""
+    places = Counter((r["repo"], r["file"], r["line"]) for r in rows if r["source"] == "repair")
+    weights = {
+        "sample": lambda r: 1.0,
+        "file": lambda r: 0.5,
+        "repair": lambda r: 1.0 / places[r["repo"], r["file"], r["line"]],
+    }
+    return [weights[r["source"]](r) for r in rows]
+
+
+def fitted(rows: list[Record], names: list[str]) -> tuple[float, dict[str, float]]:
+    """Intercept and weights.
+
+    The shape comes from repairs against the other findings of the same files and from the sample; slope and intercept
+    (Platt, 1999) from the sample alone, which alone tells how often a finding is worth a repair.
+    """
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    table = matrix(rows, names)
+    labels = np.array([max(r["label"], 0) for r in rows])
+    model = LogisticRegression(C=PENALTY, solver="newton-cholesky")
+    model.fit(table, labels, sample_weight=weights_of_rows(rows))
+    sample = np.array([r["source"] == "sample" for r in rows])
+    scores = model.decision_function(table[sample]).reshape(-1, 1)
+    scale = LogisticRegression(C=1.0, max_iter=5000).fit(scores, labels[sample])
+    slope = max(float(scale.coef_[0, 0]), 0.2)
+    base = slope * float(model.intercept_[0]) + float(scale.intercept_[0])
+    return base, {name: slope * float(w) for name, w in zip(names, model.coef_[0], strict=True)}
+
+
+def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict[str, float]]]:
+    """The confidence of each row by the weights of the other folds, and those weights."""
+    import numpy as np
+
+    confidences = [0.0] * len(rows)
+    every = []
+    for fold in range(FOLDS):
+        kept = [r for r in rows if fold_of(r["repo"]) != fold and r["source"] in SOURCES and r["code"]]
+        base, weights = fitted(kept, names)
+        every.append(weights)
+        out = [i for i, r in enumerate(rows) if fold_of(r["repo"]) == fold]
+        odds = matrix([rows[i] for i in out], names) @ np.array([weights[n] for n in names]) + base
+        for i, z in zip(out, odds, strict=True):
+            confidences[i] = float(1 / (1 + np.exp(-z)))
+    return confidences, every
+
+
+def loss(rows: list[Record], confidences: list[float]) -> float:
+    """What of the order is wrong among what was left out: 1 less the area under the curve.
+
+    Of the sample, and of the repairs against the other findings of their files.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    found = [(r, c) for r, c in zip(rows, confidences, strict=True) if r["code"]]
+    sample = [(r["label"], c) for r, c in found if r["source"] == "sample"]
+    files = [(max(r["label"], 0), c) for r, c in found if r["source"] in ("repair", "file")]
+    return 2.0 - sum(float(roc_auc_score(*zip(*part, strict=True))) for part in (sample, files))
+
+
+def pruned(rows: list[Record], names: list[str]) -> list[str]:
+    """The facts that keep their sign in all folds and without which what was left out is told worse."""
+    signs = {fact.name: fact.sign for fact in all_facts()}
+    while True:
+        confidences, every = scored(rows, names)
+        bad = {
+            n: min(w[n] * signs[n] for w in every)
+            for n in names
+            if min(w[n] * signs[n] for w in every) <= 0.0
+        }
+        if not bad:
+            break
+        worst = min(bad, key=bad.__getitem__)
+        print(f"  dropped {worst}: weight times expected sign down to {bad[worst]:+.2f} in a fold")
+        names = [n for n in names if n != worst]
+    best = loss(rows, scored(rows, names)[0])
+    for name in list(names):
+        rest = [n for n in names if n != name]
+        without = loss(rows, scored(rows, rest)[0])
+        if without <= best:
+            print(f"  dropped {name}: the loss without it is {best - without:.4f} lower")
+            names, best = rest, without
+    return names
+
+
+def reliability(rows: list[Record], confidences: list[float]) -> Iterator[tuple[float, float, float, int]]:
+    """By tenth of confidence: its mean, the share that is worth a repair, and how many were read."""
+    bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for r, c in zip(rows, confidences, strict=True):
+        if r["source"] == "sample":
+            bins[min(9, int(c * 10))].append((c, r["label"]))
+    for tenth, found in sorted(bins.items()):
+        yield (
+            tenth / 10,
+            sum(c for c, _ in found) / len(found),
+            sum(y for _, y in found) / len(found),
+            len(found),
+        )
+
+
+def report(rows: list[Record], confidences: list[float], thresholds: list[float]) -> None:
+    """What was left out, scored: the sample's precision and share by threshold, and the repairs told."""
+    sample = [(c, r["label"]) for r, c in zip(rows, confidences, strict=True) if r["source"] == "sample"]
+    best: dict[tuple[str, str, int], tuple[float, bool, bool]] = {}
+    for r, c in zip(rows, confidences, strict=True):
+        if r["source"] == "repair":
+            key = r["repo"], r["file"], r["line"]
+            known = best.get(key, (0.0, False, r["text"]))
+            best[key] = (max(known[0], c if r["code"] else 0.0), known[1] or bool(r["code"]), r["text"])
+    text = [b for b in best.values() if b[2]]
+    print(f"sample {len(sample)}, worth {sum(y for _, y in sample)}; repairs {len(best)}, found {sum(b[1] for b in best.values())}, "
+          f"text decides {len(text)}, found {sum(b[1] for b in text)}")  # fmt: skip
+    for t in thresholds:
+        over = [y for c, y in sample if c >= t]
+        print(f"  threshold {t:.2f}: {len(over) / max(1, len(sample)):5.1%} of the sample, {sum(over) / max(1, len(over)):5.1%} of it worth a repair; "
+              f"repairs told {sum(b[0] >= t for b in best.values()) / max(1, len(best)):5.1%}, where the text decides {sum(b[0] >= t for b in text) / max(1, len(text)):5.1%}")  # fmt: skip
+    print(
+        f"order: {2 - loss(rows, confidences):.3f} (areas under the curve of sample and repairs, summed); {first_quarter(rows, confidences)}"
+    )
+    for low, mean, share, n in reliability(rows, confidences):
+        print(f"  said {low:.1f} to {low + 0.1:.1f} (mean {mean:.2f}): {share:5.1%} of {n}")
+
+
+def first_quarter(rows: list[Record], confidences: list[float]) -> str:
+    """How many repaired lines stand in the first quarter of their file's findings, most likely first."""
+    files: dict[tuple[str, str], list[tuple[float, int | None]]] = defaultdict(list)
+    for r, c in zip(rows, confidences, strict=True):
+        if r["source"] in ("repair", "file") and r["code"]:
+            files[r["repo"], r["file"]].append((c, r["line"] if r["source"] == "repair" else None))
+    ranks = []
+    for found in files.values():
+        order = [line for _, line in sorted(found, key=lambda item: -item[0])]
+        ranks += [order.index(line) / (len(order) - 1) for line in set(order) - {None} if len(order) > 3]
+    return f"in the first quarter of their file {sum(k <= 0.25 for k in ranks) / max(1, len(ranks)):.0%} of {len(ranks)}"
+
+
+def fit(options: argparse.Namespace) -> None:
+    """Fits, prunes, reports, and writes the weights where that is asked for."""
+    rows = read(options.facts)
+    names = [fact.name for fact in all_facts()]
+    held = Counter(fact for r in rows for fact in r["facts"])
+    names = [n for n in names if held[n] >= options.least]
+    names = pruned(rows, names)
+    confidences, _ = scored(rows, names)
+    report(rows, confidences, [0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
+    base, weights = fitted([r for r in rows if r["source"] in SOURCES and r["code"]], names)
+    print(f"base {base:+.2f}")
+    for name, weight in sorted(weights.items(), key=lambda item: -abs(item[1])):
+        print(f"  {weight:+.2f} {name} ({held[name]})")
+    if options.write:
+        table = {"base": round(base, 3), "likely": options.likely,
+                 "facts": {n: round(w, 3) for n, w in sorted(weights.items())},
+                 "reliability": [[round(v, 3) for v in line] for line in reliability(rows, confidences)]}  # fmt: skip
+        WEIGHTS.write_text(json.dumps(table, indent=1) + "\n", encoding="utf8")
+
+
+def main() -> int:
+    """Runs a step."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    steps = parser.add_subparsers(dest="step", required=True)
+    one = steps.add_parser("collect")
+    one.add_argument("facts", type=Path)
+    one.add_argument("--mirrors", type=Path)
+    one.add_argument("--repairs", type=Path)
+    one.add_argument("--unpacked", type=Path, default=Path("/tmp/calibrate-trees"))
+    one.add_argument("--trees", type=Path)
+    one.add_argument("--sampled", type=Path, nargs="*")
+    one.add_argument("--jobs", type=int, default=2)
+    two = steps.add_parser("fit")
+    two.add_argument("facts", type=Path)
+    two.add_argument("--least", type=int, default=8)
+    two.add_argument("--likely", type=float, default=0.5)
+    two.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    sys.setrecursionlimit(10000)
+    {"collect": collect, "fit": fit}[options.step](options)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

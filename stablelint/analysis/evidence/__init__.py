@@ -1,0 +1,1 @@
+"""How much a finding is worth a person's time: named facts, measured weights, a calibrated confidence."""

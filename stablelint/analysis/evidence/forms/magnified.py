@@ -1,0 +1,79 @@
+"""Forms whose rounding error is seen: what is computed next keeps it, or meets a number that no format holds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from stablelint.analysis.evidence.forms.cancelling import root_of, summands
+from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.views import stripped
+from stablelint.syntax.walk import children, descendants
+
+_ROOTS = frozenset("sqrt rsqrt sqrt_ rsqrt_ log log_ log2 log10".split())
+_BOUNDS = frozenset({"clamp", "maximum"})
+_HALF_SMALLEST = 2.0**-150  # what is no greater becomes 0 in float32
+_MEAN = re.compile(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)", re.I)
+
+
+def is_magnified(difference: ast.AST, body: ast.AST) -> bool:
+    """Whether a difference is itself put under a root or a logarithm, or made part of a quotient of two variables.
+
+    Added to something else, or shown as it is, it needs no more digits than that. One name of `body` is followed.
+    """
+    parents = {child: node for node in descendants(body) for child in children(node)}
+    return any(_magnifies(use, parents) for use in _uses(difference, body, parents))
+
+
+def _uses(node: ast.AST, body: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    """The expression, and where a name is read that is given nothing else."""
+    yield node
+    statement = parents.get(node)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    name = statement.targets[0]
+    if isinstance(name, ast.Name):
+        named = [n for n in descendants(body) if isinstance(n, ast.Name) and n.id == name.id]
+        read = [n for n in named if isinstance(n.ctx, ast.Load)]
+        yield from read if len(read) + 1 == len(named) else ()
+
+
+def _magnifies(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    outer = parents.get(node)
+    if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Pow):
+        return outer.left is node and isinstance(outer.right, ast.Constant) and outer.right.value == 0.5
+    if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Div):
+        other = outer.right if outer.left is node else outer.left
+        return any(isinstance(part, ast.Name) for part in descendants(other))
+    if isinstance(outer, ast.Attribute):
+        return outer.attr in _ROOTS and isinstance(parents.get(outer), ast.Call)
+    if not isinstance(outer, ast.Call) or node not in outer.args:
+        return False
+    return getattr(outer.func, "attr", getattr(outer.func, "id", "")) in _ROOTS
+
+
+def is_variance_by_difference(value: Value) -> bool:
+    """`a - mean ** 2`: a variance made of two moments, which rounding carries below 0 where the data are constant."""
+    parts = [
+        (factor, term) for factor, term in summands(value) if term.constant() != 0
+    ]  # a total starts at 0
+    taken = [term for factor, term in parts if factor == -1.0]
+    others = [term for factor, term in parts if factor > 0 and not term.is_constant]
+    if len(taken) != 1 or not others or len(others) + 1 != len(parts):
+        return False
+    base = root_of(taken[0])
+    if base is None or taken[0].node is None:
+        return False
+    if stripped(base).op == "mean" and all(stripped(v).op == "mean" for v in others):
+        return False  # two means of one tensor: there is a rule for them
+    return _MEAN.search(ast.unparse(taken[0].node)) is not None
+
+
+def is_guarded_by_nothing(value: Value) -> bool:
+    """Whether the constant that is to keep a value off 0 is 0 in single precision, as `1e-60` is."""
+    value = stripped(value)
+    if value.dtype in ("float64", "complex128") or value.op not in _BOUNDS | {"add"}:
+        return False
+    constants = [v.constant() for v in value.operands.values()]
+    return any(isinstance(c, float) and 0 < c <= _HALF_SMALLEST for c in constants)

@@ -1,0 +1,365 @@
+"""Sites whose form alone shows how the operand goes bad: the principles that make what is possible likely."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stablelint.analysis.evidence.forms.admitted import is_let_in
+from stablelint.analysis.evidence.forms.cancelling import (
+    is_half_lifted,
+    is_own_logarithm,
+    is_scaled_down,
+    is_second_difference,
+    is_squared_distance,
+    is_squared_sine,
+)
+from stablelint.analysis.evidence.forms.correlations import is_correlation
+from stablelint.analysis.evidence.forms.divisors import (
+    is_growth,
+    is_inside_of_window,
+    is_running_spread,
+    is_step,
+)
+from stablelint.analysis.evidence.forms.dwindling import is_moving_square, is_sum_of_compared
+from stablelint.analysis.evidence.forms.laid_out import is_laid_out
+from stablelint.analysis.evidence.forms.lengths import is_squared_length
+from stablelint.analysis.evidence.forms.log_scales import log_scales
+from stablelint.analysis.evidence.forms.logarithms import is_log_of_ratio, is_log_of_size
+from stablelint.analysis.evidence.forms.magnified import (
+    is_guarded_by_nothing,
+    is_magnified,
+    is_variance_by_difference,
+)
+from stablelint.analysis.evidence.forms.pooling import SPREADS, pooled_spreads
+from stablelint.analysis.evidence.forms.shares import shares
+from stablelint.analysis.evidence.places import is_measured, is_shown
+from stablelint.analysis.evidence.provenance import is_trained
+from stablelint.analysis.evidence.subject import Subject
+from stablelint.analysis.evidence.uses import WITHOUT_GRADIENT, uses_of
+from stablelint.analysis.files.modules import FunctionInfo
+from stablelint.analysis.matching.shadows import has_contract
+from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.values.families import WAVES
+from stablelint.analysis.values.masks import DRAWN
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind, stripped
+from stablelint.numerics.interval import TOP
+
+COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
+_LENGTH = 8  # operations looked through
+
+
+def form_of(subject: Subject) -> Form | None:
+    """The first form of the table that shows how the operand goes bad, though nothing is known of its range.
+
+    A result that is replaced later has been dealt with by its author, save that NaN is not kept from the gradient, and
+    save for what a selection by something else does not meet. In a metric NaN says that there is nothing to measure,
+    but Python's own division raises.
+    """
+    measured = is_measured(subject.function, subject.module)
+    for form in FORMS:
+        if (measured and not form.in_metric) or (subject.is_replaced and not form.despite_where):
+            continue
+        if form.shows(subject):
+            return form
+    return None
+
+
+def anchor_of(form: Form, site: Site) -> ast.AST | None:
+    """Where a finding of that form is shown, where that is not the operation."""
+    return _definition(site) if form.at_definition else None
+
+
+def _definition(site: Site) -> ast.AST | None:
+    """Where a divisor is computed that has a name: several quotients by it are one finding, at the place to change."""
+    divisor = site.match.bindings[site.judgement.operand]
+    node = divisor.node
+    if node is None or divisor.module is not site.frame.module or encloses(site.node, node):
+        return None
+    return node if _stands_in(site.frame.function, node) else None
+
+
+def _stands_in(function: FunctionInfo | None, node: ast.AST) -> bool:
+    return function is not None and encloses(function.node, node)
+
+
+def _is_computed_cosine(site: Site) -> bool:
+    """The domain of acos and asin is so narrow that nothing but a bound keeps a computed value inside."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    if site.value.op not in ("acos", "asin") or operand is None:
+        return False
+    if any(v.op in DRAWN for v in behind(operand, lambda _: False)):
+        return False  # an angle is drawn at random, out of a range that was written for it
+    cosine = stripped(operand)
+    if cosine.op == "abs" and cosine.first is not None:
+        cosine = stripped(cosine.first)  # of two directions that have no sign, such as unit quaternions
+    if is_scaled_down(cosine) or is_laid_out(cosine):
+        return False
+    return cosine.op in COMPUTED and cosine.interval == TOP and site.ranges[site.judgement.operand].hi > 1
+
+
+def _is_root_of_wave(site: Site) -> bool:
+    """What a sine or cosine is multiplied or divided by does not keep it from changing its sign."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    if site.value.op != "pow" or operand is None or not has_contract(site):
+        return False
+    factors = [stripped(operand)]
+    for _ in range(_LENGTH):
+        products = [v for v in factors if v.op in ("mul", "div")]
+        if not products:
+            break
+        factors = [v for v in factors if v.op not in ("mul", "div")]
+        factors += [
+            stripped(v) for p in products for n, v in p.operands.items() if p.op == "mul" or n == "input"
+        ]
+    return any(v.op in WAVES for v in factors)
+
+
+def _is_projection(site: Site) -> bool:
+    """Vectors divided by one of their own components: it is 0 on a plane, which ordinary points cross."""
+    if site.value.op != "div" or not has_contract(site):
+        return False
+    whole, part = stripped(site.value.operands["input"]), stripped(site.value.operands["other"])
+    if not _is_component(part) or _is_leading(part):
+        return False
+    if stripped(part.operands["input"]).op == "matmul":
+        return False  # a matrix was chosen for the points that it maps
+    base = stripped(part.operands["input"]).key
+    return whole.key == base or (_is_component(whole) and stripped(whole.operands["input"]).key == base)
+
+
+def _is_component(value: Value) -> bool:
+    """Whether a value is `x[..., i]` or `x[..., i:j]`: not an entry of a matrix, nor the channel of a signal."""
+    index = value.operands.get("index") if value.op == "index" else None
+    if index is None or index.kind is not Kind.SEQUENCE or len(index.data) != 2:
+        return False
+    rest, place = index.data
+    return rest.constant() is Ellipsis and (isinstance(place.constant(), int) or place.op == "slice")
+
+
+def _is_leading(component: Value) -> bool:
+    """Whether it is the first component, in relation to which the others are set: a gain, an energy."""
+    place = component.operands["index"].data[1]
+    end = place.data[1].constant() if place.op == "slice" else None
+    return place.constant() == 0 or end == 1
+
+
+def _is_bend(site: Site) -> bool:
+    """A divisor that is the second difference of three neighbours: 0 where they lie on a line, as flat data does."""
+    return (
+        site.value.op == "div" and has_contract(site) and is_second_difference(site.value.operands["other"])
+    )
+
+
+def _is_half_guarded(site: Site) -> bool:
+    """A divisor that is a product: the constant added to one factor does nothing for the other."""
+    return site.value.op == "div" and has_contract(site) and is_half_lifted(site.value.operands["other"])
+
+
+def _is_root_of_distance(site: Site) -> bool:
+    """The root of a squared distance that was multiplied out: rounding makes it negative where two points agree."""
+    return _is_root(site) and is_squared_distance(site.match.bindings[site.judgement.operand])
+
+
+def _is_root_of_moments(site: Site) -> bool:
+    """The root of a mean of squares less the square of the mean: rounding makes it negative for constant data."""
+    return _is_root(site) and is_variance_by_difference(site.match.bindings[site.judgement.operand])
+
+
+def _is_guarded_by_nothing(site: Site) -> bool:
+    """A constant that is 0 in the format guards nothing, and shows that its author has met the zero."""
+    operand = site.match.bindings.get(site.judgement.operand)
+    return operand is not None and has_contract(site) and is_guarded_by_nothing(operand)
+
+
+def _is_magnified(site: Site) -> bool:
+    """A root, a logarithm or a quotient of a difference keeps its relative error; a sum does not."""
+    if site.rule.expect != "inaccurate" or site.value.op != "sub" or has_contract(site):
+        return False
+    function = site.frame.function
+    return is_magnified(site.node, function.node if function is not None else site.frame.module.source.tree)
+
+
+def _is_sine_of_cosine(site: Site) -> bool:
+    """The root of `1 - cos ** 2`: its gradient is infinite at the angle 0, and rounding carries a cosine past 1."""
+    return _is_root(site) and is_squared_sine(site.match.bindings[site.judgement.operand])
+
+
+def _is_root_of_length(site: Site) -> bool:
+    """The root of the squares of a vector's components has no gradient where the vector is 0, or two points agree."""
+    if not (_is_root(site) and site.judgement.backward_only) or is_shown(
+        site.frame.function, site.frame.module
+    ):
+        return False
+    squares = site.match.bindings[site.judgement.operand]
+    if not is_squared_length(squares) or not is_trained(squares, site.frame):
+        return False
+    uses = uses_of(site.node, site.frame.function, gradient=True)
+    return not (uses and uses <= WITHOUT_GRADIENT)
+
+
+def _divides(site: Site) -> bool:
+    return site.value.op == "div" and has_contract(site)
+
+
+def _by_divisor(shows: Callable[[Value], bool]) -> Callable[[Subject], bool]:
+    """Whether a quotient's divisor comes to 0 by what it is."""
+    return lambda subject: _divides(subject.site) and shows(subject.site.value.operands["other"])
+
+
+def _is_of_compared(site: Site) -> bool:
+    """The difference of two values by their sum, or by the larger of them: both may be 0."""
+    return _divides(site) and is_sum_of_compared(site.value)
+
+
+def _is_entropy(site: Site) -> bool:
+    """A value times its own logarithm: it is a share of a whole, and where there is none of it 0 meets -inf."""
+    return is_own_logarithm(site.value)
+
+
+def _is_root(site: Site) -> bool:
+    if site.judgement.operand not in site.match.bindings or not has_contract(site):
+        return False
+    exponent = site.value.operands.get("exponent")
+    return site.value.op in ("sqrt", "rsqrt") or (
+        site.value.op == "pow" and exponent is not None and exponent.constant() == 0.5
+    )
+
+
+def _is_pooled(subject: Subject) -> bool:
+    """A spread that is pooled together with its mean."""
+    value = subject.site.value
+    return value.op in SPREADS and value.key in pooled_spreads(subject.around.observed)
+
+
+def _is_share(subject: Subject) -> bool:
+    """An exponential that is divided by the sum of such."""
+    value = subject.site.value
+    return value.op == "exp" and value.key in shares(subject.around.observed)
+
+
+def _is_log_scale(subject: Subject) -> bool:
+    """What is exponentiated stands bare in the same sum, and a gradient is taken through it."""
+    value = subject.site.value
+    return subject.site.gradient and value.op == "exp" and value.key in log_scales(subject.around.observed)
+
+
+def _of_site(shows: Callable[[Site], bool]) -> Callable[[Subject], bool]:
+    return lambda subject: shows(subject.site)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form that shows how an operand goes bad, and what is said of it.
+
+    `in_metric` tells that it holds where something is only measured as well; `despite_where` that it does where a later
+    selection replaces the result: one by something else, as by the angle, where NaN stays in the gradient, by the place
+    between steps, or by the size, where what is kept is short of digits. `at_definition`: the finding is where the
+    divisor is computed.
+    """
+
+    shows: Callable[[Subject], bool]
+    message: str
+    in_metric: bool = False
+    despite_where: bool = False
+    at_definition: bool = False
+
+
+FORMS = (
+    Form(_of_site(_is_projection), "vectors are divided by a component of their own, which is 0 on a plane"),
+    Form(_of_site(_is_computed_cosine), "rounding carries a computed cosine past 1, where there is no angle"),
+    Form(
+        _of_site(_is_root_of_wave),
+        "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN",
+        despite_where=True,
+    ),
+    Form(_of_site(_is_bend), "the second difference of three neighbours is 0 where they lie on a line"),
+    Form(
+        _of_site(_is_half_guarded),
+        "the constant guards one factor of the denominator, the other factor can be zero",
+        in_metric=True,
+    ),
+    Form(
+        _of_site(_is_root_of_distance),
+        "rounding carries a squared distance that was multiplied out below zero",
+        in_metric=True,
+    ),
+    Form(
+        _of_site(_is_root_of_moments),
+        "rounding carries a variance that is a difference of two moments below zero",
+        in_metric=True,
+    ),
+    Form(
+        _of_site(_is_guarded_by_nothing),
+        "the constant that should keep the operand off 0 is itself 0 in float32",
+        in_metric=True,
+    ),
+    Form(
+        _of_site(_is_magnified),
+        "what is made of this difference keeps the relative error that it has by rounding",
+        in_metric=True,
+    ),
+    Form(
+        _of_site(_is_sine_of_cosine),
+        "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
+        despite_where=True,
+    ),
+    Form(
+        _of_site(_is_root_of_length), "the root of a sum of squares has no gradient where all of them are 0"
+    ),
+    Form(
+        _by_divisor(is_step),
+        "neighbours may be equal, and the step between them is 0 then",
+        in_metric=True,
+        despite_where=True,
+        at_definition=True,
+    ),
+    Form(_by_divisor(is_growth), "a cumulative sum does not grow where nothing is added"),
+    Form(_by_divisor(is_inside_of_window), "a window of a single element leaves 0 here"),
+    Form(_by_divisor(is_running_spread), "the running variance of a channel that is dead is 0"),
+    Form(
+        _by_divisor(is_moving_square),
+        "squares that are gathered step by step come to 0 for what was always 0",
+    ),
+    Form(
+        _of_site(_is_of_compared),
+        "what is compared may be 0 on both sides, and its sum is 0 then",
+        in_metric=True,
+    ),
+    Form(_of_site(_is_entropy), "a value times its own logarithm is 0 * -inf where it is 0"),
+    Form(
+        _of_site(is_let_in), "the function refuses what is below 0 alone, and lets the 0 in", in_metric=True
+    ),
+    Form(
+        _of_site(is_log_of_size),
+        "a size may be small, and adding 1 first loses its digits",
+        in_metric=True,
+        despite_where=True,
+    ),
+    Form(
+        _of_site(is_log_of_ratio),
+        "a quotient may be small, and adding 1 first loses its digits",
+        in_metric=True,
+        despite_where=True,
+    ),
+    Form(
+        _of_site(is_correlation),
+        "the variance of constant data is 0, and Python raises ZeroDivisionError",
+        in_metric=True,
+    ),
+    Form(
+        _is_pooled,
+        "this pools a sequence of any length, and with one position the unbiased estimate divides by zero",
+    ),
+    Form(
+        _is_share,
+        "the exponentials overflow, or all underflow, before they are divided by their sum",
+        despite_where=True,
+    ),
+    Form(
+        _is_log_scale,
+        "the same value stands beside its exponential, as the logarithm of a scale does, and nothing bounds it",
+    ),
+)

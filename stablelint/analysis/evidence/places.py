@@ -1,0 +1,52 @@
+"""Where code stands: the names of packages, files, classes and functions around it."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.evidence import vocabulary as words
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+
+
+def places(module: ModuleInfo) -> list[str]:
+    """The names of the packages that a file lies in, and its own."""
+    return [*module.package.split("."), module.path.stem if module.path is not None else ""]
+
+
+def base_names(info: ClassInfo) -> list[str]:
+    """The last names of a class's bases, as they are written."""
+    names = (getattr(base, "attr", None) or getattr(base, "id", None) for base in info.node.bases)
+    return [name for name in names if isinstance(name, str)]
+
+
+def scopes(function: FunctionInfo | None) -> list[str]:
+    """The names of a function, of its class and of the class's bases."""
+    if function is None:
+        return []
+    owner = function.owner
+    return [function.name, *([owner.name, *base_names(owner)] if owner is not None else [])]
+
+
+def is_objective(function: FunctionInfo | None, module: ModuleInfo) -> bool:
+    """Whether code computes what is minimised: a function, class or file of losses."""
+    return any(map(words.names_an_objective, [*scopes(function), places(module)[-1]]))
+
+
+def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
+    """Whether code computes a figure to be read by people: a function, class, file or package of metrics."""
+    return any(map(words.names_a_metric, [*scopes(function), *places(module)[-2:]]))
+
+
+def is_shown(function: FunctionInfo | None, module: ModuleInfo) -> bool:
+    """Whether code draws pictures for people to look at, or measures a program."""
+    return any(map(words.names_a_display, [*scopes(function), *places(module)]))
+
+
+def is_differentiated(function: FunctionInfo | None, module: ModuleInfo) -> bool:
+    """Whether gradients flow to a function's arguments: it is a module's method, or a loss."""
+    if function is None or isinstance(function.node, ast.Lambda):
+        return False
+    if is_objective(function, module):
+        return True
+    owner = function.owner
+    return owner is not None and ("forward" in owner.methods or "Module" in base_names(owner))

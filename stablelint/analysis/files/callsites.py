@@ -1,0 +1,186 @@
+"""Which calls a file shows of a function, and which numbers they pass.
+
+By the text alone: a call is known by the last name of what it calls. What it passes is a number where that is
+written down, in the call or in a default, an attribute or a constant of the file that the call names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
+from stablelint.syntax.names import called_name
+
+_DEPTH = 4  # names that lead on to others
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call, and the function and class around it."""
+
+    call: ast.Call
+    function: FunctionNode | None
+    owner: ast.ClassDef | None
+
+
+@dataclass(slots=True)
+class Sights:
+    """The calls of a file by the name of what is called, and the attributes that it writes on other objects than `self`."""
+
+    calls: dict[str, list[CallSite]] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+
+
+def sights_of(module: ModuleInfo) -> Sights:
+    """What a file shows; looked at once."""
+    if not isinstance(module.sights, Sights):
+        module.sights = _look(module.source.tree)
+    return module.sights
+
+
+def _look(tree: ast.Module) -> Sights:
+    found = Sights()
+    stack: list[tuple[ast.AST, FunctionNode | None, ast.ClassDef | None]] = [(tree, None, None)]
+    while stack:
+        node, function, owner = stack.pop()
+        kind = type(node)
+        if kind is ast.Call:
+            assert isinstance(node, ast.Call)
+            site = CallSite(node, function, owner)
+            found.calls.setdefault(called_name(node), []).append(site)
+            if called_name(node) == "partial" and node.args:
+                found.calls.setdefault(called_name(node.args[0]), []).append(site)
+        elif kind is ast.Attribute:
+            assert isinstance(node, ast.Attribute)
+            if type(node.ctx) is ast.Store and getattr(node.value, "id", "") != "self":
+                found.written.add(node.attr)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            function = node
+        elif isinstance(node, ast.ClassDef):
+            function, owner = None, node
+        stack.extend((child, function, owner) for child in ast.iter_child_nodes(node))
+    return found
+
+
+def heirs(info: ClassInfo) -> list[ClassInfo]:
+    """The classes of the same file that inherit from a class."""
+    found = [info]
+    for known in found:  # grows while it is walked
+        for other in info.module.classes.values():
+            if other not in found and any(called_name(base) == known.name for base in other.node.bases):
+                found.append(other)
+    return found[1:]
+
+
+def is_written(info: ClassInfo, attr: str) -> bool:
+    """Whether the file shows an attribute being written by another object, or by a class that inherits it."""
+    if any(attr in heir.touches(method).assigned for heir in heirs(info) for method in heir.methods):
+        return True
+    return f".{attr}" in info.module.source.text and attr in sights_of(info.module).written
+
+
+def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | None:
+    """The numbers that calls in the same file pass for a parameter; None where one passes what cannot be told."""
+    numbers: list[Number] = []
+    for site, skipped in _calls_of(function):
+        passed = _argument(site.call, function, parameter, skipped)
+        if passed is None:
+            continue
+        number = _number(passed, site, function.module, _DEPTH)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers
+
+
+def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
+    """The calls of a function that its file shows, and how many of their arguments stand for no parameter."""
+    module, owner, name = function.module, function.owner, function.name
+    if owner is None or name not in ("__init__", "__post_init__", "__new__"):
+        if module.source.text.count(f"{name}(") > 1:
+            for site in sights_of(module).calls.get(name, ()):
+                yield site, int(called_name(site.call) == "partial")
+        return
+    if module.source.text.count(f"{owner.name}(") > 1:
+        for site in sights_of(module).calls.get(owner.name, ()):
+            yield site, int(called_name(site.call) == "partial")
+    below = [heir.node for heir in heirs(owner)]
+    for site in sights_of(module).calls.get(name, ()) if below else ():
+        if site.owner in below:
+            receiver = site.call.func.value if isinstance(site.call.func, ast.Attribute) else None
+            yield site, int(called_name(receiver) == owner.name if receiver is not None else False)
+
+
+def _argument(call: ast.Call, function: FunctionInfo, parameter: str, skipped: int) -> ast.expr | None:
+    """What a call passes for a parameter; None where it leaves that out, or hands on what cannot be seen."""
+    for keyword in call.keywords:
+        if keyword.arg == parameter:
+            return keyword.value
+    signature = function.node.args
+    names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    if function.owner is not None and not function.has_decorator("staticmethod"):
+        names = names[1:]
+    given = call.args[skipped:]
+    place = names.index(parameter) if parameter in names else len(given)
+    if place >= len(given) or any(isinstance(a, ast.Starred) for a in given[: place + 1]):
+        return None
+    return given[place]
+
+
+def _number(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: int) -> Number | None:
+    """The number that an expression is written as, or that the default, attribute or constant it names is."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand, site, module, depth)
+        return -inner if inner is not None else None
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int | float) else None
+    if not depth:
+        return None
+    if isinstance(node, ast.Name):
+        if site.function is not None and node.id in _parameters(site.function):
+            return _number(_default_of(site.function, node.id), site, module, depth - 1)
+        values = module.assignments.get(node.id, [])
+        return (
+            _number(values[0], CallSite(site.call, None, None), module, depth - 1)
+            if len(values) == 1
+            else None
+        )
+    if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self" and site.owner is not None:
+        return _kept(node.attr, site, module, depth - 1)
+    return None
+
+
+def _kept(attr: str, site: CallSite, module: ModuleInfo, depth: int) -> Number | None:
+    """The number that `__init__` keeps on `self`."""
+    info = module.classes.get(site.owner.name) if site.owner is not None else None
+    builder = info.methods.get("__init__") if info is not None else None
+    if info is None or info.node is not site.owner or builder is None or attr in info.reassigned:
+        return None
+    for statement in ast.walk(builder.node):
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if any(isinstance(t, ast.Attribute) and t.attr == attr for t in targets):
+            assert isinstance(statement, ast.Assign)
+            return _number(statement.value, CallSite(site.call, builder.node, site.owner), module, depth)
+    return None
+
+
+def _parameters(function: FunctionNode) -> list[str]:
+    signature = function.args
+    return [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
+
+
+def _default_of(function: FunctionNode, parameter: str) -> ast.expr | None:
+    return {p.arg: d for p, d in defaults_of(function)}.get(parameter)
+
+
+def defaults_of(function: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters that have a default, with it."""
+    signature = function.args
+    placed = [*signature.posonlyargs, *signature.args]
+    yield from zip(reversed(placed), reversed(signature.defaults), strict=False)
+    for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
+        if default is not None:
+            yield parameter, default

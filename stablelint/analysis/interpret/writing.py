@@ -1,0 +1,77 @@
+"""What is written into a tensor in place is there for every name and view of it; what is trained has no first value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+
+# What may yield the very elements of its operand, and not a copy of them.
+_SHARING = frozenset(
+    "view permute transpose flatten unflatten squeeze unsqueeze expand contiguous detach movedim identity cpu cuda "
+    "float double half bfloat16 to type type_as requires_grad_ narrow select diagonal chunk split unbind index part "
+    "overwritten".split()
+)
+_DEPTH = 8
+_TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
+
+
+def written_into(target: Value, result: Value, frame: Frame) -> None:
+    """Lets all that shares elements with `target` know that `result` was written into it.
+
+    A name of the same tensor stands for the result; of a view of it, or of what it is a view of, nothing is known.
+    """
+
+    def renewed(value: Value) -> Value:
+        if value.key == target.key and value.kind in _TENSORS:
+            return result
+        return Value(
+            "written",
+            frame.graph.fresh(),
+            value.kind,
+            dtype=value.dtype,
+            node=result.node,
+            module=frame.module,
+        )
+
+    _replace({target.key, *_storage(target, _DEPTH)}, result, renewed, frame)
+
+
+def trained(values: Iterable[Value], frame: Frame) -> None:
+    """Takes their first value from all that stands for one of `values`: an optimizer changes it."""
+    for value in list(values):
+        if value.kind is Kind.SEQUENCE:
+            trained(value.data, frame)
+        elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
+            trained(value.data.values(), frame)
+        elif value.kind is Kind.TENSOR and value.op != "parameter":
+            _replace(_storage(value, _DEPTH), trainable(value, frame), None, frame)
+
+
+def trainable(value: Value, frame: Frame) -> Value:
+    """A tensor that asks for a gradient: any finite value once it has been trained."""
+    return Value(
+        "parameter", frame.graph.fresh(), Kind.TENSOR, {"data": value}, zero=Ground.COINCIDENCE,
+        ends=Ground.COINCIDENCE, dtype=value.dtype, node=value.node, module=frame.module, name=value.name,
+    )  # fmt: skip
+
+
+def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] | None, frame: Frame) -> None:
+    """Puts `result`, or what is `renewed`, for all names and attributes that share elements with one of `roots`."""
+    for table in (frame.state.names, frame.state.attributes):
+        places: dict[object, Value] = table  # type: ignore[assignment]
+        for place, value in places.items():
+            if value is result or value.key == result.key or value.kind not in _TENSORS:
+                continue
+            if not roots.isdisjoint(_storage(value, _DEPTH)):
+                places[place] = renewed(value) if renewed is not None else result
+
+
+def _storage(value: Value, depth: int) -> set[int]:
+    """Keys of the tensors in which the elements of a value may lie."""
+    while value.op in _SHARING and value.first is not None:
+        value = value.first
+    if value.op != "phi" or not depth:
+        return {value.key}
+    return {key for path in value.operands.values() for key in _storage(path, depth - 1)} | {value.key}

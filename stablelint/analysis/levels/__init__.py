@@ -1,1 +1,0 @@
-"""Which findings are worth a reader's time: the principles behind the levels, and how to weigh a broken obligation."""

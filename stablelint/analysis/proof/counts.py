@@ -1,0 +1,217 @@
+"""Counts that are at least 1 whatever the data: of a maximum's own elements, of what is left and what is taken."""
+
+from __future__ import annotations
+
+from stablelint.analysis.values.masks import unnegated
+from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.views import behind, stripped
+
+_REACHED = {
+    "ge": frozenset("max amax mean median quantile".split()),
+    "le": frozenset("min amin mean median quantile".split()),
+    "eq": frozenset("max amax min amin".split()),
+}
+_MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
+_TOTALS = frozenset("sum count_nonzero python.sum mean".split())
+_HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
+_SIZES = frozenset({"size", "numel", "len"})
+_ORDERED = frozenset({"sort", "topk"})
+_RUNNING = _ORDERED | {"cumsum"}
+_LENGTH = 8  # operations looked through
+
+
+def is_counted(operand: Value) -> bool:
+    """Whether a value counts, or sums up, something of which there is at least one by what it is made of."""
+    return any(
+        counts(operand)
+        for counts in (
+            counts_its_extreme,
+            counts_everything,
+            counts_its_support,
+            counts_itself,
+            counts_with_fallback,
+        )
+    )
+
+
+def counts_a_rest(operand: Value) -> bool:
+    """Whether a count is of what is left of something: 0 only where there was nothing else."""
+    return any(counts(operand) for counts in (counts_off_diagonal, counts_others_too, counts_in_parts))
+
+
+def counts_its_extreme(operand: Value) -> bool:
+    """Whether a count is of the elements that reach the maximum of the very tensor, or a share of it."""
+    total = stripped(operand)
+    for _ in range(_LENGTH):
+        if total.op in _TOTALS or total.op not in ("mul", "div"):
+            break
+        following = next((v for v in total.operands.values() if v.zero is Ground.EXACT), None)
+        if following is None:
+            return False
+        total = stripped(following)
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    return meets_its_extreme(total.first)
+
+
+def meets_its_extreme(mask: Value) -> bool:
+    """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
+    test = stripped(mask)
+    if test.op in ("gt", "ge") and _is_below_its_extreme(test.operands["input"]):
+        return not test.operands["other"].is_constant or test.operands["other"].interval.hi < 0
+    if test.op not in _MIRRORED or len(test.operands) < 2:
+        return False
+    left, right = (test.operands[name] for name in ("input", "other"))
+    return _reaches(left, test.op, right) or _reaches(right, _MIRRORED[test.op], left)
+
+
+def _reaches(value: Value, comparison: str, bound: Value) -> bool:
+    """Whether an element of `value` meets a comparison with a bound that is made of its own maximum or minimum."""
+    inner = stripped(bound)
+    if inner.op in ("mul", "div") and comparison == "ge" and value.interval.lo >= 0:
+        factor = inner.operands["other"].constant()
+        if (
+            not isinstance(factor, int | float)
+            or not 0 < (factor if inner.op == "mul" else 1 / (factor or 1)) <= 1
+        ):
+            return False
+        inner = stripped(inner.operands["input"])
+    while inner.op in ("part", "index") and inner.first is not None:
+        inner = stripped(inner.first)
+    return inner.op in _REACHED[comparison] and inner.first is not None and _is_same(inner.first, value)
+
+
+def _is_below_its_extreme(value: Value) -> bool:
+    """Whether a value is a tensor less its own maximum, `x - x.max()`, and 0 at the largest element."""
+    difference = stripped(value)
+    largest = stripped(difference.operands["other"]) if difference.op == "sub" else difference
+    if difference.op != "sub" or largest.op not in _REACHED["ge"] or largest.first is None:
+        return False
+    return largest.op in ("amax", "max") and _is_same(largest.first, difference.operands["input"])
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return stripped(one).key == stripped(other).key
+
+
+def counts_everything(operand: Value) -> bool:
+    """Whether ones that were scattered into zeros are summed up along all that they were scattered over."""
+    total = stripped(operand)
+    dims: list[object] = []
+    while total.op == "sum" and total.first is not None:
+        dim = total.operands.get("dim")
+        dims.append(dim.constant() if dim is not None else None)
+        total = stripped(total.first)
+    if not dims or total.op not in _HISTOGRAMS:
+        return False
+    if total.op in ("bincount", "histc"):
+        return None in dims
+    into, ones = total.first, total.operands.get("src") or total.operands.get("value")
+    along = total.operands.get("dim")
+    if into is None or ones is None or not into.interval.is_point or into.interval.lo != 0.0:
+        return False
+    return ones.interval.lo > 0 and (None in dims or (along is not None and along.constant() in dims))
+
+
+def counts_off_diagonal(operand: Value) -> bool:
+    """Whether what is summed is 0 on a diagonal only, so that the others in each row are left."""
+    total = stripped(operand)
+    parts = [unnegated(total.first)] if total.op == "sum" and total.first is not None else []
+    if parts and parts[0].op == "mul":
+        parts = [unnegated(v) for v in parts[0].operands.values() if v.zero is Ground.EXACT]
+    if parts and parts[0].op == "sub" and parts[0].operands["input"].constant() == 1:
+        parts = [unnegated(parts[0].operands["other"])]
+    return len(parts) == 1 and parts[0].op == "eye"
+
+
+def counts_its_support(operand: Value) -> bool:
+    """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
+
+    So the support of a projection on the simplex is found, and the largest element is always in it.
+    """
+    total = stripped(operand)
+    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
+        return False
+    parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
+    running = {stripped(v.first).key for v in parts if v.op == "cumsum" and v.first is not None}
+    return any(v.op in _ORDERED and v.key in running for v in parts)
+
+
+def counts_with_fallback(operand: Value) -> bool:
+    """Whether a count is of what was chosen or, where nothing was, of something else: `s | (~s.any() & best)`."""
+    total = stripped(operand)
+    union = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if union.op not in ("logical_or", "bitwise_or"):
+        return False
+    sides = [stripped(v) for v in union.operands.values()]
+    empty = [
+        stripped(v.first).key
+        for side in sides
+        for v in behind(side, lambda v: v.op == "any")
+        if v.op == "any" and v.first is not None
+    ]
+    return any(side.key in empty for side in sides)
+
+
+def counts_itself(operand: Value) -> bool:
+    """Whether a count is of the elements that equal an element of the same tensor, itself among them.
+
+    So is what a scatter of a literal has marked: one in each row.
+    """
+    total = stripped(operand)
+    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if test.op == "scatter":
+        marked = test.operands.get("src") or test.operands.get("value")
+        return marked is not None and marked.is_constant and not marked.interval.contains(0.0)
+    if test.op != "eq" or len(test.operands) < 2:
+        return False
+    one, other = test.operands.values()
+    return _is_same(one, other)
+
+
+def counts_in_parts(operand: Value) -> bool:
+    """Whether what several tests of one value find is added up, or what is counted and the rest of the same things."""
+    total = stripped(operand)
+    terms = [stripped(v) for v in total.operands.values()] if total.op == "add" else []
+    counts = [_counted(term) for term in terms]
+    if len(counts) != 2:
+        return False
+    one, other = counts
+    if any(_is_rest(a, b) for a, b in ((one, other), (other, one))):
+        return True
+    tests = [stripped(v.first) for v in counts if v.op in _TOTALS and v.first is not None]
+    subjects = [
+        stripped(test.first).key for test in tests if test.op in ("eq", "ne") and test.first is not None
+    ]
+    return len(subjects) == 2 and len(set(subjects)) == 1 and tests[0].key != tests[1].key
+
+
+def _counted(term: Value) -> Value:
+    """The count that a term tells of: itself, or what it compares with 0."""
+    bound = term.operands.get("other")
+    if term.op in ("gt", "ne") and bound is not None and bound.constant() == 0:
+        return stripped(term.operands["input"])
+    return term
+
+
+def _is_rest(rest: Value, count: Value) -> bool:
+    """Whether a number is that of all things less another, or counts what another number does not."""
+    if rest.op == "sub" and stripped(rest.operands["input"]).op in _SIZES:
+        return stripped(rest.operands["other"]).key == count.key
+    if rest.op != "sum" or count.op != "sum" or rest.first is None or count.first is None:
+        return False
+    denied = stripped(rest.first)
+    return denied.op == "logical_not" and denied.first is not None and _is_same(denied.first, count.first)
+
+
+def counts_others_too(operand: Value) -> bool:
+    """Whether a mask's sum is added to the running count of what is not in the mask: one of them is at least 1."""
+    union = stripped(operand)
+    parts = [stripped(v) for v in union.operands.values()] if union.op == "add" else []
+    totals = [v.first for v in parts if v.op == "sum" and v.first is not None]
+    rests = [stripped(v.first) for v in parts if v.op == "cumsum" and v.first is not None]
+    if len(totals) != 1 or len(rests) != 1 or rests[0].op != "sub":
+        return False
+    one, chosen = rests[0].operands["input"], rests[0].operands["other"]
+    return one.constant() == 1 and _is_same(chosen, totals[0])

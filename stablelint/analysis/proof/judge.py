@@ -1,0 +1,219 @@
+"""Decides an obligation: proved, violated by known operations, or unguarded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.rectified import is_cut_at_zero
+from stablelint.analysis.values.transfer import format_of
+from stablelint.analysis.values.value import Ground, Kind, Value, believed, unassumed
+from stablelint.analysis.values.views import stripped
+from stablelint.catalog.contract import Comparison, Contract
+from stablelint.diagnostic import Status
+from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.interval import Interval
+
+NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
+GRADIENT_FREE = frozenset(
+    "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
+    "eye empty empty_like detach bernoulli multinomial one_hot".split()
+)
+TRAINED = frozenset(
+    "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
+)
+_LEAVES = frozenset("unknown argument attribute item free".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer to an obligation, and the operand that decides it."""
+
+    status: Status
+    by: str = ""  # what discharged it
+    operand: str = ""  # the metavariable that may go bad
+    backward_only: bool = False
+    ground: Ground = Ground.NONE
+    failing: str = ""  # the comparison that does not hold
+    assumes: tuple[str, ...] = ()  # settings without which the answer would be another
+
+
+def judge(
+    forward: Contract | None,
+    backward: Contract | None,
+    bindings: Mapping[str, Value],
+    ranges: Mapping[str, Interval],
+    gradient: bool,
+    beliefs: Mapping[int, Interval] = MappingProxyType({}),
+) -> Judgement:
+    """Whether the contracts hold for operands in `ranges`, or, if not, in `beliefs` (by key of the value)."""
+    if not beliefs:
+        return _decide(forward, backward, bindings, ranges, gradient)
+    sound = {name: unassumed(v) for name, v in bindings.items()}
+    known = _decide(forward, backward, sound, ranges, gradient)
+    if known.status is Status.DISCHARGED:
+        return known
+    taken = {name: believed(v) for name, v in bindings.items()}
+    told = _decide(
+        forward, backward, taken, {n: beliefs.get(v.key, ranges[n]) for n, v in bindings.items()}, gradient
+    )
+    spoken = {
+        c.variable for contract in (forward, backward) if contract is not None for c in contract.comparisons
+    }
+    held = (v.belief for name, v in bindings.items() if name in spoken and v.belief is not None)
+    on = tuple(dict.fromkeys(setting.text for belief in held for setting in belief.on))
+    if told.status is Status.DISCHARGED and on:
+        return replace(known, status=Status.ASSUMED, by=told.by, assumes=on)
+    return replace(told, assumes=on) if told.ground > known.ground else known
+
+
+def _decide(
+    forward: Contract | None,
+    backward: Contract | None,
+    bindings: Mapping[str, Value],
+    ranges: Mapping[str, Interval],
+    gradient: bool,
+) -> Judgement:
+    """Whether the contracts hold for operands in `ranges`."""
+    worst: Judgement | None = None
+    proof = ""
+    for contract, is_backward in ((forward, False), (backward, True)):
+        if contract is None:
+            continue
+        for comparison in contract.comparisons:
+            value = bindings.get(comparison.variable)
+            if value is None:
+                continue
+            fmt = format_of(value)
+            interval = ranges[comparison.variable]
+            # A NaN among them is for its own cause to answer for.
+            numbers = replace(interval, nan=False) if interval.nan else interval
+            if comparison.proved_by(numbers, fmt) or (
+                is_backward and _within_margin(comparison, numbers, fmt)
+            ):
+                proof = proof or _proof(value, interval)
+                continue
+            if is_backward and not comparison.absolute and is_cut_at_zero(value):
+                proof = proof or "relu"
+                continue
+            if is_backward and not differentiable(value, gradient):
+                proof = proof or ("no gradient" if not gradient else "not differentiable")
+                continue
+            found = _failure(comparison, value, interval, fmt, is_backward)
+            if worst is None or found.ground > worst.ground:
+                worst = found
+    if worst is not None:
+        return worst
+    return Judgement(Status.DISCHARGED, by=proof or "range")
+
+
+def _within_margin(comparison: Comparison, interval: Interval, fmt: FloatFormat) -> bool:
+    """Whether 0 is excluded and only operands below any practical magnitude break a gradient's contract.
+
+    The gradient of 1/x overflows for |x| < 5e-20 in float32; an operand that is known to be positive is not
+    suspected of that, while in float16, where the bound is 4e-3, it is.
+    """
+    bound = comparison.value(fmt)
+    positive = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
+    nonzero = not interval.contains(0.0) and comparison.absolute
+    return 0 <= bound < 1e-15 and comparison.op in (">", ">=") and (positive or nonzero) and not interval.nan
+
+
+def _proof(value: Value, interval: Interval) -> str:
+    if value.is_constant and not value.assumed:
+        return "constant"
+    if interval != value.interval:
+        return "branch"
+    if value.guard:
+        return value.guard
+    if value.kind is Kind.NUMBER and value.interval.integral:
+        return "count"
+    return "range"
+
+
+def differentiable(value: Value, gradient: bool) -> bool:
+    """Whether a gradient flows back through the value."""
+    if not gradient or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
+        return False
+    seen = value
+    while seen.first is not None and seen.op in (
+        "view",
+        "float",
+        "to",
+        "unsqueeze",
+        "squeeze",
+        "expand",
+        "detach",
+    ):
+        if seen.op == "detach":
+            return False
+        seen = seen.first
+    return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value, 12)
+
+
+def _may_carry_gradient(value: Value, depth: int) -> bool:
+    """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
+    if value.op in GRADIENT_FREE or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
+        return False
+    if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
+        return True
+    return any(
+        _may_carry_gradient(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.FOREIGN
+    )
+
+
+def _failure(
+    comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat, is_backward: bool
+) -> Judgement:
+    ground = _ground(comparison, value, interval, fmt)
+    if value.is_constant and value.assumed:
+        ground = min(ground, Ground.COINCIDENCE)  # a default that stands for "not given"
+    if stripped(value).op in CONDITIONS:
+        ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
+    known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
+    status = Status.VIOLATED if known and value.op not in _LEAVES else Status.UNGUARDED
+    subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
+    failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
+    return Judgement(status, "", comparison.variable, is_backward, ground, failing)
+
+
+def is_polluted(interval: Interval) -> bool:
+    """Whether NaN or an infinity is already among the values: something before it has gone wrong."""
+    return (
+        interval.nan
+        or (math.isinf(interval.lo) and not interval.lo_open)
+        or (math.isinf(interval.hi) and not interval.hi_open)
+    )
+
+
+def _beside_nan(ground: Ground, interval: Interval) -> Ground:
+    """A range that holds NaN is lost behind another singularity, which is the one to report; underflow stays."""
+    return Ground.COINCIDENCE if interval.nan and ground is Ground.EXACT else ground
+
+
+def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:
+    """How well founded it is that the operand breaks the comparison."""
+    bound = comparison.value(fmt)
+    if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
+        if not interval.contains(0.0):
+            return Ground.NONE
+        return _beside_nan(value.zero, interval)
+    if comparison.op in (">", ">="):
+        ground = Ground.NONE
+        breaks = bound > 0.0 or comparison.op == ">"
+        if breaks and 0.0 <= bound < 1e-2 and interval.contains(0.0):
+            ground = value.zero
+        if is_polluted(interval):
+            return _beside_nan(ground, interval)
+        if interval.lo < min(bound, 0.0) or (interval.lo <= bound and not interval.lo_open and bound != 0.0):
+            ground = max(ground, value.ends)
+        return ground
+    if is_polluted(interval) and value.op not in ("exp", "pow"):
+        return Ground.NONE
+    reaches = interval.hi > bound or (interval.hi == bound and not interval.hi_open)
+    if comparison.absolute:
+        reaches = reaches or -interval.lo > bound or (interval.lo == -bound and not interval.lo_open)
+    return value.ends if reaches else Ground.NONE

@@ -1,0 +1,263 @@
+"""Guards that come after the operation: `where`, `masked_fill` and `nan_to_num` over its result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from stablelint.analysis.interpret.conditions import narrowed_by
+from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import SELECTIONS, VIEWS
+
+_REPLACING = frozenset({"where", "masked_fill", "nan_to_num"})
+_POLES_AT_ZERO = frozenset("div reciprocal log log2 log10 sqrt rsqrt".split())
+_POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
+GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
+_ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
+_ROWS = frozenset({"softmax", "log_softmax"})
+_CARRIERS = VIEWS | {"dropout"}
+_SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
+_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """An operation whose operand may be bad, where a function computes it."""
+
+    value: Value
+    operand: Value | None
+    gradient: bool  # gradients are recorded at this place
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """An operation that replaces some elements of another's result, and the keys of what it is made from."""
+
+    value: Value
+    made_from: frozenset[int]
+    feels: frozenset[int]  # those of them through which a gradient flows
+
+    @property
+    def test(self) -> Value | None:
+        """The condition or mask."""
+        return self.value.operands.get("condition") or self.value.operands.get("mask")
+
+
+def replacements(observed: Iterable[Value]) -> list[Replacement]:
+    """The replacements_ among the operations of a function."""
+    found: list[Replacement] = []
+    for value in observed:
+        if value.op in _REPLACING:
+            branches = [v for n, v in value.operands.items() if n not in ("condition", "mask")]
+            made_from = _reach(branches, lambda v: True)
+            found.append(Replacement(value, made_from, _reach(branches, _passes_gradient)))
+    return found
+
+
+def replacement_of(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
+    """The later operation that replaces this site's result where its operand is bad.
+
+    `where` and `masked_fill` count only when their test speaks of the operand.
+    """
+    return next((replacement for replacement in later if _hides(replacement, site)), None)
+
+
+def is_replaced(site: Obligation, replacement: Replacement) -> bool:
+    """Whether the replacement, whatever it tests, may yield something that is not made of the site's result."""
+    if site.value.key not in replacement.made_from:
+        return False
+    if replacement.value.op != "where":
+        return True
+    other = replacement.value.operands.get("other")
+    branches = [replacement.value.operands["input"], *([other] if other is not None else [])]
+    return not all(site.value.key in _reach([branch], lambda v: True) for branch in branches)
+
+
+def is_doubled(site: Obligation, replacement: Replacement) -> bool:
+    """Whether the operand is masked by the same test as the result: the double `where` that keeps gradients finite."""
+    operand = site.operand
+    if operand is None or replacement.test is None:
+        return False
+    inner = stripped(operand)
+    for _ in range(_DEPTH):
+        if inner.op not in _SUMMARIES or inner.first is None:
+            break
+        inner = stripped(inner.first)  # a function of what was replaced, the length of a vector, say
+    own = inner.operands.get("condition") or inner.operands.get("mask")
+    return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, replacement.test)
+
+
+def is_masked_again(
+    site: Obligation, later: Sequence[Replacement], observed: Iterable[tuple[Value, object]]
+) -> bool:
+    """Whether what a softmax yields for masked elements is replaced before anything is computed from it.
+
+    The mask under the softmax keeps every gradient from its scores, so that a row of NaN reaches nothing.
+    """
+    scores = stripped(site.value.first) if site.value.first is not None else site.value
+    own = scores.operands.get("mask") or scores.operands.get("condition")
+    if site.value.op not in _ROWS or own is None:
+        return False
+    replaced = {h.value.key for h in later if h.test is None or _same_test(h.test, own)}
+    carried, hidden = {site.value.key}, False
+    for value, _ in observed:
+        if all(v.key not in carried for v in value.operands.values()):
+            continue
+        if value.op in _CARRIERS:
+            carried.add(value.key)
+        elif value.key in replaced:
+            hidden = True
+        elif value.key not in carried:
+            return False
+    return hidden
+
+
+def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
+    """Whether a gradient flows back through the replacement to the site's operand."""
+    operand = site.operand
+    if operand is None or site.value.kind is Kind.NUMBER:
+        return False
+    felt = any(differentiable(value, site.gradient) for value in felt_operands(site.value, operand))
+    return felt and site.value.key in replacement.feels
+
+
+def felt_operands(result: Value, operand: Value) -> tuple[Value, ...]:
+    """The operands whose gradient a bad one spoils: of a quotient, the numerator's is divided by it, too."""
+    return (operand, result.operands["input"]) if result.op == "div" else (operand,)
+
+
+def is_empty_group(site: Obligation) -> bool:
+    """Whether the operand is bad only for a group without an element, whose gradient reaches none."""
+    operand = site.operand
+    return operand is not None and _groups(operand, 4) is not None
+
+
+def _groups(value: Value, depth: int) -> list[Value] | None:
+    """The grouped sums that a value is, on any path, if only a group without an element makes it 0."""
+    while value.op in _ELEMENTWISE and value.first is not None:
+        value = value.first
+    if value.op == "phi" and depth:
+        parts = [v for v in value.operands.values() if v.zero >= Ground.SATURATION]
+        found = [_groups(part, depth - 1) for part in parts]
+        return None if not found or None in found else [g for groups in found for g in groups or ()]
+    if value.op == "bincount":
+        return [value]
+    source = value.operands.get("src") or value.operands.get("source")
+    if value.op not in GROUPED or source is None or source.zero >= Ground.SATURATION:
+        return None
+    return [value]
+
+
+def is_gathered(site: Obligation, observed: Iterable[tuple[Value, object]]) -> bool:
+    """Whether a grouped sum's empty groups are never read: what is made of it is only indexed by the groups."""
+    operand = site.operand
+    groups = _groups(operand, 4) if operand is not None else None
+    if groups is None:
+        return False
+    grouped_by = [g.operands.get("input" if g.op == "bincount" else "index") for g in groups]
+    indices = {stripped(index).key for index in grouped_by if index is not None}
+    made = {site.value.key}
+    read = False
+    for value, _ in observed:
+        uses = [v for v in value.operands.values() if v.key in made]
+        if not uses or value.key in made:
+            continue
+        if value.op in ("index", "gather", "index_select"):
+            if stripped(value.operands["index"]).key not in indices:
+                return False
+            read = True
+        elif value.op in VIEWS or value.op in _ELEMENTWISE or value.op in ("mul", "div", "neg"):
+            made.add(value.key)
+        else:
+            return False
+    return read
+
+
+def takes_where_true(site: Obligation, replacement: Replacement) -> bool:
+    """Whether the site's result is what `where` yields where its condition holds."""
+    if replacement.value.op != "where":
+        return False
+    return site.value.key in _reach([replacement.value.operands["input"]], lambda v: True)
+
+
+def _same_test(one: Value, other: Value) -> bool:
+    if stripped(one).key == stripped(other).key:
+        return True
+    for negated, plain in ((stripped(one), stripped(other)), (stripped(other), stripped(one))):
+        if negated.op == "logical_not" and negated.first is not None:
+            if stripped(negated.first).key == plain.key:
+                return True
+    return False
+
+
+def _hides(replacement: Replacement, site: Obligation) -> bool:
+    if site.value.key not in replacement.made_from:
+        return False
+    if replacement.value.op == "nan_to_num":
+        return True
+    operand = site.operand
+    if replacement.test is None or operand is None:
+        return False
+    if _catches(replacement.test, site.value) or is_doubled(site, replacement):
+        return True
+    if _replaces_the_good(replacement, site, operand):
+        return False
+    operand = stripped(operand)
+    sources = {operand.key}
+    if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
+        sources |= {stripped(v).key for v in operand.operands.values() if not v.is_constant}
+    # Any other test of the operation's own result says nothing of the operand.
+    spoken = _reach([replacement.test], lambda v: v.key != site.value.key)
+    return bool(spoken & sources)
+
+
+def _replaces_the_good(replacement: Replacement, site: Obligation, operand: Value) -> bool:
+    """Whether the operand is within its domain just where `where` replaces the result: there is nothing to hide.
+
+    `where(x < 1, 1 / x, 0)` keeps the quotient by 0.
+    """
+    test = replacement.test
+    if replacement.value.op != "where" or test is None or site.value.op not in _POLES_AT_ZERO:
+        return False
+    known = site.frame.state.effective(operand)
+    replaced = narrowed_by(test, not takes_where_true(site, replacement), operand, site.frame)
+    return replaced != known and replaced.lo >= 0 and not replaced.contains(0.0)
+
+
+def _catches(test: Value, result: Value) -> bool:
+    """Whether the test finds what is not finite in the result itself: `isinf(y)`, `y == inf`."""
+    test = stripped(test)
+    while test.op == "logical_not" and test.first is not None:
+        test = stripped(test.first)
+    if test.first is None or stripped(test.first).key != stripped(result).key:
+        return False
+    if test.op in ("eq", "ne"):
+        if stripped(test.operands["other"]).key == stripped(result).key:
+            return result.op == "div"  # only NaN differs from itself
+        pole = -math.inf if result.op in _POLE_BELOW else math.inf
+        return bool(test.operands["other"].constant() == pole)
+    return test.op in ("isinf", "isfinite") or (test.op == "isnan" and result.op == "div")
+
+
+def _passes_gradient(value: Value) -> bool:
+    return value.op != "detach" and value.dtype not in NOT_DIFFERENTIABLE
+
+
+def _reach(starts: Sequence[Value], enters: Callable[[Value], bool]) -> frozenset[int]:
+    """Keys of the values within reach, breadth first; values that `enters` refuses are named but not passed."""
+    keys: set[int] = set()
+    level = list(starts)
+    for _ in range(_DEPTH + 1):
+        below: list[Value] = []
+        for value in level:
+            if value.key not in keys:
+                keys.add(value.key)
+                if enters(value):
+                    below.extend(value.operands.values())
+        level = below
+    return frozenset(keys)

@@ -1,0 +1,50 @@
+"""Findings of little confidence, a line each: nothing risky is hidden, and nothing drowns what is likely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stablelint.diagnostic import Diagnostic
+from stablelint.report.cells import crop, one_line, plain, width
+from stablelint.report.context import Context
+
+SHOWN = 20  # lines on a terminal
+_REASONS = 4  # that one finding tells
+
+
+def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
+    """A title, then by file, the file of the most likely finding first, one line a finding."""
+    style = context.style
+    shown = rest[:SHOWN] if context.terminal else rest
+    yield style.bold("Not guarded, less likely to matter:")
+    by_file: dict[str, list[Diagnostic]] = {}
+    for item in shown:
+        by_file.setdefault(item.filename, []).append(item)
+    places = [f"{item.span.start.row}:{item.span.start.column}" for item in shown]
+    widest = max(map(len, places))
+    for filename, items in by_file.items():
+        yield f"  {context.shown(filename)}"
+        for item in items:
+            yield _line(item, widest, context)
+    if len(rest) > len(shown):
+        yield style.dim(f"  … {len(rest) - len(shown):,} more: `--level possible`")
+
+
+def _line(item: Diagnostic, widest: int, context: Context) -> str:
+    place = f"{item.span.start.row}:{item.span.start.column}"
+    lead = f"    {place:<{widest}}  {item.code}  {item.confidence:4.0%}  "
+    text = plain(one_line(item.expression))
+    room = max(context.width - len(lead) - 2, 20)
+    tail = f"  {item.name}"
+    if width(text) + len(tail) > room:
+        text = crop(text, 0, max(room - len(tail), 20))
+    return lead + text + context.style.dim(tail)
+
+
+def confidence_line(item: Diagnostic) -> str:
+    """`0.72: counts what a test finds +, stands in a test -`: the heaviest facts behind a confidence."""
+    told = [reason for reason in item.because if reason.weight][:_REASONS]
+    if not told:
+        return ""
+    facts = ", ".join(f"{reason.sentence} {'+' if reason.weight > 0 else '-'}" for reason in told)
+    return f"{item.confidence:.2f}: {facts}"
