@@ -114,7 +114,8 @@ def of_sample(job: tuple[Path, str, list[Record]]) -> list[Record]:
         if not hits:
             rows.append({"label": r["worth"], "source": "gone", "repo": r["repo"], "code": None, "facts": [],
                          "was": r["code"], "proof": r.get("proof", 0)})  # fmt: skip
-        rows += [row(d, r["worth"], "sample", repo=r["repo"], file=name, line=r["line"]) for d in hits[:1]]
+        place = {"repo": r["repo"], "file": name, "line": r["line"], "weight": r.get("weight", 1.0)}
+        rows += [row(d, r["worth"], "sample", **place) for d in hits[:1]]
     return rows
 
 
@@ -182,6 +183,13 @@ def weights_of_rows(rows: list[Record]) -> list[float]:
     return [weights[r["source"]](r) for r in rows]
 
 
+def drawn_for(rows: list[Record]) -> list[float]:
+    """How many findings each one that was read stands for, as a share of the mean; long weights are cut at 5."""
+    stands = [r.get("weight", 1.0) if r["source"] == "sample" else 0.0 for r in rows]
+    mean = sum(stands) / max(1, sum(w > 0 for w in stands))
+    return [min(w / mean, 5.0) for w in stands]
+
+
 def fitted(rows: list[Record], names: list[str]) -> tuple[float, dict[str, float]]:
     """Intercept and weights.
 
@@ -197,7 +205,8 @@ def fitted(rows: list[Record], names: list[str]) -> tuple[float, dict[str, float
     model.fit(table, labels, sample_weight=weights_of_rows(rows))
     sample = np.array([r["source"] == "sample" for r in rows])
     scores = model.decision_function(table[sample]).reshape(-1, 1)
-    scale = LogisticRegression(C=1.0, max_iter=5000).fit(scores, labels[sample])
+    drawn = np.array(drawn_for(rows))[sample]
+    scale = LogisticRegression(C=1.0, max_iter=5000).fit(scores, labels[sample], sample_weight=drawn)
     slope = max(float(scale.coef_[0, 0]), 0.2)
     base = slope * float(model.intercept_[0]) + float(scale.intercept_[0])
     return base, {name: slope * float(w) for name, w in zip(names, model.coef_[0], strict=True)}
@@ -228,9 +237,11 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
     from sklearn.metrics import roc_auc_score
 
     found = [(r, c) for r, c in zip(rows, confidences, strict=True) if r["code"]]
-    sample = [(r["label"], c) for r, c in found if r["source"] == "sample"]
+    read_one = [(r["label"], c) for r, c in found if r["source"] == "sample"]
     files = [(max(r["label"], 0), c) for r, c in found if r["source"] in ("repair", "file")]
-    return 2.0 - sum(float(roc_auc_score(*zip(*part, strict=True))) for part in (sample, files))
+    stands = [w for w in drawn_for([r for r, _ in found]) if w]
+    area = float(roc_auc_score(*zip(*read_one, strict=True), sample_weight=stands))
+    return 2.0 - area - float(roc_auc_score(*zip(*files, strict=True)))
 
 
 def pruned(rows: list[Record], names: list[str]) -> list[str]:
@@ -275,7 +286,13 @@ def reliability(rows: list[Record], confidences: list[float]) -> Iterator[tuple[
 
 def report(rows: list[Record], confidences: list[float], thresholds: list[float]) -> None:
     """What was left out, scored: the sample's precision and share by threshold, and the repairs told."""
-    sample = [(c, r["label"]) for r, c in zip(rows, confidences, strict=True) if r["source"] == "sample"]
+    stands = drawn_for(rows)
+    sample = [
+        (c, r["label"], w)
+        for r, c, w in zip(rows, confidences, stands, strict=True)
+        if r["source"] == "sample"
+    ]
+    every = sum(w for *_, w in sample)
     best: dict[tuple[str, str, int], tuple[float, bool, bool]] = {}
     for r, c in zip(rows, confidences, strict=True):
         if r["source"] == "repair":
@@ -283,11 +300,11 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
             known = best.get(key, (0.0, False, r["text"]))
             best[key] = (max(known[0], c if r["code"] else 0.0), known[1] or bool(r["code"]), r["text"])
     text = [b for b in best.values() if b[2]]
-    print(f"sample {len(sample)}, worth {sum(y for _, y in sample)}; repairs {len(best)}, found {sum(b[1] for b in best.values())}, "
+    print(f"sample {len(sample)}, worth {sum(y for _, y, _ in sample)} ({sum(y * w for _, y, w in sample) / every:.1%} of what they stand for); repairs {len(best)}, found {sum(b[1] for b in best.values())}, "
           f"text decides {len(text)}, found {sum(b[1] for b in text)}")  # fmt: skip
     for t in thresholds:
-        over = [y for c, y in sample if c >= t]
-        print(f"  threshold {t:.2f}: {len(over) / max(1, len(sample)):5.1%} of the sample, {sum(over) / max(1, len(over)):5.1%} of it worth a repair; "
+        over = [(y, w) for c, y, w in sample if c >= t]
+        print(f"  threshold {t:.2f}: {sum(w for _, w in over) / every:5.1%} of the sample, {sum(y * w for y, w in over) / max(1e-9, sum(w for _, w in over)):5.1%} of it worth a repair; "
               f"repairs told {sum(b[0] >= t for b in best.values()) / max(1, len(best)):5.1%}, where the text decides {sum(b[0] >= t for b in text) / max(1, len(text)):5.1%}")  # fmt: skip
     print(
         f"order: {2 - loss(rows, confidences):.3f} (areas under the curve of sample and repairs, summed); {first_quarter(rows, confidences)}"

@@ -35,21 +35,9 @@ def gradient_taken(s: Subject) -> bool:
 
 
 @lowers
-def no_gradient(s: Subject) -> bool:
-    """stands where no gradient is recorded"""
-    return not s.site.gradient
-
-
-@lowers
 def only_looked_at(s: Subject) -> bool:
     """is only logged, compared, ranked or rounded"""
     return bool(s.uses) and s.uses <= _UNREAD
-
-
-@lowers
-def detached(s: Subject) -> bool:
-    """is detached before it is used"""
-    return Use.CUT in s.uses and s.uses <= _UNREAD | {Use.CUT}
 
 
 @lowers

@@ -73,25 +73,19 @@ def in_constructor(s: Subject) -> bool:
     )
 
 
-@lowers
-def private(s: Subject) -> bool:
-    """stands in a private function"""
-    return s.function is not None and s.function.name.startswith("_") and not s.function.name.startswith("__")
-
-
 @raises
 def sibling_guarded(s: Subject) -> bool:
     """another operation of the kind is guarded in the same function"""
     return s.site.value.op in s.around.guarded_operations
 
 
-@raises
+@lowers
 def guards_in_file(s: Subject) -> bool:
     """the file guards other operations by a small constant"""
     return words.says_a_small_constant(s.module.source.text)
 
 
-@raises
+@lowers
 def half_precision(s: Subject) -> bool:
     """the file shows half precision"""
     return s.site.context.half_shown

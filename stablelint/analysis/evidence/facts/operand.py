@@ -6,7 +6,6 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.evidence.zeros import counts_a_test, is_chance
-from stablelint.analysis.proof.counts import counts_a_rest
 from stablelint.analysis.values.families import HANDED_OVER, NORMS
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Ground, Kind, Value
@@ -67,12 +66,6 @@ def sums_mask(s: Subject) -> bool:
 
 
 @lowers
-def counts_rest(s: Subject) -> bool:
-    """counts what is left of something"""
-    return s.operand is not None and counts_a_rest(s.operand)
-
-
-@lowers
 def sums_values(s: Subject) -> bool:
     """sums up values that would all have to be 0"""
     return s.total is not None and s.total.first is not None and not (counts_test(s) or sums_mask(s))
@@ -102,7 +95,7 @@ def squares(s: Subject) -> bool:
     return any(v.op in _POWERS for v in s.chain)
 
 
-@raises
+@lowers
 def extreme(s: Subject) -> bool:
     """is a maximum or another order statistic"""
     return any(v.op in _EXTREMES for v in s.chain)
@@ -138,13 +131,13 @@ def argument(s: Subject) -> bool:
     return s.origin is not None and s.origin.op == "argument"
 
 
-@lowers
+@raises
 def attribute(s: Subject) -> bool:
     """is kept by an object"""
     return s.origin is not None and s.origin.op in ("attribute", "buffer")
 
 
-@raises
+@lowers
 def returned_by_call(s: Subject) -> bool:
     """is returned by a call that was not followed"""
     return s.origin is not None and s.origin.op.startswith(("call.", "method."))
@@ -159,18 +152,12 @@ def network_output(s: Subject) -> bool:
 
 
 @lowers
-def parameter(s: Subject) -> bool:
-    """is a trained parameter"""
-    return s.origin is not None and s.origin.op == "parameter"
-
-
-@lowers
 def drawn(s: Subject) -> bool:
     """is made of random draws"""
     return s.operand is not None and any(v.op in DRAWN for v in s.behind_operand)
 
 
-@raises
+@lowers
 def unknown(s: Subject) -> bool:
     """nothing is known of the operand"""
     return s.operand is not None and s.operand.interval == TOP and s.operand.op in HANDED_OVER
@@ -234,7 +221,7 @@ def called_logarithm(s: Subject) -> bool:
     return s.operand is not None and any(words.names_a_logarithm(v.name) for v in s.behind_operand if v.name)
 
 
-@raises
+@lowers
 def called_weight(s: Subject) -> bool:
     """is, or sums up, what is called weights"""
     summed = [] if s.total is None or s.total.first is None else [stripped(s.total.first).name]
