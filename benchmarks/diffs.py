@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Draws proposed fixes at random over real packages for people to read as diffs, and scores what they judged.
 
-    python benchmarks/diffs.py --level likely  draw 100 of the default level, update diffs_judged.csv, write the page
-    python benchmarks/diffs.py --score          the share that would be merged unchanged, from diffs_judged.csv,
+    python benchmarks/diffs.py --level likely  draw 100 of the default level, update judgements.jsonl, write the page
+    python benchmarks/diffs.py --score          the share that would be merged unchanged,
                                                 and what is the matter with the others
 
-Every fix is shown alone, on the file as it was released. `diffs_judged.csv` holds one row a drawn diff:
+Every fix is shown alone, on the file as it was released. The table `fixes` of judgements.jsonl holds one row a drawn diff:
 package, place, code, applicability, the lines taken away and put in, verdict, reason. The verdict is
 `merge` or `change`: whether the package's maintainer would merge the diff unchanged, granted that he wants the
 finding gone; the reason for a `change` begins with its kind (`false`, `form`, `layout` …). A verdict is remembered
@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from judgements import PATH, Judgements, Row
 from measure import ROOT, run
 from releases import CACHE, fetch, releases
-from verdicts import Row, Verdicts
 
 sys.path.insert(0, str(ROOT))
 
@@ -34,8 +34,8 @@ from stablelint.codemod.diff import unified_diff
 from stablelint.codemod.edits import apply_edits
 from stablelint.diagnostic import Edit, Position, Span
 
-JUDGED = Path(__file__).with_name("diffs_judged.csv")
-VERDICTS = Verdicts(
+JUDGED = "fixes"
+VERDICTS = Judgements(
     ("package", "place", "code", "applicability", "before", "after", "verdict", "reason"), ("merge", "change")
 )
 PACKAGES = """
@@ -162,7 +162,7 @@ def main() -> int:
     parser.add_argument("--cap", type=int, default=15, help="at most this many of one rule")
     parser.add_argument("--only", nargs="+", metavar="PACKAGE", default=PACKAGES)
     parser.add_argument("--level", choices=("likely", "possible"), default="possible")
-    parser.add_argument("--table", type=Path, default=JUDGED)
+    parser.add_argument("--table", default=JUDGED)
     parser.add_argument(
         "--page", type=Path, default=CACHE / "diffs-to-judge.md", help="where the judges read"
     )
@@ -183,7 +183,7 @@ def main() -> int:
     still_open = sum(not row["verdict"] for row in rows)
     packages = len({item.package for item in sample})
     print(f"drew {len(sample)} of {len(fixes)} fixes over {packages} packages; {still_open} not judged")
-    print(f"read {options.page}, fill in {options.table}")
+    print(f"read {options.page}, fill in `{options.table}` of {PATH.name}")
     print(VERDICTS.score(rows))
     return 0
 

@@ -1,6 +1,6 @@
 """Downloads and unpacks the releases named in ecosystem.toml, once.
 
-$STABLELINT_RELEASES names another list beside it: `unseen.toml` holds packages that no rule was tried on.
+$STABLELINT_RELEASES names another list of the file: `unseen` holds packages that no rule was tried on.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-LIST = Path(__file__).with_name(os.environ.get("STABLELINT_RELEASES", "ecosystem.toml"))
+LIST = Path(__file__).with_name("ecosystem.toml")
+NAME = os.environ.get("STABLELINT_RELEASES", "releases")
 CACHE = Path(os.environ.get("STABLELINT_ECOSYSTEM", "~/.cache/stablelint-eco")).expanduser()
 
 
 def releases(only: list[str] | None = None) -> dict[str, str]:
     """Name and version of each pinned release; `only` restricts and orders the names, and may not name another."""
-    pinned: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))["releases"]
+    pinned: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))[NAME]
     unknown = sorted(set(only or ()) - pinned.keys())
     if unknown:
-        raise SystemExit(f"not in {LIST.name}: {', '.join(unknown)}")
+        raise SystemExit(f"not in [{NAME}] of {LIST.name}: {', '.join(unknown)}")
     return {name: pinned[name] for name in only or pinned}
 
 

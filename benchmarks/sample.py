@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Draws findings at random over real packages for people to judge, and scores what they judged.
 
-    python benchmarks/sample.py                 draw 150, update judged.csv, write the page for the judges
-    python benchmarks/sample.py --score         the share that is worth the maintainer's time, from judged.csv
+    python benchmarks/sample.py                 draw 150, update judgements.jsonl, write the page for the judges
+    python benchmarks/sample.py --score         the share that is worth the maintainer's time
 
-`judged.csv` holds one row a drawn finding: package, place, code, expression, message, verdict, reason;
-`judged_before.csv` keeps the verdicts on what is not drawn any more. Another table (`--table`) is kept whole: it
-holds what was ever judged for it, drawn or not.
+The table `findings` of judgements.jsonl holds one row a drawn finding: package, place, code, expression, message,
+verdict, reason; `findings-before` keeps the verdicts on what is not drawn any more. Another table (`--table`) is kept
+whole: it holds what was ever judged for it, drawn or not.
 A judge fills in the verdict (`worth` or `noise`) and one line of reason. A verdict is remembered by package,
 code and expression: a finding that is drawn again, at another line or in another release, keeps it. Where the
 same expression was judged differently at two places, each place keeps its own. Each finding's place in the draw
@@ -21,12 +21,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from findings import Finding, check, crashed
+from judgements import PATH, Judgements, Row
 from releases import CACHE, fetch, releases
-from verdicts import Row, Verdicts
 
-JUDGED = Path(__file__).with_name("judged.csv")
-BEFORE = Path(__file__).with_name("judged_before.csv")
-VERDICTS = Verdicts(
+JUDGED, BEFORE = "findings", "findings-before"
+VERDICTS = Judgements(
     ("package", "place", "code", "expression", "message", "verdict", "reason"), ("worth", "noise")
 )
 CONTEXT_LINES = 12
@@ -126,7 +125,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cap", type=int, default=10**6, help="at most this many findings of one package")
     parser.add_argument("--only", nargs="+", metavar="PACKAGE")
     parser.add_argument("--level", choices=["likely", "possible"], default="likely")
-    parser.add_argument("--table", type=Path, default=JUDGED)
+    parser.add_argument("--table", default=JUDGED)
     parser.add_argument("--page", type=Path, default=CACHE / "to-judge.md", help="where the judges read")
     parser.add_argument("--score", action="store_true", help="score the table and draw nothing")
     return parser.parse_args()
@@ -135,7 +134,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Draws and writes, or scores."""
     options = parse()
-    kept_whole = options.table.resolve() != JUDGED.resolve()
+    kept_whole = options.table != JUDGED
     known = VERDICTS.read(options.table)
     if options.score:
         print(VERDICTS.score(known))
@@ -155,7 +154,7 @@ def main() -> int:
     still_open = sum(not row["verdict"] for row in rows)
     packages = len({item.package for item in sample})
     print(f"drew {len(sample)} of {len(findings)} findings over {packages} packages; {still_open} not judged")
-    print(f"read {options.page}, fill in {options.table}")
+    print(f"read {options.page}, fill in `{options.table}` of {PATH.name}")
     print(VERDICTS.score(rows))
     if gone := no_longer_reported(kept, findings, trees):
         print(f"gone   {VERDICTS.share(gone)}")

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import findings
+import judgements
 import sample
 from findings import Finding
 
@@ -20,6 +21,12 @@ def finding(row: int, package: str = "timm", code: str = "SL101") -> Finding:
 
 
 FOUND = [finding(row, package) for package in ("timm", "kornia") for row in range(1, 60)]
+
+
+@pytest.fixture(autouse=True)
+def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No judgements yet: those of the project stay as they are."""
+    monkeypatch.setattr(judgements, "PATH", tmp_path / "judgements.jsonl")
 
 
 def test_the_same_seed_draws_the_same_findings_in_any_order() -> None:
@@ -38,14 +45,13 @@ def test_no_package_gives_more_than_the_cap() -> None:
     assert [sum(item.package == name for item in drawn) for name in ("timm", "kornia")] == [5, 5]
 
 
-def test_a_verdict_outlives_a_moved_line_and_is_kept_when_not_drawn(tmp_path: Path) -> None:
-    table = tmp_path / "judged.csv"
+def test_a_verdict_outlives_a_moved_line_and_is_kept_when_not_drawn() -> None:
     rows = sample.merge([finding(1), finding(2)], [])
     rows[0].update(verdict="worth", reason="softmax, can be 0")
     rows[1].update(verdict="noise", reason="a count")
-    sample.VERDICTS.write(table, rows)
+    sample.VERDICTS.write("mine", rows)
 
-    known = sample.VERDICTS.read(table)
+    known = sample.VERDICTS.read("mine")
     moved = sample.merge([replace(finding(1), row=70)], known)
     assert (moved[0]["place"], moved[0]["verdict"], moved[0]["reason"]) == (
         "timm/loss.py:70",
@@ -80,25 +86,23 @@ def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: list[Finding]
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def table() -> str:
     """A table in which two findings are judged, beside the tables of the project."""
-    monkeypatch.setattr(sample, "JUDGED", tmp_path / "judged.csv")
-    monkeypatch.setattr(sample, "BEFORE", tmp_path / "judged_before.csv")
     rows = sample.merge([finding(1), finding(2), finding(3, "kornia")], [])
     for row, verdict in zip(rows, ["worth", "noise", "worth"], strict=True):
         row.update(verdict=verdict, reason="so")
-    sample.VERDICTS.write(tmp_path / "other.csv", rows)
-    return tmp_path / "other.csv"
+    sample.VERDICTS.write("other", rows)
+    return "other"
 
 
 def test_another_table_keeps_what_is_not_reported_and_leaves_the_first_ones_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sample.VERDICTS.write(sample.BEFORE, sample.merge([finding(9)], []))
-    before = sample.BEFORE.read_text()
-    judged(monkeypatch, tmp_path, [finding(1), finding(5)], "--table", str(table))
-    assert sample.BEFORE.read_text() == before
-    assert not sample.JUDGED.exists()
+    before = sample.VERDICTS.read(sample.BEFORE)
+    judged(monkeypatch, tmp_path, [finding(1), finding(5)], "--table", table)
+    assert sample.VERDICTS.read(sample.BEFORE) == before
+    assert not sample.VERDICTS.read(sample.JUDGED)
     rows = sample.VERDICTS.read(table)
     assert [(row["package"], row["expression"], row["verdict"]) for row in rows] == [
         ("kornia", "torch.log(x3)", "worth"),
@@ -115,10 +119,10 @@ def test_another_table_keeps_what_is_not_reported_and_leaves_the_first_ones_alon
 
 
 def test_the_first_table_holds_the_sample_and_the_next_one_the_rest(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: str
 ) -> None:
-    table.rename(sample.JUDGED)
-    judged(monkeypatch, tmp_path, [finding(1)], "--table", str(sample.JUDGED))
+    sample.VERDICTS.write(sample.JUDGED, sample.VERDICTS.read(table))
+    judged(monkeypatch, tmp_path, [finding(1)], "--table", sample.JUDGED)
     assert [row["expression"] for row in sample.VERDICTS.read(sample.JUDGED)] == ["torch.log(x1)"]
     assert [row["expression"] for row in sample.VERDICTS.read(sample.BEFORE)] == [
         "torch.log(x2)",
@@ -126,13 +130,12 @@ def test_the_first_table_holds_the_sample_and_the_next_one_the_rest(
     ]
 
 
-def test_an_unknown_verdict_is_refused_with_its_place(tmp_path: Path) -> None:
-    table = tmp_path / "judged.csv"
+def test_an_unknown_verdict_is_refused_with_its_place() -> None:
     rows = sample.merge([finding(1)], [])
     rows[0]["verdict"] = "maybe"
-    sample.VERDICTS.write(table, rows)
+    sample.VERDICTS.write("mine", rows)
     with pytest.raises(SystemExit, match=r"timm/loss\.py:1.*maybe"):
-        sample.VERDICTS.read(table)
+        sample.VERDICTS.read("mine")
 
 
 def test_an_expression_over_two_lines_is_cut_exactly() -> None:
