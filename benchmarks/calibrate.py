@@ -114,7 +114,14 @@ def of_sample(job: tuple[Path, str, list[Record]]) -> list[Record]:
         if not hits:
             rows.append({"label": r["worth"], "source": "gone", "repo": r["repo"], "code": None, "facts": [],
                          "was": r["code"], "proof": r.get("proof", 0)})  # fmt: skip
-        place = {"repo": r["repo"], "file": name, "line": r["line"], "weight": r.get("weight", 1.0)}
+        place = {
+            "repo": r["repo"],
+            "file": name,
+            "line": r["line"],
+            "weight": r["weight"],
+            "draw": r["draw"],
+            "was": r["level"],
+        }
         rows += [row(d, r["worth"], "sample", **place) for d in hits[:1]]
     return rows
 
@@ -184,8 +191,20 @@ def weights_of_rows(rows: list[Record]) -> list[float]:
 
 
 def drawn_for(rows: list[Record]) -> list[float]:
-    """How many findings each one that was read stands for, as a share of the mean; long weights are cut at 5."""
-    stands = [r.get("weight", 1.0) if r["source"] == "sample" else 0.0 for r in rows]
+    """How many findings each one that was read stands for, as a share of the mean; long weights are cut at 5.
+
+    What the former engine called likely was drawn twice, and both draws share its part of the whole; rows that were
+    drawn to learn from them (`tensor`) stand for none.
+    """
+    uniform = [r for r in rows if r["source"] == "sample" and r["draw"] == "uniform"]
+    likely = [r for r in rows if r["source"] == "sample" and r["was"] == "likely" and r["draw"] != "tensor"]
+    each = sum(r["weight"] for r in uniform if r["was"] == "likely") / max(1, len(likely))
+    stands = []
+    for r in rows:
+        if r["source"] != "sample" or r["draw"] == "tensor":
+            stands.append(0.0)
+        else:
+            stands.append(each if r["was"] == "likely" else r["weight"])
     mean = sum(stands) / max(1, sum(w > 0 for w in stands))
     return [min(w / mean, 5.0) for w in stands]
 
@@ -205,8 +224,8 @@ def fitted(rows: list[Record], names: list[str]) -> tuple[float, dict[str, float
     model.fit(table, labels, sample_weight=weights_of_rows(rows))
     sample = np.array([r["source"] == "sample" for r in rows])
     scores = model.decision_function(table[sample]).reshape(-1, 1)
-    drawn = np.array(drawn_for(rows))[sample]
-    scale = LogisticRegression(C=1.0, max_iter=5000).fit(scores, labels[sample], sample_weight=drawn)
+    stands = np.array(drawn_for(rows))[sample]
+    scale = LogisticRegression(C=1.0, max_iter=5000).fit(scores, labels[sample], sample_weight=stands)
     slope = max(float(scale.coef_[0, 0]), 0.2)
     base = slope * float(model.intercept_[0]) + float(scale.intercept_[0])
     return base, {name: slope * float(w) for name, w in zip(names, model.coef_[0], strict=True)}
@@ -237,9 +256,10 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
     from sklearn.metrics import roc_auc_score
 
     found = [(r, c) for r, c in zip(rows, confidences, strict=True) if r["code"]]
-    read_one = [(r["label"], c) for r, c in found if r["source"] == "sample"]
+    every = drawn_for([r for r, _ in found])
+    read_one = [(r["label"], c) for (r, c), w in zip(found, every, strict=True) if w]
     files = [(max(r["label"], 0), c) for r, c in found if r["source"] in ("repair", "file")]
-    stands = [w for w in drawn_for([r for r, _ in found]) if w]
+    stands = [w for w in every if w]
     area = float(roc_auc_score(*zip(*read_one, strict=True), sample_weight=stands))
     return 2.0 - area - float(roc_auc_score(*zip(*files, strict=True)))
 
@@ -273,7 +293,7 @@ def reliability(rows: list[Record], confidences: list[float]) -> Iterator[tuple[
     """By tenth of confidence: its mean, the share that is worth a repair, and how many were read."""
     bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for r, c in zip(rows, confidences, strict=True):
-        if r["source"] == "sample":
+        if w:
             bins[min(9, int(c * 10))].append((c, r["label"]))
     for tenth, found in sorted(bins.items()):
         yield (
