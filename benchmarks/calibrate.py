@@ -134,7 +134,7 @@ def read(path: Path | None) -> list[Record]:
 def collect(options: argparse.Namespace) -> None:
     """Stores the facts of all labelled findings."""
     commits: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for r in read(options.repairs):
+    for r in (r for path in options.repairs or () for r in read(path)):
         commits[r["repo"], r["parent"]].append(r)
     slug = {repo: repo.replace("/", "+") for repo, _ in commits}
     repairs = [
@@ -182,12 +182,8 @@ def matrix(rows: list[Record], names: list[str]) -> Any:
 def weights_of_rows(rows: list[Record]) -> list[float]:
     """A repaired line counts once, however many findings stand there; what nobody has judged counts half."""
     places = Counter((r["repo"], r["file"], r["line"]) for r in rows if r["source"] == "repair")
-    weights = {
-        "sample": lambda r: 1.0,
-        "file": lambda r: 0.5,
-        "repair": lambda r: 1.0 / places[r["repo"], r["file"], r["line"]],
-    }
-    return [weights[r["source"]](r) for r in rows]
+    whole = {"sample": 1.0, "file": 0.5}
+    return [whole.get(r["source"]) or 1.0 / places[r["repo"], r["file"], r["line"]] for r in rows]
 
 
 def drawn_for(rows: list[Record]) -> list[float]:
@@ -268,7 +264,7 @@ def pruned(rows: list[Record], names: list[str]) -> list[str]:
     """The facts that keep their sign in all folds and without which what was left out is told worse."""
     signs = {fact.name: fact.sign for fact in all_facts()}
     while True:
-        confidences, every = scored(rows, names)
+        _, every = scored(rows, names)
         bad = {
             n: min(w[n] * signs[n] for w in every)
             for n in names
@@ -291,17 +287,14 @@ def pruned(rows: list[Record], names: list[str]) -> list[str]:
 
 def reliability(rows: list[Record], confidences: list[float]) -> Iterator[tuple[float, float, float, int]]:
     """By tenth of confidence: its mean, the share that is worth a repair, and how many were read."""
-    bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    for r, c in zip(rows, confidences, strict=True):
+    bins: dict[int, list[tuple[float, int, float]]] = defaultdict(list)
+    for r, c, w in zip(rows, confidences, drawn_for(rows), strict=True):
         if w:
-            bins[min(9, int(c * 10))].append((c, r["label"]))
+            bins[min(9, int(c * 10))].append((c, r["label"], w))
     for tenth, found in sorted(bins.items()):
-        yield (
-            tenth / 10,
-            sum(c for c, _ in found) / len(found),
-            sum(y for _, y in found) / len(found),
-            len(found),
-        )
+        stands = sum(w for *_, w in found)
+        mean = sum(c * w for c, _, w in found) / stands
+        yield tenth / 10, mean, sum(y * w for _, y, w in found) / stands, len(found)
 
 
 def report(rows: list[Record], confidences: list[float], thresholds: list[float]) -> None:
@@ -320,15 +313,22 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
             known = best.get(key, (0.0, False, r["text"]))
             best[key] = (max(known[0], c if r["code"] else 0.0), known[1] or bool(r["code"]), r["text"])
     text = [b for b in best.values() if b[2]]
-    print(f"sample {len(sample)}, worth {sum(y for _, y, _ in sample)} ({sum(y * w for _, y, w in sample) / every:.1%} of what they stand for); repairs {len(best)}, found {sum(b[1] for b in best.values())}, "
-          f"text decides {len(text)}, found {sum(b[1] for b in text)}")  # fmt: skip
+    share = sum(y * w for _, y, w in sample) / every
+    print(f"sample {len(sample)}, worth {sum(y for _, y, _ in sample)} ({share:.1%} of what they stand for)")
+    found, shown = (sum(b[1] for b in part) for part in (best.values(), text))
+    print(f"repairs {len(best)}, found {found}; text decides {len(text)}, found {shown}")
     for t in thresholds:
         over = [(y, w) for c, y, w in sample if c >= t]
-        print(f"  threshold {t:.2f}: {sum(w for _, w in over) / every:5.1%} of the sample, {sum(y * w for y, w in over) / max(1e-9, sum(w for _, w in over)):5.1%} of it worth a repair; "
-              f"repairs told {sum(b[0] >= t for b in best.values()) / max(1, len(best)):5.1%}, where the text decides {sum(b[0] >= t for b in text) / max(1, len(text)):5.1%}")  # fmt: skip
-    print(
-        f"order: {2 - loss(rows, confidences):.3f} (areas under the curve of sample and repairs, summed); {first_quarter(rows, confidences)}"
-    )
+        stands_for = sum(w for _, w in over)
+        worth = sum(y * w for y, w in over) / max(1e-9, stands_for)
+        told, told_text = (sum(b[0] >= t for b in part) / max(1, len(part)) for part in (best.values(), text))
+        print(
+            f"  threshold {t:.2f}: {stands_for / every:5.1%} of the sample, {worth:5.1%} of it worth a repair; "
+            f"repairs told {told:5.1%}, where the text decides {told_text:5.1%}"
+        )
+    order = 2 - loss(rows, confidences)
+    print(f"order: areas under the curve of sample and repairs, summed: {order:.3f}")
+    print(f"repairs {first_quarter(rows, confidences)}")
     for low, mean, share, n in reliability(rows, confidences):
         print(f"  said {low:.1f} to {low + 0.1:.1f} (mean {mean:.2f}): {share:5.1%} of {n}")
 
@@ -375,7 +375,7 @@ def main() -> int:
     one = steps.add_parser("collect")
     one.add_argument("facts", type=Path)
     one.add_argument("--mirrors", type=Path)
-    one.add_argument("--repairs", type=Path)
+    one.add_argument("--repairs", type=Path, nargs="*")
     one.add_argument("--unpacked", type=Path, default=Path("/tmp/calibrate-trees"))
     one.add_argument("--trees", type=Path)
     one.add_argument("--sampled", type=Path, nargs="*")
@@ -383,7 +383,7 @@ def main() -> int:
     two = steps.add_parser("fit")
     two.add_argument("facts", type=Path)
     two.add_argument("--least", type=int, default=8)
-    two.add_argument("--likely", type=float, default=0.5)
+    two.add_argument("--likely", type=float, default=0.15)
     two.add_argument("--write", action="store_true")
     options = parser.parse_args()
     sys.setrecursionlimit(10000)

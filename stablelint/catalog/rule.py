@@ -41,8 +41,6 @@ class Rule:
     `patterns`, `absent`, `where`, `forward` and `backward` are texts of the languages in
     `stablelint.catalog`: each module's parse function is cached, so parsing again costs nothing.
 
-    `taste` tells that the form is right for usual operands, and a matter of taste where it stands.
-
     `expect` says what goes wrong at a bad operand: "non-finite" (value or gradient), "inaccurate" (most of
     the digits are lost), "wrong" (a finite value, but not that of the function meant) or "structural"
     (nothing that one evaluation could show: an order of statements, an object). `operands` lists operands at
@@ -59,7 +57,6 @@ class Rule:
     text: str = field(repr=False)
     severity: Severity = Severity.ERROR
     enabled: bool = True
-    taste: bool = False
     patterns: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     where: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from stablelint.diagnostic import Applicability, Severity
 T = TypeVar("T")
 
 KEYS = (
-    *("code", "severity", "enabled", "taste", "replaces", "message", "dtypes", "expect"),
+    *("code", "severity", "enabled", "replaces", "message", "dtypes", "expect"),
     *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
 )
 FIX_KEYS = (
@@ -96,7 +96,6 @@ def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, fa
         text=text,
         severity=Severity(_choice(table, "severity", "error", [s.value for s in Severity])),
         enabled=_boolean(table, "enabled", True),
-        taste=_boolean(table, "taste", False),
         patterns=_parsed(table, "pattern", pattern.parse_pattern),
         absent=_parsed(table, "absent", pattern.parse_pattern),
         where=_parsed(table, "where", predicates.parse_predicate),

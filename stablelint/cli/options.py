@@ -126,7 +126,6 @@ class MetaRule:
     summary: str
     severity: Severity = Severity.WARNING
     enabled: bool = True
-    taste: bool = False
     patterns: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
     forward: str | None = None

@@ -45,10 +45,6 @@ class Paged(Protocol):
         """Whether it is on unless told otherwise."""
 
     @property
-    def taste(self) -> bool:
-        """Whether its findings are a matter of taste where they stand."""
-
-    @property
     def patterns(self) -> Sequence[str]:
         """What is looked for, in the letters of the contract."""
 
@@ -101,7 +97,5 @@ def _facts(rule: Paged) -> str:
         facts.append(f"- the value needs: `{rule.forward}`")
     if rule.backward:
         facts.append(f"- the gradient needs: `{rule.backward}`")
-    if rule.taste:
-        facts.append("- a matter of taste where it stands: seldom likely")
     facts += dict.fromkeys(f"- fix ({fix.applicability}): {fix.message}" for fix in rule.fixes)
     return "\n".join(facts) + "\n"

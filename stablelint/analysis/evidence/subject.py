@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from stablelint.analysis.evidence.uses import Use, uses_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.replacement import Replacement, is_replaced
@@ -26,14 +25,6 @@ class Surroundings:
     sites: list[Site]
     observed: list[Value]
     replacements: list[Replacement]
-
-    @cached_property
-    def guarded_operations(self) -> frozenset[str]:
-        """Operations with an obligation that a written guard discharges elsewhere in the function."""
-        return frozenset(s.value.op for s in self.sites if s.judgement.by in _WRITTEN_GUARDS)
-
-
-_WRITTEN_GUARDS = frozenset("clamp eps branch where masked_fill nan_to_num normalize".split())
 
 
 @dataclass
@@ -91,11 +82,6 @@ class Subject:
                 return value
             value = _step(value)
         return None
-
-    @cached_property
-    def uses(self) -> frozenset[Use]:
-        """What becomes of the result, its gradient included."""
-        return uses_of(self.site.node, self.function, gradient=True)
 
     @cached_property
     def is_replaced(self) -> bool:

@@ -28,25 +28,12 @@ names_a_small_constant = _says(
     r"(^|_)(eps|epsilon|jitter|tiny|fuzz|tol|atol|rtol|tolerance)(_|\d|$)|^smooth(ing)?(_nr|_dr)?$"
 )
 names_a_mask = _says(r"mask|(^|_)(valid|keep|kept|padding)(_|$)|^is_")
-names_a_logarithm = _says(
-    r"(^|_)(log|ln)_?(std|var|sigma|scale|alpha|temperature|prec)|logvar|logstd|logit_scale"
-)
-names_a_probability = _says(r"(^|_)(p|q|probs?|probabilit\w*|probas?|pi|softmax\w*|likelihoods?)(_|\d|$)")
-names_a_weight = _says(r"(^|_)(weights?|wts?|alphas?|attn|attention|sim|affinity|adj)(_|$|s$)")
-names_a_count = _says(
-    r"(^|_)(num|n|nb|cnt|count(s|er)?|total|denom\w*|number|numel|samples?|steps?|freqs?|deg|degrees?)(_|$)"
-)
-names_a_size = _says(
-    r"(^|_)(sizes?|shape|dims?|lens?|lengths?|heads?|channels?|width|height|h|w|batch)(_|\d|$)|dim$"
-)
 names_a_setting = _says(
     r"(^|_)(temp|temperature|tau|t|scale|scaling|gamma|beta|lambda|sigma|lr|rate|factor|ratio|momentum|decay|step_?size|"
     r"alpha|theta|max|min|warmup\w*|accum\w*)(_|\d|$)"
 )
-names_a_time = _says(r"(^|_)(time|elapsed|duration|dt|sec|seconds|fps|start|end|took|delta_t)(_|s?$)")
 names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|norms|scale)(_|$)")
 names_an_outcome = _says(r"(^|_)(adv|advantages?|returns?|rewards?|rets?|scores?)(_|$)")
-names_a_loss_value = _says(r"loss")
 
 # Where code stands.
 names_an_objective = _says(
@@ -60,22 +47,9 @@ names_a_test = _says(r"^(unit)?tests?$|^testing$|^test_|_tests?$|^conftest$")
 names_a_display = _says(
     r"visuali[sz]|heat_?maps?|(^|_)(plots?|plotting|draw|render|benchmarks?|demo|examples?|figures?)(_|$)"
 )
-names_an_evaluation = _says(
-    r"^_*(validat\w*|val|eval\w*|test|infer\w*|predict\w*|generate|sample|decode|score|summar\w*|report|log)(_|$)"
-)
-names_data_preparation = _says(
-    r"(^|_)(data|datasets?|dataloaders?|loaders?|collat\w*|preprocess\w*|transforms?|augment\w*|frontends?|features?)(_|$)"
-)
-names_an_optimizer = _says(
-    r"(^|_)(optim\w*|schedul\w*|lr_\w+)(_|$)|optimizer|scheduler|^(adam|sgd|lamb|lion)\w*$"
-)
 names_a_script = _says(
     r"^(train\w*|main|run\w*|finetune\w*|pretrain\w*|scripts?|tools?|recipes?|examples?|experiments?)$"
 )
 
 # What comments, docstrings and files say.
 says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b")
-says_it_is_meant = _says(
-    r"(nans?|infs?|infinit\w*|zeros?|empty|div\w* by)\b.{0,80}(ignor|intend|meant|expected|purpose|never|cannot|can't|"
-    r"handled|replaced|avoid|harmless)|(never|avoid|cannot|can't|intend|expected).{0,40}\b(nans?|infs?|zeros?|empty)\b"
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.masks import unnegated
 from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import behind, stripped
 
@@ -32,11 +31,6 @@ def is_counted(operand: Value) -> bool:
             counts_with_fallback,
         )
     )
-
-
-def counts_a_rest(operand: Value) -> bool:
-    """Whether a count is of what is left of something: 0 only where there was nothing else."""
-    return any(counts(operand) for counts in (counts_off_diagonal, counts_others_too, counts_in_parts))
 
 
 def counts_its_extreme(operand: Value) -> bool:
@@ -113,17 +107,6 @@ def counts_everything(operand: Value) -> bool:
     return ones.interval.lo > 0 and (None in dims or (along is not None and along.constant() in dims))
 
 
-def counts_off_diagonal(operand: Value) -> bool:
-    """Whether what is summed is 0 on a diagonal only, so that the others in each row are left."""
-    total = stripped(operand)
-    parts = [unnegated(total.first)] if total.op == "sum" and total.first is not None else []
-    if parts and parts[0].op == "mul":
-        parts = [unnegated(v) for v in parts[0].operands.values() if v.zero is Ground.EXACT]
-    if parts and parts[0].op == "sub" and parts[0].operands["input"].constant() == 1:
-        parts = [unnegated(parts[0].operands["other"])]
-    return len(parts) == 1 and parts[0].op == "eye"
-
-
 def counts_its_support(operand: Value) -> bool:
     """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
 
@@ -168,50 +151,3 @@ def counts_itself(operand: Value) -> bool:
         return False
     one, other = test.operands.values()
     return _is_same(one, other)
-
-
-def counts_in_parts(operand: Value) -> bool:
-    """Whether what several tests of one value find is added up, or what is counted and the rest of the same things."""
-    total = stripped(operand)
-    terms = [stripped(v) for v in total.operands.values()] if total.op == "add" else []
-    counts = [_counted(term) for term in terms]
-    if len(counts) != 2:
-        return False
-    one, other = counts
-    if any(_is_rest(a, b) for a, b in ((one, other), (other, one))):
-        return True
-    tests = [stripped(v.first) for v in counts if v.op in _TOTALS and v.first is not None]
-    subjects = [
-        stripped(test.first).key for test in tests if test.op in ("eq", "ne") and test.first is not None
-    ]
-    return len(subjects) == 2 and len(set(subjects)) == 1 and tests[0].key != tests[1].key
-
-
-def _counted(term: Value) -> Value:
-    """The count that a term tells of: itself, or what it compares with 0."""
-    bound = term.operands.get("other")
-    if term.op in ("gt", "ne") and bound is not None and bound.constant() == 0:
-        return stripped(term.operands["input"])
-    return term
-
-
-def _is_rest(rest: Value, count: Value) -> bool:
-    """Whether a number is that of all things less another, or counts what another number does not."""
-    if rest.op == "sub" and stripped(rest.operands["input"]).op in _SIZES:
-        return stripped(rest.operands["other"]).key == count.key
-    if rest.op != "sum" or count.op != "sum" or rest.first is None or count.first is None:
-        return False
-    denied = stripped(rest.first)
-    return denied.op == "logical_not" and denied.first is not None and _is_same(denied.first, count.first)
-
-
-def counts_others_too(operand: Value) -> bool:
-    """Whether a mask's sum is added to the running count of what is not in the mask: one of them is at least 1."""
-    union = stripped(operand)
-    parts = [stripped(v) for v in union.operands.values()] if union.op == "add" else []
-    totals = [v.first for v in parts if v.op == "sum" and v.first is not None]
-    rests = [stripped(v.first) for v in parts if v.op == "cumsum" and v.first is not None]
-    if len(totals) != 1 or len(rests) != 1 or rests[0].op != "sub":
-        return False
-    one, chosen = rests[0].operands["input"], rests[0].operands["other"]
-    return one.constant() == 1 and _is_same(chosen, totals[0])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 LOGARITHMS = frozenset("log log2 log10".split())
-EXPONENTIALS = frozenset("exp exp2 expm1 pow".split())
 WAVES = frozenset({"sin", "cos"})
-NORMS = frozenset({"norm", "vector_norm"})  # of a vector, which as a rule is a direction
 HANDED_OVER = frozenset("argument item free unknown attribute".split())  # nothing in sight has computed it
 CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 FINITE_TESTS = frozenset("isnan isinf isfinite".split())

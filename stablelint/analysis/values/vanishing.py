@@ -48,26 +48,3 @@ def _masks(value: Value, depth: int) -> frozenset[int]:
     if inner.op in _TOGETHER:
         return own | frozenset.intersection(*(_masks(part, depth - 1) for part in parts))
     return own | _masks(parts[0], depth - 1) if inner.op in _ALONE else own
-
-
-def is_edge(value: Value) -> bool:
-    """Whether a value is the offset between the ends of edges: rows of one tensor, by the two halves of one index."""
-    value = stripped(value)
-    if value.op != "sub" or value.operands.keys() != {"input", "other"}:
-        return False
-    ends = [stripped(side) for side in value.operands.values()]
-    if any(end.op not in _GATHERED or "index" not in end.operands for end in ends):
-        return False
-    (one, other), halves = (
-        (end.operands["input"] for end in ends),
-        [_half(end.operands["index"]) for end in ends],
-    )
-    return one.key == other.key and halves[0] is not None and halves[0] == halves[1]
-
-
-def _half(index: Value) -> int | None:
-    """The key of the pair of which an index is one half: `edges[0]`, or `row` of `row, col = edges`."""
-    half = stripped(index)
-    if half.op not in ("part", "index") or half.first is None:
-        return None
-    return stripped(half.first).key

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind
 
 _GRIDS = frozenset("arange linspace logspace".split())
 _SETTINGS = frozenset({Kind.NUMBER, Kind.SEQUENCE, Kind.STRING, Kind.NONE, Kind.FOREIGN})
-
-
-def is_of_a_grid_without_zero(site: Site, operand: Value) -> bool:
-    """Who lays out positions by numbers alone, and leaves out the 0, knows where what is computed of them vanishes."""
-    grids = _grids_behind(operand)
-    return bool(grids) and not any(grid.interval.contains(0.0) for grid in grids)
 
 
 def is_laid_out(value: Value) -> bool:
