@@ -278,7 +278,7 @@ def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths
         guard=next((v.guard for v in distinct if v.guard), None),
         peak=all(v.peak for v in distinct),
     )
-    usual = paths.usual if paths is not None and paths.on else None
+    usual = paths.default if paths is not None else None
     if usual is not None or any(v.belief is not None for v in distinct):
         value.belief = _belief_on_paths(value, distinct, paths, usual)
     return value
@@ -288,7 +288,7 @@ def _belief_on_paths(
     value: Value, distinct: list[Value], paths: Paths | None, usual: int | None
 ) -> Belief | None:
     """What is believed of a value that differs between paths, of which defaults may lead along one."""
-    known = usual is not None and len(distinct) == 2
+    known = usual is not None and len(distinct) == 2 and not _goes_bad(distinct[1 - usual])
     taken = [believed(v) for v in ([distinct[usual]] if known and usual is not None else distinct)]
     interval = taken[0].interval
     for other in taken[1:]:
@@ -299,6 +299,11 @@ def _belief_on_paths(
         return found
     on = dict.fromkeys((*paths.on, *(found.on if found is not None else ())))
     return Belief(interval, zero if interval.contains(0.0) else Ground.NONE, ends, tuple(on))
+
+
+def _goes_bad(path: Value) -> bool:
+    """Whether known operations lead another path to a critical point, so that no default makes up for it."""
+    return max(path.zero, path.ends) >= Ground.SATURATION and not path.is_constant
 
 
 def _key_of_paths(graph: Graph, distinct: list[Value], paths: Paths | None) -> int:
