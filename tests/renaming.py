@@ -97,9 +97,8 @@ class _Names:
         elif isinstance(node, ast.arg) and node.arg not in self.kept:
             yield node.lineno, node.col_offset, node.arg, self._new(node.arg)
         elif isinstance(node, ast.Attribute) and node.attr in self.attributes and self._is_ours(node):
-            assert node.end_lineno is not None and node.end_col_offset is not None
-            column = node.end_col_offset - len(node.attr.encode())
-            yield node.end_lineno, column, node.attr, self._new(node.attr)
+            row, end = node.end_lineno or 0, node.end_col_offset or 0
+            yield row, end - len(node.attr.encode()), node.attr, self._new(node.attr)
         elif isinstance(node, ast.Call):
             if _last(node.func) in self.defined or self._is_super(node.func):
                 for keyword in node.keywords:

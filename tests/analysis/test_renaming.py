@@ -8,7 +8,6 @@ import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
-
 from tests.renaming import renamed
 
 CATALOG = load_catalog(entry_points=False)
