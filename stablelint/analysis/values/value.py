@@ -7,7 +7,7 @@ finding can retell how an operand came about by walking the graph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
@@ -83,7 +83,9 @@ class Value:
     module: ModuleInfo | None = None
     data: Any = None  # constant, elements, class, function, layer: by kind; of an entry, its mapping's key
     name: str = ""
-    peak: bool = False  # in each reduced row some element attains the upper end
+    peak: Hashable = (
+        None  # the rows (see `relations.rows_of`) in each of which some element attains the upper end
+    )
     assumed: bool = False  # a constant that a caller may override
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
     belief: Belief | None = None
@@ -276,7 +278,7 @@ def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths
         module=last.module,
         data=paths,
         guard=next((v.guard for v in distinct if v.guard), None),
-        peak=all(v.peak for v in distinct),
+        peak=last.peak if len({v.peak for v in distinct}) == 1 else None,
     )
     usual = paths.default if paths is not None else None
     if usual is not None or any(v.belief is not None for v in distinct):

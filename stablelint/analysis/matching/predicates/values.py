@@ -159,7 +159,7 @@ def _boolean(predicate: Predicate, context: Context) -> bool:
 def _shifted(predicate: Predicate, context: Context) -> bool:
     """At most 0, because a maximum (or something as large) was subtracted."""
     value = value_of(predicate, context)
-    return value.peak or context.ranges[str(predicate.args[0])].hi <= 0
+    return value.peak is not None or context.ranges[str(predicate.args[0])].hi <= 0
 
 
 def _single(predicate: Predicate, context: Context) -> Truth:
