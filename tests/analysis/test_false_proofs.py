@@ -98,10 +98,7 @@ TRUE = {
         LOGS,
     ),
     "an infinite inverse root of a count": (
-        "def f(i):\n"
-        "    d = torch.bincount(i).float().pow(-0.5)\n"
-        "    d[d == float('inf')] = 0\n"
-        "    return d",
+        "def f(i):\n    d = torch.bincount(i).float().pow(-0.5)\n    d[d == float('inf')] = 0\n    return d",
         ROOTS,
     ),
     "NaN where the mask of both sums is empty": (
