@@ -12,10 +12,16 @@ PACKAGE = Path(__file__).parent.parent / "stablelint"
 ORDER = ["numerics", "syntax", "catalog", "analysis", "codemod", "runtime", "workspace", "report", "cli"]
 SIBLINGS = {frozenset(("codemod", "runtime"))}
 INNER = {
-    "analysis": ["files", "values", "interpret", "evidence", "matching", "levels"]
+    "analysis": ["files", "values", "interpret", "proof", "matching", "evidence"]
 }  # what stands beside them imports any
 LEAVES = {"diagnostic", "config", "__init__"}
-PARTS = ["analysis/files", "analysis/values", "analysis/interpret", "numerics"]  # without a circle
+PARTS = [
+    "analysis/files",
+    "analysis/values",
+    "analysis/interpret",
+    "analysis/proof",
+    "numerics",
+]  # without a circle
 BESIDE = {"matchers": "analysis"}  # packages that stand at the level of another
 
 

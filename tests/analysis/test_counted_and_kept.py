@@ -136,12 +136,6 @@ class Guided:
     assert likely(code.format(name="choose", made="a > b").replace("ilens, olens", "a, b")) == ["SL502"]
 
 
-def test_a_mask_that_is_passed_leaves_something_in_the_batch() -> None:
-    code = "def f(x, text_mask):\n    return (x * text_mask).sum({dims}) / torch.sum(text_mask, {dims})"
-    assert likely(code.format(dims="[0, 2]")) == []
-    assert likely(code.format(dims="[1, 2]")) == ["SL102"]
-
-
 def test_zeros_that_were_moved_are_written_over_as_well() -> None:
     code = """
 def f(e, n, places, device):

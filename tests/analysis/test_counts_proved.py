@@ -158,7 +158,6 @@ def test_a_weight_hardly_comes_to_a_scale_of_zero(scale: str, shown: bool) -> No
     [
         ("share * self.high + (1 - share) * self.low", False),
         ("share", True),
-        ("x.log_scale", True),
     ],
 )
 def test_what_every_call_in_sight_passes_tells_more_than_a_name(passed: str, shown: bool) -> None:

@@ -132,7 +132,7 @@ def test_a_guard_ahead_of_a_division(before: str) -> None:
         "if mask.sum() == 0:\n    return x.sum()\nreturn x[mask].mean()",
         "return (x * mask).sum() / mask.sum().clamp(min=1)",
         "return (x * mask).sum() / max(mask.sum(), 1)",
-        "return (x * mask).sum() / (mask.sum() + 1e-8)",
+        "return (x * mask).sum() / ((mask > 0).sum() + 1e-8)",
         "n = max(1, int(mask.sum()))\nreturn (x * mask).sum() / n",
         "n = mask.sum()\nreturn x.sum() / n if n > 0 else x.sum()",
         "assert mask.any()\nreturn x[mask].mean()",

@@ -55,7 +55,7 @@ def test_a_plain_sum_holds_its_largest_element() -> None:
 
 
 MASKED = """
-def weights(x: torch.Tensor, keep_mask: torch.Tensor):
+def weights(x: torch.Tensor, keep_mask: torch.BoolTensor):
     {before}
     kept = torch.exp(x - x.amax(-1, keepdim=True)) * keep_mask
     return kept / {total}

@@ -30,6 +30,7 @@ def test_json_has_the_shape_that_readers_of_ruff_expect() -> None:
         "fix_withheld",
         "status",
         "discharged_by",
+        "assumes",
         "level",
         "severity",
         "derivation",

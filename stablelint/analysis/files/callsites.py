@@ -100,11 +100,11 @@ def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
     """The calls of a function that its file shows, and how many of their arguments stand for no parameter."""
     module, owner, name = function.module, function.owner, function.name
     if owner is None or name not in ("__init__", "__post_init__", "__new__"):
-        if module.source.text.count(f"{name}(") > 1:
+        if module.source.text.count(name) > 1:
             for site in sights_of(module).calls.get(name, ()):
                 yield site, int(called_name(site.call) == "partial")
         return
-    if module.source.text.count(f"{owner.name}(") > 1:
+    if module.source.text.count(owner.name) > 1:
         for site in sights_of(module).calls.get(owner.name, ()):
             yield site, int(called_name(site.call) == "partial")
     below = [heir.node for heir in heirs(owner)]

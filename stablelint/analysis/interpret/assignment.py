@@ -119,7 +119,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if mask.dtype == "bool" or (value.is_constant and _may_be_mask(mask)):
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
-        if base.op in _BLANK and frame.loop_depth:
+        if _is_blank(base) and frame.loop_depth:
             updated.zero = fill.zero  # a loop fills it piece by piece
     else:
         updated = _overwritten(base, index, value, target, frame)

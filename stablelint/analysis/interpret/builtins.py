@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.lookup import attribute
+from stablelint.analysis.interpret.sizes import not_empty
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any
 from stablelint.numerics.interval import COUNT, TOP, Interval
@@ -69,23 +70,16 @@ def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
     if first.kind is Kind.SEQUENCE and first.name != "list":
         return frame.graph.constant(len(first.data), node)
     key = frame.graph.key("len", first.key)
-    emptiable = first.op == "list_of" and first.zero is Ground.EXACT
-    if first.key in frame.state.nonempty:
-        emptiable = False
-    interval = COUNT if emptiable or first.op in ("list_of", "nonzero") else _POSITIVE_COUNT
-    zero = Ground.EXACT if emptiable or first.op == "nonzero" else Ground.COINCIDENCE
+    emptiable = first.op in ("list_of", "nonzero") and (first.zero is Ground.EXACT or first.op == "nonzero")
+    zero = Ground.EXACT if emptiable else Ground.COINCIDENCE
+    known = first.key in frame.state.nonempty
+    interval = _POSITIVE_COUNT if known else COUNT
     interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
-    return Value(
-        "len",
-        key,
-        Kind.NUMBER,
-        {"input": first},
-        interval,
-        zero,
-        Ground.EXACT,
-        node=node,
-        module=frame.module,
+    ends = Ground.EXACT if emptiable else Ground.COINCIDENCE
+    value = Value(
+        "len", key, Kind.NUMBER, {"input": first}, interval, zero, ends, node=node, module=frame.module
     )
+    return value if emptiable or interval.lo >= 1 else not_empty(value, first)
 
 
 def _extreme(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:

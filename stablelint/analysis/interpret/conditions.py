@@ -13,6 +13,7 @@ from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _COUNTS = frozenset({"sum", "python.sum", "count_nonzero", "mean", "numel", "len", "size"})
+_TOTALS = frozenset({"sum", "python.sum", "mean"})  # not 0 where some element is not
 _SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
     "lt": Interval(-math.inf, 0.0, hi_open=True),
@@ -141,7 +142,9 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         learned = Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
     state.learn(subject, learned)
     _through(op, subject, learned, state)
-    if _positive(learned) or (learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER)):
+    if _positive(learned) or (
+        learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER | _TOTALS)
+    ):
         _counted(subject, learned, state)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stablelint.analysis.files.callsites import defaults_of
-from stablelint.analysis.values.paths import Assumption, Usual
+from stablelint.analysis.values.paths import NEITHER, Assumption, Usual
 from stablelint.analysis.values.value import Kind, Value
 
 _QUANTIFIERS: dict[str, Callable[[list[bool]], bool]] = {"python.and": all, "python.or": any}
@@ -26,7 +26,15 @@ _DEPTH = 4
 def usually(test: Value) -> Usual:
     """How a test comes out for the defaults of the parameters that it speaks of."""
     truth = _truth(test, _DEPTH)
-    return Usual(truth, tuple(dict.fromkeys(_settings(test, _DEPTH)))) if truth is not None else Usual()
+    if truth is None:
+        return NEITHER
+    return Usual(truth, tuple(dict.fromkeys(_settings(test, _DEPTH))), not _asks_for_none(test, _DEPTH))
+
+
+def _asks_for_none(test: Value, depth: int) -> bool:
+    return test.op == "python.is" or (
+        depth > 0 and any(_asks_for_none(v, depth - 1) for v in test.operands.values())
+    )
 
 
 def _truth(test: Value, depth: int) -> bool | None:

@@ -195,7 +195,7 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
     frame.state = saved.copy()
     usual = usually(test)
     tests = (outcome(test, True), outcome(test, False))
-    paths = Paths(id(frame.function), tests, usual.position, usual.on)
+    paths = Paths(id(frame.function), tests, *usual.places)
     assume(test, True, frame.state)
     frame.state.tests.update(paths.tests[0])
     body = evaluate(node.body, frame)

@@ -7,6 +7,7 @@ past them a result is unknown, never wrong.
 from __future__ import annotations
 
 import ast
+import math
 
 from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
@@ -14,12 +15,15 @@ from stablelint.analysis.interpret import contexts, summaries
 from stablelint.analysis.interpret.narrowing import open_to_callers
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import Caller, Frame, State, quiet_frame
-from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.numerics.formats import FORMATS
+from stablelint.numerics.interval import BOOLEAN, Interval
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
+_WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
 SHORT = 16  # what the statements of a function may cost that a frugal frame follows
 
 
@@ -238,9 +242,14 @@ def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
     """A parameter of which no more is known than its annotation says."""
     key = frame.graph.key("argument", id(function.node), parameter.arg)
     kind, dtype = annotated(parameter.annotation)
-    return Value(
+    value = Value(
         "argument", key, kind, dtype=dtype, node=parameter, module=frame.module, data=function, name=parameter.arg
     )  # fmt: skip
+    if dtype == "bool":
+        value.interval, value.zero, value.ends = BOOLEAN, Ground.EXACT, Ground.EXACT
+    elif dtype is not None and dtype not in FORMATS:
+        value.interval = _WHOLE
+    return value
 
 
 def left_out(function: FunctionInfo, parameter: ast.arg, default: ast.expr | None, frame: Frame) -> Value:

@@ -45,6 +45,6 @@ def open_to_callers(
     ends = known.ends if interval == known.interval else min(known.ends, Ground.COINCIDENCE)
     belief = Belief(interval, zero, ends, on) if others is not None and value.kind in _NUMERIC else None
     return replace(
-        value, key=key, interval=TOP, zero=Ground.NONE, ends=Ground.NONE, peak=False, guard=None,
+        value, key=key, interval=TOP, zero=Ground.NONE, ends=Ground.NONE, peak=None, guard=None,
         assumed=value.is_constant, belief=belief, name=name or value.name,
     )  # fmt: skip

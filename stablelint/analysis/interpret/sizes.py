@@ -6,9 +6,12 @@ import ast
 import math
 from collections.abc import Hashable
 
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.numerics.interval import interned
+from stablelint.analysis.values.value import Belief, Ground, Kind, Value
+from stablelint.numerics.interval import COUNT, Interval
+
+_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True, integral=True)
 
 
 def _spelled(part: object) -> Hashable:
@@ -25,22 +28,21 @@ def _spelled(part: object) -> Hashable:
 
 
 def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
-    """A tensor's size: at least 1, unless the tensor is a selection that can be empty."""
+    """A tensor's size: believed to be at least 1, unless the tensor is a selection that can be empty."""
     selected = tensor.op in ("masked_select", "nonzero") or (
         tensor.op == "index" and tensor.operands["index"].dtype == "bool"
     )
-    low = 0.0 if selected and tensor.key not in frame.state.nonempty else 1.0
+    emptiable = selected and tensor.key not in frame.state.nonempty
     key = frame.graph.key("size_at", tensor.key, _spelled(node))
-    zero = Ground.EXACT if low == 0.0 else Ground.NONE
-    interval = interned(low, math.inf, False, True, False, False, True)
-    return Value(
-        "size",
-        key,
-        Kind.NUMBER,
-        {"input": tensor},
-        interval,
-        zero,
-        Ground.EXACT if low == 0.0 else Ground.COINCIDENCE,
-        node=node,
-        module=frame.module,
+    zero = Ground.EXACT if emptiable else Ground.COINCIDENCE
+    value = Value(
+        "size", key, Kind.NUMBER, {"input": tensor}, COUNT, zero, zero, node=node, module=frame.module
     )
+    return value if emptiable else not_empty(value, tensor)
+
+
+def not_empty(count: Value, counted: Value) -> Value:
+    """A count that is believed to be at least 1."""
+    setting = Assumption(f"{counted.name or 'it'} is not empty", getattr(count.node, "lineno", 0))
+    count.belief = Belief(_AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+    return count

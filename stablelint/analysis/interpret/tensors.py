@@ -190,6 +190,7 @@ def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         value.op = "numel"
         if tensor.key in frame.state.nonempty:
             value.interval, value.zero = Interval(1.0, math.inf, hi_open=True, integral=True), Ground.NONE
+            value.belief = None
     return value
 
 

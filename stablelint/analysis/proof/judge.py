@@ -117,6 +117,8 @@ def _within_margin(comparison: Comparison, interval: Interval, fmt: FloatFormat)
     suspected of that, while in float16, where the bound is 4e-3, it is.
     """
     bound = comparison.value(fmt)
+    if 0 < interval.lo < bound and not interval.lo_open:
+        return False  # a guard that is itself too small: what is added to 0 is attained
     positive = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
     nonzero = not interval.contains(0.0) and comparison.absolute
     return 0 <= bound < 1e-15 and comparison.op in (">", ">=") and (positive or nonzero) and not interval.nan

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from stablelint.analysis.interpret.conditions import narrowed_by
 from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.values.relations import rows_of
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _REPLACING = frozenset({"where", "masked_fill", "nan_to_num"})
@@ -203,7 +205,7 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
     operand = site.operand
     if replacement.test is None or operand is None:
         return False
-    if _catches(replacement.test, site.value) or is_doubled(site, replacement):
+    if _catches(replacement.test, site) or is_doubled(site, replacement):
         return True
     if _replaces_the_good(replacement, site, operand):
         return False
@@ -229,19 +231,64 @@ def _replaces_the_good(replacement: Replacement, site: Obligation, operand: Valu
     return replaced != known and replaced.lo >= 0 and not replaced.contains(0.0)
 
 
-def _catches(test: Value, result: Value) -> bool:
-    """Whether the test finds what is not finite in the result itself: `isinf(y)`, `y == inf`."""
-    test = stripped(test)
+def _catches(test: Value, site: Obligation) -> bool:
+    """Whether the test finds all that is not finite in the result itself: `~isfinite(y)`, `y == inf`."""
+    result, test = site.value, stripped(test)
     while test.op == "logical_not" and test.first is not None:
         test = stripped(test.first)
     if test.first is None or stripped(test.first).key != stripped(result).key:
         return False
+    found = _FOUND.get(test.op, frozenset())
     if test.op in ("eq", "ne"):
-        if stripped(test.operands["other"]).key == stripped(result).key:
-            return result.op == "div"  # only NaN differs from itself
-        pole = -math.inf if result.op in _POLE_BELOW else math.inf
-        return bool(test.operands["other"].constant() == pole)
-    return test.op in ("isinf", "isfinite") or (test.op == "isnan" and result.op == "div")
+        other = test.operands["other"]
+        differs_from_itself = stripped(other).key == stripped(result).key
+        found = frozenset({"nan"}) if differs_from_itself else frozenset({other.constant()})
+    return bool(found) and _produced(site) <= found
+
+
+_FOUND: dict[str, frozenset[object]] = {
+    "isnan": frozenset({"nan"}),
+    "isinf": frozenset({math.inf, -math.inf}),
+    "isfinite": frozenset({"nan", math.inf, -math.inf}),
+}
+
+
+def _produced(site: Obligation) -> frozenset[object]:
+    """What the operation yields for the operands that break its contract."""
+    result = site.value
+    operand = site.operand
+    if operand is None:
+        return frozenset({"nan", math.inf, -math.inf})
+    interval = site.frame.state.effective(operand)
+    if result.op == "div":
+        return _of_quotient(result.operands.get("input"), operand, interval)
+    found: set[object] = {-math.inf if result.op in _POLE_BELOW else math.inf}
+    return frozenset(found if interval.lo >= 0 else found | {"nan"})
+
+
+def _of_quotient(numerator: Value | None, divisor: Value, interval: Interval) -> frozenset[object]:
+    if numerator is None or _vanishes_with(numerator, divisor):
+        return frozenset({"nan"})
+    found: set[object] = {"nan"} if numerator.interval.contains(0.0) else set()
+    if numerator.interval.hi > 0 or not interval.lo >= 0:
+        found.add(math.inf)
+    if numerator.interval.lo < 0 or not interval.lo >= 0:
+        found.add(-math.inf)
+    return frozenset(found)
+
+
+def _vanishes_with(numerator: Value, divisor: Value) -> bool:
+    """Whether a numerator is 0 wherever the divisor is: the divisor itself, or a masked sum over that of its mask."""
+    one, other = stripped(numerator), stripped(divisor)
+    if one.key == other.key:
+        return True
+    if one.op != "sum" or other.op != "sum" or one.first is None or other.first is None:
+        return False
+    weights, product = stripped(other.first), stripped(one.first)
+    if rows_of(one.operands) != rows_of(other.operands):
+        return False
+    factors = {stripped(v).key for v in product.operands.values()} if product.op == "mul" else {product.key}
+    return weights.interval.lo >= 0 and weights.key in factors
 
 
 def _passes_gradient(value: Value) -> bool:

@@ -26,7 +26,7 @@ def merge(graph: Graph, left: State, right: State, where: int = 0, usual: Usual 
     merged = State(gradient=left.gradient, autocast=left.autocast)
     merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
     tests = tuple(_own_tests(side.tests, merged.tests) for side in (left, right))
-    paths = Paths(where, tests, usual.position, usual.on)
+    paths = Paths(where, tests, *usual.places)
     merged.names = names = dict(left.names)
     find = names.get
     for name in [name for name, value in right.names.items() if find(name) is not value]:

@@ -25,15 +25,24 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """How a test comes out for the defaults of parameters, and for which; nothing where they do not decide it."""
+    """How a test comes out for the defaults of parameters, and for which; nothing where they do not decide it.
+
+    A parameter that is None by default is as often given as not: that path is not `seldom` the other one.
+    """
 
     truth: bool | None = None
     on: tuple[Assumption, ...] = ()
+    seldom: bool = True  # the other path is taken seldom
 
     @property
     def position(self) -> int | None:
         """The place, among what stands under the test and what under its contrary, that they lead to."""
         return None if self.truth is None else int(not self.truth)
+
+    @property
+    def places(self) -> tuple[int | None, int | None, tuple[Assumption, ...]]:
+        """What `Paths` keep of it."""
+        return (self.position if self.seldom else None), (self.position if self.on else None), self.on
 
 
 NEITHER = Usual()
@@ -46,8 +55,9 @@ class Paths:
 
     where: int  # the function in which the paths meet
     tests: tuple[Tests, ...]
-    usual: int | None = None  # the position of the path that defaults lead to, or on which nothing was raised
-    on: tuple[Assumption, ...] = ()  # the settings that lead there
+    usual: int | None = None  # the position of the path that is taken as a rule: another one is seldom
+    default: int | None = None  # that of the path to which the defaults in `on` lead
+    on: tuple[Assumption, ...] = ()
 
     def is_fallback(self, position: int) -> bool:
         """Whether a path is one that an exception leads to."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from stablelint.analysis.values.decompositions import UNIT_VECTORS
 from stablelint.analysis.values.paths import Paths
@@ -39,9 +39,9 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         return Interval(-math.inf, 0.0, lo_open=True)
     if _are_ordered(right, left):
         return Interval(0.0, math.inf, hi_open=True)
-    top, bottom = _extreme_of(right, "amax") or _group_maximum(right), _extreme_of(right, "amin")
+    top, bottom = maximum_taken_out(operands["other"]), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
-    if (top is not None and _covers(top, left)) or _is_larger_of(right, left):
+    if (top is not None and _covers(top[0], left)) or _is_larger_of(right, left):
         return finite
     left_top = _extreme_of(left, "amax")
     if bottom is not None and (
@@ -101,7 +101,7 @@ def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval 
     return Interval(1.0, math.inf, hi_open=True)
 
 
-_OF_MATRIX = (0, 1, -1, -2)  # of what is added to an identity 0 is taken for its rows, not for a batch
+_OF_MATRIX = (1, -1, -2)  # 0 may be a batch
 
 
 def _is_square_identity(value: Value) -> bool:
@@ -153,6 +153,57 @@ def is_span_on_a_path(top: Value, bottom: Value) -> bool:
     return any(span is not None and span.lo == 0 and span.hi > 0 for span in spans)
 
 
+def rows_of(reduction: Mapping[str, Value]) -> Hashable:
+    """The rows that a reduction with these operands makes one number of: "all", its dimensions, or what tells them.
+
+    Two reductions run along the same rows where this is the same of both.
+    """
+    dim = reduction.get("dim")
+    if dim is None or dim.kind is Kind.NONE:
+        return "all"
+    parts = dim.data if dim.kind is Kind.SEQUENCE else [dim]
+    numbers = [part.constant() for part in parts if not part.assumed]
+    if len(numbers) == len(parts) and all(isinstance(n, int) for n in numbers):
+        return frozenset(numbers)
+    return ("dim", dim.key)
+
+
+def _runs_over(along: Hashable, rows: Hashable) -> bool:
+    """Whether a reduction takes in a whole row of `rows` for each number that it yields."""
+    if along == rows or (along == "all" and rows is not None):
+        return True
+    return isinstance(along, frozenset) and isinstance(rows, frozenset) and rows <= along
+
+
+def maximum_taken_out(value: Value) -> tuple[Value, Hashable] | None:
+    """The operand, and the rows, of a maximum that can be subtracted from it row by row."""
+    reshaped = False
+    while value.op in VIEWS and value.first is not None:
+        reshaped = reshaped or value.op not in COPIES
+        value = value.first
+    grouped = _group_maximum(value)
+    if grouped is not None:
+        return grouped, ("group", stripped(value.operands["index"]).key)
+    if value.op in _FINITE and value.first is not None and "max" not in value.operands:
+        inner = [maximum_taken_out(v) for v in value.operands.values()]
+        found = next((v for v in inner if v is not None), None)
+        return found if found is None or value.op not in _RAISED else (found[0], None)
+    if _is_global_maximum(value):
+        return stripped(value.operands["input"]), "pool"
+    if value.op != "amax" or "input" not in value.operands:
+        return None
+    rows = rows_of(value.operands)
+    keeps = value.operands.get("keepdim")
+    lies_beside = (
+        rows in ("all", frozenset({0})) or reshaped or (keeps is not None and keeps.constant() is True)
+    )
+    return (stripped(value.operands["input"]), rows) if lies_beside else None
+
+
+_RAISED = frozenset({"clamp", "maximum"})  # a maximum that is raised is attained by no element
+_FINITE = frozenset({"where", "masked_fill", "nan_to_num"}) | _RAISED  # a shift made finite for empty rows
+
+
 def _covers(whole: Value, part: Value) -> bool:
     """Whether a value is another, or the other on one of its paths."""
     return whole.key == part.key or (
@@ -175,7 +226,11 @@ def gathered_sum(operands: Mapping[str, Value]) -> Interval | None:
     """The sum of a group that holds an element: at least the end that one of its elements attains."""
     grouped = stripped(operands["input"])
     source = grouped.operands.get("src") or grouped.operands.get("source")
-    if grouped.op not in ("scatter_add", "index_add", "scatter_sum") or source is None or not source.peak:
+    index, read = grouped.operands.get("index"), operands.get("index")
+    if grouped.op not in ("scatter_add", "index_add", "scatter_sum") or source is None or index is None:
+        return None
+    group = ("group", stripped(index).key)
+    if read is None or source.peak != group or group != ("group", stripped(read).key):
         return None
     if source.interval.lo < 0 or not math.isfinite(source.interval.hi):
         return None
@@ -275,15 +330,9 @@ def _is_global_maximum(value: Value) -> bool:
 
 
 def _extreme_of(value: Value, op: str) -> Value | None:
-    if value.op == op or (op == "amax" and _is_global_maximum(value)):
+    if value.op == op:
         return stripped(value.operands["input"])
-    if value.op in (
-        "where",
-        "masked_fill",
-        "clamp",
-        "nan_to_num",
-        "maximum",
-    ):  # a shift made finite for empty rows
+    if value.op in _FINITE:
         inner = [_extreme_of(stripped(v), op) for v in value.operands.values()]
         return next((v for v in inner if v is not None), None)
     return None
@@ -294,7 +343,7 @@ def _peaked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if op not in ("sum", "logsumexp"):
         return None
     operand = operands.get("input")
-    if operand is None or not operand.peak:
+    if operand is None or not _runs_over(rows_of(operands), operand.peak):
         return None
     interval = ranges["input"]
     if op == "sum" and interval.lo >= 0 and math.isfinite(interval.hi):
@@ -302,25 +351,27 @@ def _peaked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     return None
 
 
-def peaks(op: str, operands: Mapping[str, Value]) -> bool:
-    """Whether some element of each row of the result attains the upper end of its interval."""
+def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
+    """The rows of the result in each of which some element attains the upper end of its interval; None where none are."""
     first = next(iter(operands.values()), None)
     if op == "one_hot":
-        return True
+        return frozenset({-1})
     if op == "sub" and {"input", "other"} <= operands.keys():
-        left, right = stripped(operands["input"]), stripped(operands["other"])
-        top = _extreme_of(right, "amax") or _group_maximum(right)
-        return top is not None and _covers(top, left)
-    if op == "mul" and "other" in operands and operands["other"].peak and first is not None:
-        return first.interval.lo > 0 or _is_scale(first)
-    if first is None or not first.peak:
-        return False
-    if op in ("exp", "exp2", "sigmoid", "softplus") or op in VIEWS:
-        return True
-    if op in ("mul", "div"):
-        other = operands.get("other")
-        return other is not None and (other.interval.lo > 0 or _is_scale(other))
-    return False
+        left, taken = stripped(operands["input"]), maximum_taken_out(operands["other"])
+        return taken[1] if taken is not None and _covers(taken[0], left) else None
+    if first is None:
+        return None
+    other = operands.get("other")
+    if op in ("mul", "div") and other is not None:
+        for peaked, scale in ((first, other), (other, first))[: 2 if op == "mul" else 1]:
+            if peaked.peak and (peaked.interval.hi == 0 or scale.kind is Kind.NUMBER):
+                return peaked.peak if scale.interval.lo > 0 or _is_scale(scale) else None
+        return None
+    kept = op in _RISING or op in COPIES or (op in VIEWS and first.peak == "all")
+    return first.peak if kept else None
+
+
+_RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 
 
 def _is_scale(value: Value) -> bool:

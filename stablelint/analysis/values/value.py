@@ -7,7 +7,7 @@ finding can retell how an operand came about by walking the graph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
@@ -83,7 +83,9 @@ class Value:
     module: ModuleInfo | None = None
     data: Any = None  # constant, elements, class, function, layer: by kind; of an entry, its mapping's key
     name: str = ""
-    peak: bool = False  # in each reduced row some element attains the upper end
+    peak: Hashable = (
+        None  # the rows (see `relations.rows_of`) in each of which some element attains the upper end
+    )
     assumed: bool = False  # a constant that a caller may override
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
     belief: Belief | None = None
@@ -276,9 +278,9 @@ def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths
         module=last.module,
         data=paths,
         guard=next((v.guard for v in distinct if v.guard), None),
-        peak=all(v.peak for v in distinct),
+        peak=last.peak if len({v.peak for v in distinct}) == 1 else None,
     )
-    usual = paths.usual if paths is not None and paths.on else None
+    usual = paths.default if paths is not None else None
     if usual is not None or any(v.belief is not None for v in distinct):
         value.belief = _belief_on_paths(value, distinct, paths, usual)
     return value
@@ -288,7 +290,7 @@ def _belief_on_paths(
     value: Value, distinct: list[Value], paths: Paths | None, usual: int | None
 ) -> Belief | None:
     """What is believed of a value that differs between paths, of which defaults may lead along one."""
-    known = usual is not None and len(distinct) == 2
+    known = usual is not None and len(distinct) == 2 and not _goes_bad(distinct[1 - usual])
     taken = [believed(v) for v in ([distinct[usual]] if known and usual is not None else distinct)]
     interval = taken[0].interval
     for other in taken[1:]:
@@ -299,6 +301,11 @@ def _belief_on_paths(
         return found
     on = dict.fromkeys((*paths.on, *(found.on if found is not None else ())))
     return Belief(interval, zero if interval.contains(0.0) else Ground.NONE, ends, tuple(on))
+
+
+def _goes_bad(path: Value) -> bool:
+    """Whether known operations lead another path to a critical point, so that no default makes up for it."""
+    return max(path.zero, path.ends) >= Ground.SATURATION and not path.is_constant
 
 
 def _key_of_paths(graph: Graph, distinct: list[Value], paths: Paths | None) -> int:

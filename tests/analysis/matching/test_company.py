@@ -32,14 +32,3 @@ def test_a_product_of_two_masks_that_are_passed_is_one() -> None:
         )
         == []
     )
-
-
-def test_what_came_from_elsewhere_or_is_compared_may_leave_nothing() -> None:
-    told = [(8, "SL102")]
-    assert likely(_loss(filled="weights")) == told
-    assert likely(_loss(filled='other.table["filled"]')) == told
-    assert likely(_loss(filled='(batch["filled"] > 3)')) == [(8, "SL502")]
-
-
-def test_of_a_row_nothing_is_said() -> None:
-    assert likely(_loss(total="mask_values.sum(1)")) == [(8, "SL102")]

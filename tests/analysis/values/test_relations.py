@@ -61,9 +61,9 @@ def test_a_number_that_was_compared_with_one_leaves_a_rest() -> None:
 
 def test_a_value_at_or_above_a_tolerance_is_not_zero() -> None:
     program = """
-    def unit(x: torch.Tensor, tol: float):
+    def unit(x: torch.Tensor):
         spread = x.std()
-        if spread < tol:
+        if spread < 1e-6:
             return x
         return x / spread
     """
@@ -162,7 +162,7 @@ def test_rows_of_a_matrix_with_the_identity_add_up_to_1_at_least(matrix: str, fo
 
 
 @pytest.mark.parametrize(
-    ("dim", "found"), [("0", False), ("-2", False), ("", False), ("-3", True), ("n", True)]
+    ("dim", "found"), [("0", True), ("-2", False), ("", False), ("-3", True), ("n", True)]
 )
 def test_the_identity_is_seen_along_the_sides_of_the_matrix(dim: str, found: bool) -> None:
     program = f"""

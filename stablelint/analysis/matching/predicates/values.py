@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.evidence.vocabulary import names_a_mask
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.suited import is_floating
 from stablelint.analysis.matching.truth import Truth
@@ -131,19 +130,7 @@ def _python(predicate: Predicate, context: Context) -> bool:
 
 def _integral(predicate: Predicate, context: Context) -> bool:
     value = stripped(value_of(predicate, context))
-    whole = value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
-    return whole or (value.op == "sum" and value.first is not None and _is_mask(value.first, 4))
-
-
-def _is_mask(value: Value, depth: int) -> bool:
-    """Whether a value, or what it is the complement of, is called a mask."""
-    value = stripped(value)
-    if names_a_mask(value.name):
-        return True
-    if value.op not in ("sub", "rsub", "logical_not") or not depth:
-        return False
-    others = [v for v in value.operands.values() if v.constant() != 1]
-    return len(others) == 1 and _is_mask(others[0], depth - 1)
+    return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
 
 
 def _floating(predicate: Predicate, context: Context) -> bool:
@@ -159,7 +146,7 @@ def _boolean(predicate: Predicate, context: Context) -> bool:
 def _shifted(predicate: Predicate, context: Context) -> bool:
     """At most 0, because a maximum (or something as large) was subtracted."""
     value = value_of(predicate, context)
-    return value.peak or context.ranges[str(predicate.args[0])].hi <= 0
+    return value.peak is not None or context.ranges[str(predicate.args[0])].hi <= 0
 
 
 def _single(predicate: Predicate, context: Context) -> Truth:
