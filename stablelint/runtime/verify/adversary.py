@@ -41,7 +41,23 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) 
                     found += _generic_cases(cast, label)
             if decisive:
                 found += _healthy_cases(replayer, cast, label, hazards)
-    return [_dropping(replayer, case) for case in found]
+    frozen = hazards.frozen(replayer) | _never_asked(calls)
+    return [_without_gradient(_dropping(replayer, case), frozen) for case in found]
+
+
+def _never_asked(calls: Sequence[Call]) -> frozenset[str]:
+    """Operands towards which no captured call asked for a gradient, where it is known that some asked for one."""
+    asking = [call for call in calls if call.context.grad and call.needs]
+    asked = frozenset[str]().union(*(call.needs or () for call in asking))
+    return frozenset(name for call in asking for name in call.operands) - asked
+
+
+def _without_gradient(case: Case, frozen: frozenset[str]) -> Case:
+    """The case without a gradient towards operands that never require one."""
+    if not frozen:
+        return case
+    asked = frozenset(case.call.operands) if case.call.needs is None else case.call.needs
+    return replace(case, call=replace(case.call, needs=asked - frozen))
 
 
 def _distinct(calls: Sequence[Call]) -> list[Call]:

@@ -27,6 +27,9 @@ from stablelint.runtime.verify.site import Kind, Site
 from stablelint.runtime.verify.values import Call, Opaque
 
 
+_SPEAKING = 0.75  # of the healthy elements of a failing call: those beside a bad one may move with it
+
+
 class Role(StrEnum):
     """What a set of operands is evidence of."""
 
@@ -269,7 +272,8 @@ def _judge(
     # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
     changed = None
     if fixed is not None and not unasked:
-        changed = change(original, fixed, exact, gradients=case.gradient_asked)
+        share = _SPEAKING if failed in ("forward", "backward") else 1.0
+        changed = change(original, fixed, exact, gradients=case.gradient_asked, share=share)
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
 
 

@@ -38,7 +38,8 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     original could handle them.
     """
     # a fix of what a test hides says nothing of what it takes
-    decisive = [r for r in results if r.case.decisive and not (r.shown and r.fixed_failed)]
+    seen = any(r.role is Role.CAPTURED and r.fixed is not None and not r.fixed.error for r in results)
+    decisive = [r for r in results if r.case.decisive and not _beside_the_point(r, seen)]
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
@@ -79,6 +80,18 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     return Decision(Verdict.NOT_REPRODUCED, notes=notes)
 
 
+def _beside_the_point(result: Result, seen: bool) -> bool:
+    """Whether a result is no word on the fix as it stands in its program.
+
+    A fix of what a test hides says nothing of what it takes: an infinity there may be meant, a NaN that was seen
+    is not. And where the fix was evaluated on captured operands (`seen`), that it refuses the rule page's own, of
+    another rank, is no fault.
+    """
+    if result.shown and result.fixed_failed:
+        return result.role is not Role.CAPTURED or result.fixed is None or not result.fixed.forward.nan
+    return seen and result.case.call.origin == "page" and result.fixed_failed == "error"
+
+
 def _counts(site: Site, result: Result) -> bool:
     """Whether the original fails in a way that the rule speaks of."""
     if site.expect == "inaccurate" and result.original_failed != "accuracy" and result.fixed_failed:
@@ -89,7 +102,9 @@ def _counts(site: Site, result: Result) -> bool:
 def _diverges(site: Site, result: Result) -> bool:
     if result.changed is None or result.changed <= 1 or site.kind is not Kind.EXPRESSION or site.redefines:
         return False
-    if result.role is Role.HEALTHY or result.role is Role.CAPTURED:
+    if result.role is Role.CAPTURED:
+        return result.original_failed in (None, "forward", "backward")
+    if result.role is Role.HEALTHY:
         return result.original_failed is None
     return site.safe and result.role is Role.SEARCH and result.original_failed is None
 
