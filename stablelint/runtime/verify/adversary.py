@@ -20,6 +20,7 @@ _SHAPES = 2  # distinct captured shapes that boundary operands are made for
 _FILLS = 4  # boundary values of one operand that get a case of their own
 _GUESSES = 64  # combinations of kinds of operands tried where nothing was captured
 _GENERIC = (0.0, 1.0, -1.0, 100.0, -100.0)
+_LABELS = {Role.SEARCH: "inputs found by the search", Role.MADE: "a call made for it"}
 _HALVES = ("float16", "bfloat16")
 
 
@@ -313,13 +314,24 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
     return second
 
 
-def captured_cases(calls: Sequence[Call]) -> list[Case]:
-    """Cases for captured and searched calls; calls with NaN among their operands are left out."""
+def captured_cases(calls: Sequence[Call], halves: bool = True) -> list[Case]:
+    """Cases for captured and searched calls; calls with NaN among their operands are left out.
+
+    Calls that were made in half precision decide only where `halves` says that the site is known to see it.
+    """
     cases = []
     for index, call in enumerate(calls):
         if poisoned(call):
             continue
-        role = Role.SEARCH if call.origin == "search" else Role.CAPTURED
-        label = "inputs found by the search" if role is Role.SEARCH else f"captured call {index + 1}"
-        cases.append(Case(call, role, label))
+        role = Role(call.origin)
+        label = _LABELS.get(role, f"captured call {index + 1}")
+        decisive = halves or role is not Role.MADE or not _is_half(call)
+        cases.append(Case(call, role, label, decisive))
     return cases
+
+
+def _is_half(call: Call) -> bool:
+    return any(
+        isinstance(value, torch.Tensor) and dtype_name(value.dtype) in _HALVES
+        for value in call.operands.values()
+    )

@@ -10,7 +10,7 @@ import torch
 from stablelint.runtime.verify.compare import Replayer, Result, Role
 from stablelint.runtime.verify.examine import Examination
 from stablelint.runtime.verify.measure import Counts
-from stablelint.runtime.verify.outcome import OperandShown, Side, Tally, WitnessShown
+from stablelint.runtime.verify.outcome import FunctionShown, OperandShown, Side, Tally, WitnessShown
 from stablelint.runtime.verify.replay import Outcome
 from stablelint.runtime.verify.values import Opaque, Value, dtype_name
 
@@ -89,8 +89,10 @@ def _numbers(counts: Counts) -> str:
     return f"{' and '.join(named)} of {total}"
 
 
-def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
-    """The case that decided a verdict."""
+def witness_shown(result: Result, replayer: Replayer, function: FunctionShown | None = None) -> WitnessShown:
+    """The case that decided a verdict, and the call of its function, if that was made."""
+    made = result.role is Role.MADE and function is not None and function.line is not None
+    line = f"{function.line}  # {function.original_text}" if made and function is not None else None
     call = result.case.call
     used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}
     operands = call.inputs if call.origin == "search" and call.inputs else used
@@ -102,4 +104,5 @@ def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
         outcome_text(result.fixed, result.fixed_failed),
         failed=result.original_failed,
         fixed_failed=result.fixed_failed,
+        line=line,
     )

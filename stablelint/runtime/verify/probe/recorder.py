@@ -96,6 +96,7 @@ def _encoded(call: Call, encoder: Encoder) -> dict[str, object]:
         "grad": context.grad,
         "origin": call.origin,
         "sliced": call.sliced,
+        "line": call.line,
         "needs": None if call.needs is None else sorted(call.needs),
     }
 
@@ -109,6 +110,7 @@ class Recorder:
         self.folder: Path | None = None
         self.listener: Watched | None = None  # while a search runs: the only target that is noted
         self.heard: list[tuple[dict[str, object], Context, object]] = []
+        self.origin, self.line = "captured", ""  # of the calls that are kept from now on
         self.spent = 0.0
         self._searching = False
         self._dirty = self._failed_first = False
@@ -257,7 +259,8 @@ class Recorder:
         context = context_of(operands)
         copies, cut = kept(operands)
         needs = _asked(operands) if grad else None
-        return Call(copies, Context(context.autocast, context.device, grad), sliced=cut, needs=needs)
+        mode = Context(context.autocast, context.device, grad)
+        return Call(copies, mode, self.origin, cut, line=self.line, needs=needs)
 
     def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
         """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
@@ -283,8 +286,9 @@ class Recorder:
                 )
                 if unchanged and watched.sample.room_for_failing():
                     copies, cut = kept(aliases)
+                    mode = Context(context.autocast, context.device, True)
                     watched.sample.failing.append(
-                        Call(copies, Context(context.autocast, context.device, True), sliced=cut, needs=needs)
+                        Call(copies, mode, self.origin, cut, line=self.line, needs=needs)
                     )
                     self._dirty = True
 
