@@ -50,6 +50,9 @@ def meaning(report: SiteReport) -> str:
         and report.witness.fixed_failed == "error"
     ):
         return "the fix raises an error"
+    if verdict is Verdict.NOT_REPRODUCED and report.calls and report.witness is None:
+        made = report.function is not None and report.function.healthy_line is not None
+        return f"healthy: nothing that was tried fails, of {'calls made for it' if made else 'this command'} or else"
     if verdict not in _WHERE:
         return MEANING[verdict]
     if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
@@ -158,6 +161,11 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
     counts = Counter(site.verdict for site in report.sites)
     shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     total = len(report.sites)
+    if not total:
+        read = f" in {counted(report.files, 'file')}"
+        ran = "; the command was run, and watched" if report.command else ""
+        yield f"Nothing to verify: no rule speaks of an expression{read}{ran}."
+        return
     yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
     if report.overhead is not None:
         yield context.style.dim(f"Probes took {report.overhead:.1%} of the command's time.")

@@ -21,7 +21,7 @@ from stablelint.cli.options import (
     print_problems,
 )
 from stablelint.config import ConfigError
-from stablelint.diagnostic import Diagnostic, Fix, Problem
+from stablelint.diagnostic import Diagnostic, Fix, Level, Problem
 from stablelint.workspace.pipeline import CheckResult, Request, check
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stablelint.runtime.verify.verify import Verification
 
 NAME = "verify"
-HELP = "run a command with probes, and prove each fix on what it computes"
+HELP = "prove each fix by running it: on what a command computes, or on calls that are made for it"
 TAKES_COMMAND = True
 
 
@@ -87,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if (obstacle := _obstacle(options)) is not None:
         print_problems([obstacle])
         return FAILED
+    options.level = options.level or Level.POSSIBLE.value  # a run decides what the text cannot
     try:
         session = open_session(options, list(options.paths) or ["."])
         result = _checked(options, session)
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     found = _collected(session, result)
     problems = [*session.problems, *result.problems, *found.problems]
-    code = _verified(options, session, found, problems)
+    code = _verified(options, session, found, problems, result.files)
     print_problems(problems)
     return FAILED if problems else code
 
@@ -192,7 +193,9 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
         found.fixes[site.id] = (diagnostic.filename, diagnostic.fix)
 
 
-def _verified(options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem]) -> int:
+def _verified(
+    options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem], files: int
+) -> int:
     from stablelint.runtime.verify.verify import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
     from stablelint.runtime.words import CommandNotFoundError
@@ -214,6 +217,7 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
         rerun=not options.no_rerun,
         settled=passed,
         curves=bool(options.html),
+        files=files,
         output=os.open(os.devnull, os.O_WRONLY) if options.quiet else sys.stderr.fileno(),
     )
 

@@ -325,13 +325,12 @@ def captured_cases(calls: Sequence[Call], halves: bool = True) -> list[Case]:
             continue
         role = Role(call.origin)
         label = _LABELS.get(role, f"captured call {index + 1}")
-        decisive = halves or role is not Role.MADE or not _is_half(call)
-        cases.append(Case(call, role, label, decisive))
+        half = None if halves or role is not Role.MADE else _half_of(call)
+        cases.append(Case(call, role, f"{half} in {label}" if half else label, half is None))
     return cases
 
 
-def _is_half(call: Call) -> bool:
-    return any(
-        isinstance(value, torch.Tensor) and dtype_name(value.dtype) in _HALVES
-        for value in call.operands.values()
-    )
+def _half_of(call: Call) -> str | None:
+    """The name of a half-precision type among the operands."""
+    dtypes = (dtype_name(value.dtype) for value in call.operands.values() if isinstance(value, torch.Tensor))
+    return next((name for name in dtypes if name in _HALVES), None)

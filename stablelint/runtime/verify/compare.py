@@ -79,6 +79,12 @@ class Result:
         return _has_infinite(self.case.call)
 
     @property
+    def empty(self) -> bool:
+        """Whether an operand that was made has no element: no fix need cure what has no meaning."""
+        values = self.case.call.operands.values()
+        return self.role is Role.MADE and any(isinstance(v, torch.Tensor) and not v.numel() for v in values)
+
+    @property
     def role(self) -> Role:
         """The role of the operands."""
         return self.case.role

@@ -82,7 +82,9 @@ def examine(
     with calm():
         known = (*site.dtypes, *(() if "float32" in site.page_dtypes else site.page_dtypes))
         halves = bool({"float16", "bfloat16"} & set(known))
-        cases = [*captured_cases(usable, halves), *boundary_cases(replayer, usable, Hazards.of(site))]
+        seen = captured_cases(usable, halves)
+        bases = [case.call for case in seen if case.decisive]
+        cases = [*seen, *boundary_cases(replayer, bases, Hazards.of(site))]
         results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)
     return Examination(site, decision, results, replayer)

@@ -127,7 +127,7 @@ def _tensors(values: object, depth: int = 2) -> Iterator[torch.Tensor]:
             if values.is_floating_point():
                 yield values.detach().clone()
         case torch.nn.Module():
-            held = [*dict(values.named_buffers()).values(), *vars(values).values()]
+            held = [*values.parameters(), *values.buffers(), *vars(values).values()]
             yield from _tensors([item for item in held if isinstance(item, torch.Tensor)][:_WRITTEN], 1)
         case Mapping() if depth:
             yield from _tensors(list(values.values()), depth - 1)
@@ -197,6 +197,8 @@ def _word(seen: Called | None) -> str | None:
         return "raised"
     if seen.counts.bad:
         return "nan" if seen.counts.nan else "inf"
+    if not seen.outcome.forward.finite:
+        return None  # it gave no number to be judged by
     if seen.outcome.backward.bad:
         return "gradient"
     return "finite"

@@ -247,6 +247,7 @@ class Report:
     overhead: float | None = None
     problems: tuple[str, ...] = ()
     incomplete: bool = False  # the command did not run to its end
+    files: int = 0  # that were read for sites
 
     def to_json(self) -> dict[str, object]:
         """The document that `verify --output-format json` prints."""

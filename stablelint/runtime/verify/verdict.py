@@ -53,11 +53,12 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         notes = (*notes, "the original fails; the fix cannot be replayed by itself")
         return Decision(Verdict.NOT_REPRODUCED, failing[0], notes, failing)
     if replayed:
-        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
+        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not (r.infinite or r.empty)]
         if uncured:
             return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
-        if not cured and any(r.role is not Role.STRUCTURE and not r.infinite for r in failing):
+        lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.empty]
+        if not cured and len(lenient) < len(failing):
             return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
         broken = [
             r

@@ -46,6 +46,7 @@ class Request:
     rerun: bool = True
     settled: frozenset[str] = frozenset()
     curves: bool = False
+    files: int = 0  # that were read for sites
     output: int | None = None  # file descriptor for the command's output
 
 
@@ -113,6 +114,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
         None if records.overhead is None else round(records.overhead, 4),
         tuple(problems),
         incomplete or _crashed(before),
+        request.files,
     )
     return Verification(report, examinations)
 

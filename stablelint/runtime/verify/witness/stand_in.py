@@ -38,7 +38,9 @@ def _absent(name: str) -> type:
 
 
 class _Absent(ModuleType):
-    __path__: list[str] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
