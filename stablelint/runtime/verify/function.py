@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,20 +140,6 @@ def _tensors(values: object, depth: int = 2) -> Iterator[torch.Tensor]:
         ):
             if isinstance(values, {}.values().__class__):
                 yield from _tensors(list(values), depth)
-
-
-def copied(value: object) -> object:
-    """A copy that a call may write into; tensors keep whether they ask for a gradient. Raises what copying raises."""
-    match value:
-        case torch.Tensor():
-            return value.detach().clone().requires_grad_(value.requires_grad and value.is_floating_point())
-        case list():
-            return [copied(item) for item in value]
-        case tuple() if type(value) is tuple:
-            return tuple(copied(item) for item in value)
-        case dict():
-            return {key: copied(item) for key, item in value.items()}
-    return copy.deepcopy(value)
 
 
 def judged(
