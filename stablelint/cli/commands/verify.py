@@ -235,7 +235,7 @@ def _verified(
         verification = replace(verification, report=whole)
     report = verification.report
     problems += [Problem(text) for text in report.problems]
-    _written(options, session, verification, problems)
+    _written(options, session, verification, found, problems)
     sys.stdout.write(_text(options, session, report))
     sys.stdout.flush()
     return _code(report)
@@ -248,7 +248,13 @@ def _known(session: Session, found: _Found) -> list[SiteReport]:
     from stablelint.runtime.verify.site import Verdict
 
     verdicts = read_verdicts(Path(session.settings.root))
-    settling = (Verdict.CONFIRMED, Verdict.REACHABLE, Verdict.INEFFECTIVE, Verdict.DIVERGES)
+    settling = (
+        Verdict.CONFIRMED,
+        Verdict.REACHABLE,
+        Verdict.HANDLED,
+        Verdict.INEFFECTIVE,
+        Verdict.DIVERGES,
+    )
     note = "known from an earlier run; --again verifies it anew"
     return [
         SiteReport(site, verdicts[name], notes=(note,), fingerprint=name, known=True)
@@ -272,14 +278,21 @@ def _code(report: Report) -> int:
 
 
 def _written(
-    options: argparse.Namespace, session: Session, verification: Verification, problems: list[Problem]
+    options: argparse.Namespace,
+    session: Session,
+    verification: Verification,
+    found: _Found,
+    problems: list[Problem],
 ) -> None:
     """Evidence, tests and page; a file that cannot be written is a problem, and the others are."""
     from stablelint.runtime.verify.evidence import write_verdicts
+    from stablelint.workspace.evidence import write_observations
 
     report = verification.report
+    root = Path(session.settings.root)
     try:
-        write_verdicts(Path(session.settings.root), report.sites, options.command)
+        write_verdicts(root, report.sites, options.command)
+        write_observations(root, report, found.sources)
     except OSError as error:
         problems.append(Problem(f"cannot store the verdicts: {error.strerror}", error.filename))
     if options.emit_tests:
