@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,7 +202,7 @@ def _verified(
 
     # a page and a test are made of operands, and of those of an earlier run nothing is kept but the verdict
     anew = options.again or options.html or options.emit_tests
-    known = [] if anew else _known(session, found)
+    known = [] if anew else _known(session, found, options.command)
     settled = {report.site.id for report in known}
     passed = frozenset(report.site.id for report in known if report.site.has_fix and not _refused(report))
     request = VerifyRequest(
@@ -241,13 +241,13 @@ def _verified(
     return _code(report)
 
 
-def _known(session: Session, found: _Found) -> list[SiteReport]:
+def _known(session: Session, found: _Found, command: Sequence[str]) -> list[SiteReport]:
     """Sites whose verdict an earlier run has settled, for the same text of their function and of the fix."""
     from stablelint.runtime.verify.evidence import read_verdicts
     from stablelint.runtime.verify.outcome import SiteReport
     from stablelint.runtime.verify.site import Verdict
 
-    verdicts = read_verdicts(Path(session.settings.root))
+    verdicts = read_verdicts(Path(session.settings.root), ran=bool(command))
     settling = (
         Verdict.CONFIRMED,
         Verdict.REACHABLE,
