@@ -136,6 +136,8 @@ def _diff(mark: str, element: str, text: str) -> str:
 
 
 def _witness(witness: WitnessShown) -> Iterator[str]:
+    if witness.line is not None:
+        yield f'<pre class="call"><code>{escape(witness.line)}</code></pre>'
     yield f'<table class="witness"><caption>Witness: {escape(witness.label)}</caption><tbody>'
     for operand in witness.operands:
         values = ", ".join(number_text(value) for value in operand.values)

@@ -14,6 +14,7 @@ from stablelint.runtime.verify.site import Kind, Verdict
 MEANING = {
     Verdict.CONFIRMED: "fails on operands of this command; the fix cures it",
     Verdict.REACHABLE: "a search found inputs that fail; the fix cures them",
+    Verdict.HANDLED: "goes wrong, and the function deals with it: nothing to fix",
     Verdict.LATENT: "only boundary operands fail; the fix cures them",
     Verdict.INEFFECTIVE: "the fix still fails",
     Verdict.DIVERGES: "the fix changes healthy values",
@@ -49,12 +50,16 @@ def meaning(report: SiteReport) -> str:
         and report.witness.fixed_failed == "error"
     ):
         return "the fix raises an error"
+    if verdict is Verdict.NOT_REPRODUCED and report.calls:
+        return "healthy: nothing that was tried fails"
     if verdict not in _WHERE:
         return MEANING[verdict]
     if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
         return "the command fails without the fix and not with it"
     failed = report.witness.failed if report.witness is not None else None
-    fails = _FAILS.get(failed or "", "fails on {where}").format(where=_WHERE[verdict])
+    made = report.witness is not None and report.witness.origin == "made"
+    where = "a call that was made for it" if made else _WHERE[verdict]
+    fails = _FAILS.get(failed or "", "fails on {where}").format(where=where)
     return f"{fails}; {'the fix cures it' if site.has_fix else 'no fix is proposed'}"
 
 
@@ -91,6 +96,8 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     if site.fixed is not None:
         yield f"   {style.gutter('|')} {style.added(crop('+ ' + one_line(site.fixed), 0, room))}"
     if report.witness is not None:
+        if report.witness.line is not None:
+            yield f"   {style.gutter('=')} {style.bold(report.witness.line)}"
         yield f"   {style.gutter('=')} on {report.witness.label}: {_operands(report.witness.operands)}"
         yield f"   {style.gutter('=')} original: {report.witness.original}"
         if report.witness.fixed is not None:
@@ -153,6 +160,11 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
     counts = Counter(site.verdict for site in report.sites)
     shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     total = len(report.sites)
+    if not total:
+        read = f" in {counted(report.files, 'file')}"
+        ran = "; the command was run, and watched" if report.command else ""
+        yield f"Nothing to verify: no rule speaks of an expression{read}{ran}."
+        return
     yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
     if report.overhead is not None:
         yield context.style.dim(f"Probes took {report.overhead:.1%} of the command's time.")

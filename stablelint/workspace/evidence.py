@@ -1,20 +1,34 @@
-"""What `stablelint verify` has proved, as `stablelint fix --verified` asks for it.
+"""What `stablelint verify` has proved and seen, for `fix --verified` and for `check`. None of this imports torch.
 
-The verdicts lie in `.stablelint/verdicts.json` under the project's root, by the content of the site: its
-enclosing function, its expression, its fix. None of this imports torch.
+Verdicts lie in `.stablelint/verdicts.json` under the project's root, by the content of the site: its enclosing
+function, its expression, its fix. What runs have seen lies beside them in `observations.json`:
+
+    {"version": 1, "observations": [{"code", "function", "expression", "origin", "calls", "least", "greatest",
+                                     "zeros", "verdict", "witness"}, …]}
+
+An observation belongs to a finding of the same code and expression in a function of the same text, wherever that
+stands: an edit of the function, be it of one character, makes it another one, of which nothing has been seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
+    from stablelint.runtime.verify.outcome import Report, SiteReport
 
+FOLDER, FILE = ".stablelint", "observations.json"
+_VERSION = 1
 Proof = tuple[str, str, tuple[str, ...]]
 
 
@@ -46,3 +60,116 @@ def proved(
         if verdict is not None and verdict.passing:
             passed.add(proof_of(item))
     return frozenset(passed)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What runs have seen of one site.
+
+    `function` is the digest of the text of the enclosing function (`function_digest`), `expression` the finding's
+    own. `origin` is "command" where a program's own calls were seen, "made" where calls were made for it: those
+    show what can happen, not what does. `least`, `greatest` and `zeros` are of all finite elements of each operand,
+    by its text. `verdict` is that of `verify` ("confirmed", "handled", "not-reproduced" …), `witness` a call of the
+    function that goes wrong, to be pasted, with what it gives behind a `#`.
+    """
+
+    code: str
+    function: str
+    expression: str
+    origin: str
+    calls: int
+    verdict: str
+    least: Mapping[str, float] = field(default_factory=dict)
+    greatest: Mapping[str, float] = field(default_factory=dict)
+    zeros: Mapping[str, int] = field(default_factory=dict)
+    witness: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What an observation is found by: code, function, expression."""
+        return self.code, self.function, self.expression
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """All observations of a project, to be asked for one finding after the other."""
+
+    by_key: Mapping[tuple[str, str, str], Observation] = field(default_factory=dict)
+
+    def of(self, code: str, function_text: str, expression: str) -> Observation | None:
+        """What was seen of a finding in a function whose text is `function_text`, as `enclosing_text` gives it."""
+        if not self.by_key:
+            return None
+        return self.by_key.get((code, function_digest(function_text), _bare(expression)))
+
+
+def function_digest(text: str) -> str:
+    """Names a function by its text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _bare(expression: str) -> str:
+    return "".join(expression.split())
+
+
+def read_observations(root: Path) -> Observations:
+    """The observations below a project's root; a missing or damaged file holds none."""
+    try:
+        data = json.loads((root / FOLDER / FILE).read_text(encoding="utf-8"))
+        if data["version"] != _VERSION:
+            return Observations()
+        found = [Observation(**row) for row in data["observations"]]
+        return Observations({each.key: each for each in found})
+    except (OSError, ValueError, KeyError, TypeError):
+        return Observations()
+
+
+def write_observations(root: Path, report: Report, sources: Mapping[str, bytes]) -> None:
+    """Add what a verification has seen to what is there. Raises OSError.
+
+    A later run of the program replaces an earlier observation of the same text; calls that were made for it never
+    replace what a program's own calls have shown.
+    """
+    held = dict(read_observations(root).by_key)
+    origin = "command" if report.command else "made"
+    for each in observed(report.sites, sources, origin):
+        earlier = held.get(each.key)
+        if earlier is None or origin == "command" or earlier.origin == "made":
+            held[each.key] = each
+    rows = [asdict(held[key]) for key in sorted(held)]
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile("w", dir=folder, suffix=".partial", delete=False, encoding="utf-8") as partial:
+        json.dump({"version": _VERSION, "observations": rows}, partial, indent=1)
+    os.replace(partial.name, folder / FILE)
+
+
+def observed(
+    reports: Iterable[SiteReport], sources: Mapping[str, bytes], origin: str
+) -> Iterable[Observation]:
+    """An observation for each site that was evaluated in this verification."""
+    from importlib.util import decode_source
+
+    from stablelint.runtime.verify.evidence import enclosing_text
+
+    for report in reports:
+        if report.known or not report.calls:
+            continue
+        site = report.site
+        try:
+            text = enclosing_text(decode_source(sources[site.filename]), site.span.start.row)
+        except (SyntaxError, ValueError, KeyError):
+            continue
+        extents = report.extents.items()
+        yield Observation(
+            site.code,
+            function_digest(text),
+            _bare(site.expression),
+            origin,
+            report.calls,
+            str(report.verdict),
+            {name: low for name, extent in extents if (low := extent.get("min")) is not None},
+            {name: high for name, extent in extents if (high := extent.get("max")) is not None},
+            {name: int(zeros) for name, extent in extents if (zeros := extent.get("zeros")) is not None},
+            report.witness.line if report.witness is not None else None,
+        )

@@ -39,12 +39,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_without_a_command_boundary_operands_speak(folder: Path) -> None:
+def test_without_a_command_calls_are_made(folder: Path) -> None:
     done = _verify(folder, "train.py", "--again", "--output-format", "json")
     assert done.code == 0, done.err
     (site,) = json.loads(done.out)["sites"]
-    assert site["verdict"] == "latent"
-    assert "no command was run: boundary operands only" in site["notes"]
+    assert site["verdict"] == "reachable"
+    assert site["witness"]["line"].endswith("  # inf")
+    assert any(note.startswith("no command was run: ") for note in site["notes"])
+
+
+def test_nothing_to_verify_is_said_with_what_was_read(folder: Path) -> None:
+    (folder / "clean.py").write_text("import torch\n\nprint('ran')\n", encoding="utf-8")
+    done = _verify(folder, "clean.py")
+    assert (done.code, done.out) == (0, "Nothing to verify: no rule speaks of an expression in 1 file.\n")
+    done = _verify(folder, "clean.py", "--", "clean.py")
+    assert done.code == 0
+    assert "the command was run, and watched" in done.out
 
 
 def test_an_unknown_command_is_one_clear_message_before_anything_is_done(folder: Path) -> None:

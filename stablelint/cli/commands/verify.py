@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from stablelint.cli.options import (
     print_problems,
 )
 from stablelint.config import ConfigError
-from stablelint.diagnostic import Diagnostic, Fix, Problem
+from stablelint.diagnostic import Diagnostic, Fix, Level, Problem
 from stablelint.workspace.pipeline import CheckResult, Request, check
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stablelint.runtime.verify.verify import Verification
 
 NAME = "verify"
-HELP = "run a command with probes, and prove each fix on what it computes"
+HELP = "prove each fix by running it: on what a command computes, or on calls that are made for it"
 TAKES_COMMAND = True
 
 
@@ -87,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if (obstacle := _obstacle(options)) is not None:
         print_problems([obstacle])
         return FAILED
+    options.level = options.level or Level.POSSIBLE.value  # a run decides what the text cannot
     try:
         session = open_session(options, list(options.paths) or ["."])
         result = _checked(options, session)
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     found = _collected(session, result)
     problems = [*session.problems, *result.problems, *found.problems]
-    code = _verified(options, session, found, problems)
+    code = _verified(options, session, found, problems, result.files)
     print_problems(problems)
     return FAILED if problems else code
 
@@ -192,14 +193,16 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
         found.fixes[site.id] = (diagnostic.filename, diagnostic.fix)
 
 
-def _verified(options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem]) -> int:
+def _verified(
+    options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem], files: int
+) -> int:
     from stablelint.runtime.verify.verify import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
     from stablelint.runtime.words import CommandNotFoundError
 
     # a page and a test are made of operands, and of those of an earlier run nothing is kept but the verdict
     anew = options.again or options.html or options.emit_tests
-    known = [] if anew else _known(session, found)
+    known = [] if anew else _known(session, found, options.command)
     settled = {report.site.id for report in known}
     passed = frozenset(report.site.id for report in known if report.site.has_fix and not _refused(report))
     request = VerifyRequest(
@@ -214,6 +217,7 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
         rerun=not options.no_rerun,
         settled=passed,
         curves=bool(options.html),
+        files=files,
         output=os.open(os.devnull, os.O_WRONLY) if options.quiet else sys.stderr.fileno(),
     )
 
@@ -231,20 +235,26 @@ def _verified(options: argparse.Namespace, session: Session, found: _Found, prob
         verification = replace(verification, report=whole)
     report = verification.report
     problems += [Problem(text) for text in report.problems]
-    _written(options, session, verification, problems)
+    _written(options, session, verification, found, problems)
     sys.stdout.write(_text(options, session, report))
     sys.stdout.flush()
     return _code(report)
 
 
-def _known(session: Session, found: _Found) -> list[SiteReport]:
+def _known(session: Session, found: _Found, command: Sequence[str]) -> list[SiteReport]:
     """Sites whose verdict an earlier run has settled, for the same text of their function and of the fix."""
     from stablelint.runtime.verify.evidence import read_verdicts
     from stablelint.runtime.verify.outcome import SiteReport
     from stablelint.runtime.verify.site import Verdict
 
-    verdicts = read_verdicts(Path(session.settings.root))
-    settling = (Verdict.CONFIRMED, Verdict.REACHABLE, Verdict.INEFFECTIVE, Verdict.DIVERGES)
+    verdicts = read_verdicts(Path(session.settings.root), ran=bool(command))
+    settling = (
+        Verdict.CONFIRMED,
+        Verdict.REACHABLE,
+        Verdict.HANDLED,
+        Verdict.INEFFECTIVE,
+        Verdict.DIVERGES,
+    )
     note = "known from an earlier run; --again verifies it anew"
     return [
         SiteReport(site, verdicts[name], notes=(note,), fingerprint=name, known=True)
@@ -268,14 +278,21 @@ def _code(report: Report) -> int:
 
 
 def _written(
-    options: argparse.Namespace, session: Session, verification: Verification, problems: list[Problem]
+    options: argparse.Namespace,
+    session: Session,
+    verification: Verification,
+    found: _Found,
+    problems: list[Problem],
 ) -> None:
     """Evidence, tests and page; a file that cannot be written is a problem, and the others are."""
     from stablelint.runtime.verify.evidence import write_verdicts
+    from stablelint.workspace.evidence import write_observations
 
     report = verification.report
+    root = Path(session.settings.root)
     try:
-        write_verdicts(Path(session.settings.root), report.sites, options.command)
+        write_verdicts(root, report.sites, options.command)
+        write_observations(root, report, found.sources)
     except OSError as error:
         problems.append(Problem(f"cannot store the verdicts: {error.strerror}", error.filename))
     if options.emit_tests:

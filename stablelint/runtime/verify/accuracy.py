@@ -69,29 +69,52 @@ def bits_of(
     return round(float(joined.mean()), 2), round(float(joined.min()), 2)
 
 
-def change(original: Outcome, fixed: Outcome, exact: Outcome, gradients: bool = True) -> float | None:
+def change(
+    original: Outcome, fixed: Outcome, exact: Outcome, gradients: bool = True, share: float = 1.0
+) -> float | None:
     """By how many tolerances the fix moves a healthy value away from the original and from the truth.
 
-    Without `gradients` only the results count.
+    Without `gradients` only the results count. `share` is the quantile of the healthy elements that speaks: 1 is
+    the worst of them, less lets some of them move, as those beside a bad one may.
     """
     if len(original.values) != len(fixed.values):
         return math.inf
     worst = 0.0
     for first, second, truth in zip(original.values, fixed.values, exact.values, strict=False):
-        worst = max(worst, _distance(first, second, truth))
+        worst = max(worst, _distance(_sound(original, first, share), second, truth, share=share))
     for source, rows in original.gradients.items() if gradients else ():
-        others, truths = fixed.gradients.get(source), exact.gradients.get(source)
-        if others is None or truths is None:
-            continue
-        if _same_rows(rows, others):
+        truths = exact.gradients.get(source)
+        others = fixed.gradients.get(source, (None,) * len(rows))  # a detached operand has a gradient of 0
+        if truths is None or _same_rows(rows, others):
             continue
         # with one cotangent all terms may cancel: the size of a gradient is that under any of them
-        scale = max((_magnitude(truth) for truth in truths if truth is not None), default=0.0)
+        pairs = zip(rows, truths, strict=True)
+        scale = max((_shared_magnitude(*pair) for pair in pairs), default=0.0)
         for row, other, exact_row in zip(rows, others, truths, strict=True):
             if row is not None and exact_row is not None:
                 after = torch.zeros_like(row) if other is None else other
-                worst = max(worst, _distance(row, after, exact_row, scale))
+                worst = max(worst, _distance(_sound(original, row, share), after, exact_row, scale, share))
     return worst
+
+
+def _sound(outcome: Outcome, value: torch.Tensor, share: float) -> torch.Tensor:
+    """The value with NaN where a gradient towards the operands it is made of, by their place, is not finite.
+
+    Where every element speaks (`share` is 1) the value as it is.
+    """
+    rows = [row for rows in outcome.gradients.values() for row in rows if row is not None]
+    bad_rows = [bad for row in rows if share < 1.0 and bool((bad := ~torch.isfinite(row)).any())]
+    for bad in bad_rows:
+        if bad.shape[: value.ndim] == value.shape:
+            bad = bad.reshape(*value.shape, -1).any(-1)
+        elif bad.ndim == value.ndim and (summed := [s for s, size in enumerate(value.shape) if size == 1]):
+            bad = bad.any(tuple(summed), keepdim=True)
+        if any(size not in (1, wide) for size, wide in zip(bad.shape[::-1], value.shape[::-1], strict=False)):
+            return torch.full_like(value, math.nan)
+        value = (
+            value.masked_fill(bad, math.nan) if bad.ndim <= value.ndim else torch.full_like(value, math.nan)
+        )
+    return value
 
 
 def _same_rows(rows: Sequence[torch.Tensor | None], others: Sequence[torch.Tensor | None]) -> bool:
@@ -106,7 +129,16 @@ def _magnitude(tensor: torch.Tensor) -> float:
     return float(finite.abs().max()) if finite.numel() else 0.0
 
 
-def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, scale: float = 0.0) -> float:
+def _shared_magnitude(row: torch.Tensor | None, truth: torch.Tensor | None) -> float:
+    """The size of a gradient where the original has one too."""
+    if row is None or truth is None or row.shape != truth.shape:
+        return 0.0
+    return _magnitude(torch.where(torch.isfinite(row), truth, 0.0))
+
+
+def _distance(
+    first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, scale: float = 0.0, share: float = 1.0
+) -> float:
     if first.dtype is second.dtype and torch.equal(first, second):
         return 0.0
     if first.shape != second.shape or first.shape != truth.shape:
@@ -129,4 +161,9 @@ def _distance(first: torch.Tensor, second: torch.Tensor, truth: torch.Tensor, sc
     wrong = torch.where(noise >= wrong, torch.zeros_like(wrong), wrong)
     blame = torch.minimum(moved, wrong) / limit
     blame = torch.where(torch.isfinite(other), blame, torch.full_like(blame, math.inf))
-    return float(blame[healthy].max())
+    return _quantile(blame[healthy], share)
+
+
+def _quantile(blame: torch.Tensor, share: float) -> float:
+    ordered = blame.sort().values
+    return float(ordered[max(math.ceil(share * ordered.numel()) - 1, 0)])

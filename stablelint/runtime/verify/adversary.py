@@ -20,6 +20,7 @@ _SHAPES = 2  # distinct captured shapes that boundary operands are made for
 _FILLS = 4  # boundary values of one operand that get a case of their own
 _GUESSES = 64  # combinations of kinds of operands tried where nothing was captured
 _GENERIC = (0.0, 1.0, -1.0, 100.0, -100.0)
+_LABELS = {Role.SEARCH: "inputs found by the search", Role.MADE: "a call made for it"}
 _HALVES = ("float16", "bfloat16")
 
 
@@ -41,7 +42,23 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) 
                     found += _generic_cases(cast, label)
             if decisive:
                 found += _healthy_cases(replayer, cast, label, hazards)
-    return [_dropping(replayer, case) for case in found]
+    frozen = hazards.frozen(replayer) | _never_asked(calls)
+    return [_without_gradient(_dropping(replayer, case), frozen) for case in found]
+
+
+def _never_asked(calls: Sequence[Call]) -> frozenset[str]:
+    """Operands towards which no captured call asked for a gradient, where it is known that some asked for one."""
+    asking = [call for call in calls if call.context.grad and call.needs]
+    asked = frozenset[str]().union(*(call.needs or () for call in asking))
+    return frozenset(name for call in asking for name in call.operands) - asked
+
+
+def _without_gradient(case: Case, frozen: frozenset[str]) -> Case:
+    """The case without a gradient towards operands that never require one."""
+    if not frozen:
+        return case
+    asked = frozenset(case.call.operands) if case.call.needs is None else case.call.needs
+    return replace(case, call=replace(case.call, needs=asked - frozen))
 
 
 def _distinct(calls: Sequence[Call]) -> list[Call]:
@@ -297,13 +314,23 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
     return second
 
 
-def captured_cases(calls: Sequence[Call]) -> list[Case]:
-    """Cases for captured and searched calls; calls with NaN among their operands are left out."""
+def captured_cases(calls: Sequence[Call], halves: bool = True) -> list[Case]:
+    """Cases for captured and searched calls; calls with NaN among their operands are left out.
+
+    Calls that were made in half precision decide only where `halves` says that the site is known to see it.
+    """
     cases = []
     for index, call in enumerate(calls):
         if poisoned(call):
             continue
-        role = Role.SEARCH if call.origin == "search" else Role.CAPTURED
-        label = "inputs found by the search" if role is Role.SEARCH else f"captured call {index + 1}"
-        cases.append(Case(call, role, label))
+        role = Role(call.origin)
+        label = _LABELS.get(role, f"captured call {index + 1}")
+        half = None if halves or role is not Role.MADE else _half_of(call)
+        cases.append(Case(call, role, f"{half} in {label}" if half else label, half is None))
     return cases
+
+
+def _half_of(call: Call) -> str | None:
+    """The name of a half-precision type among the operands."""
+    dtypes = (dtype_name(value.dtype) for value in call.operands.values() if isinstance(value, torch.Tensor))
+    return next((name for name in dtypes if name in _HALVES), None)

@@ -11,6 +11,7 @@ from typing import cast
 
 import torch
 
+from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.values import Call, Context, available, decode, read_tensors
 
 _KEPT = 24
@@ -29,6 +30,7 @@ class Captured:
     dtypes: set[str] = field(default_factory=set)
     extents: dict[str, dict[str, float | None]] = field(default_factory=dict)
     kept: list[Call] = field(default_factory=list)
+    function: FunctionShown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ def read_records(folder: Path) -> Records:
             elapsed += float(cast(float, data["elapsed"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             damaged.append(path.name)
+    for path in sorted(folder.glob("function-*.json")):
+        try:
+            for name, shown in json.loads(path.read_text(encoding="utf-8")).items():
+                sites.setdefault(name, Captured()).function = FunctionShown.from_json(shown)
+        except (OSError, ValueError, TypeError, AttributeError):
+            damaged.append(path.name)
     for captured in sites.values():
         captured.kept = _most_telling(captured.kept)
     return Records(sites, _losses(folder), spent / elapsed if elapsed else None, len(paths), tuple(damaged))
@@ -121,6 +129,7 @@ def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str
                 str(item["origin"]),
                 bool(item["sliced"]),
                 {name: decode(value, tensors) for name, value in inputs.items()},
+                str(item["line"]),
                 None if needs is None else frozenset(needs),
             )
         )

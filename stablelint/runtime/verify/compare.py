@@ -26,16 +26,22 @@ from stablelint.runtime.verify.replay import Outcome, evaluate, widened
 from stablelint.runtime.verify.site import Kind, Site
 from stablelint.runtime.verify.values import Call, Opaque
 
+_SPEAKING = 0.75  # of the healthy elements of a failing call: those beside a bad one may move with it
+
 
 class Role(StrEnum):
     """What a set of operands is evidence of."""
 
     CAPTURED = "captured"  # seen in the running command
+    MADE = "made"  # seen in a call of the enclosing function that was made for it
     SEARCH = "search"  # reached from inputs that a search found
     BOUNDARY = "boundary"  # breaks the contract: the fix must cure it
     STRESS = "stress"  # extreme, yet the fix need not cure what the original cannot do either
     STRUCTURE = "structure"  # empty, tied or masked; a fix of another fault need not care
     HEALTHY = "healthy"  # ordinary operands: nothing may change
+
+
+SEEN = (Role.CAPTURED, Role.MADE, Role.SEARCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class Case:
     @property
     def gradient_asked(self) -> bool:
         """Whether a gradient is wanted: of operands that were seen, where the command took one."""
-        return self.call.context.grad or self.role not in (Role.CAPTURED, Role.SEARCH)
+        return self.call.context.grad or self.role not in SEEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,12 @@ class Result:
     def infinite(self) -> bool:
         """Whether an operand was infinite already."""
         return _has_infinite(self.case.call)
+
+    @property
+    def empty(self) -> bool:
+        """Whether an operand that was made has no element: no fix need cure what has no meaning."""
+        values = self.case.call.operands.values()
+        return self.role is Role.MADE and any(isinstance(v, torch.Tensor) and not v.numel() for v in values)
 
     @property
     def role(self) -> Role:
@@ -98,7 +110,7 @@ class Replayer:
         An error that torch raises about the numbers of an operand is a result of its own.
         """
         expression, original = self._evaluated(case)
-        real = case.role in (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
+        real = case.role in (*SEEN, Role.BOUNDARY)
         if original.error is not None and not (original.refused and real):
             return None
         fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
@@ -152,8 +164,7 @@ class Replayer:
 
     def original_for(self, case: Case) -> Expression:
         """The original to evaluate: of invented operands only those count that the fix is made of."""
-        together = case.role in (Role.CAPTURED, Role.SEARCH)
-        return self.original if together or self.model is None else self.model
+        return self.original if case.role in SEEN or self.model is None else self.model
 
 
 def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> Replayer:
@@ -248,13 +259,13 @@ def _judge(
     if original.error or (fixed is not None and fixed.error):
         return result
     if site.kind is Kind.INTERFACE:
-        if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.HEALTHY):
+        if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.MADE, Role.HEALTHY):
             wrong = (change(original, fixed, original) or 0.0) > 1
             return replace(result, original_failed="wrong" if wrong else None)
         return result
     # torch bounds the probabilities of a distribution: beyond, its log-probabilities are finite and wrong
     digits = site.expect == "inaccurate" or (original.distribution and site.safe)
-    if not digits and case.role not in (Role.CAPTURED, Role.SEARCH, Role.HEALTHY):
+    if not digits and case.role not in (*SEEN, Role.HEALTHY):
         return result
     exact = _exact(replayer, case, expression, original, digits)
     original_bits, worst = bits_of(original, exact.values, replayer.taken(case.call, original))
@@ -269,7 +280,8 @@ def _judge(
     # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
     changed = None
     if fixed is not None and not unasked:
-        changed = change(original, fixed, exact, gradients=case.gradient_asked)
+        share = _SPEAKING if failed in ("forward", "backward") else 1.0
+        changed = change(original, fixed, exact, gradients=case.gradient_asked, share=share)
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
 
 

@@ -14,11 +14,13 @@ import torch
 from stablelint.runtime.verify.compare import Replayer, Result
 from stablelint.runtime.verify.evidence import enclosing_name
 from stablelint.runtime.verify.expression import key_of, parse_expression
+from stablelint.runtime.verify.measure import mantissa_bits
 from stablelint.runtime.verify.namespace import ALLOWED
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.values import Opaque, Value, dtype_name
 from stablelint.runtime.verify.verify import Verification
 
+_ORIGINS = {"search": "reached by a search over inputs", "made": "reached by a call made for it"}
 _INLINE = 400  # elements of a tensor that are written out; larger ones go beside the test
 
 _TEMPLATE = '''\
@@ -59,7 +61,19 @@ def spelling():
     return {{ast.unparse(part) for part in parts if isinstance(part, (ast.expr, ast.AugAssign))}}
 
 
-def finite(function):
+{check}
+
+
+@pytest.mark.skipif(not SOURCE.exists(), reason="the file has moved")
+def test_{name}():
+    assert holds(fixed), "the fix no longer holds on these operands"
+    if ORIGINAL in spelling():
+        assert holds(original), f"{{SOURCE}}: use `{{FIXED}}`"
+'''
+
+_FINITE = '''\
+def holds(function):
+    """Whether results and gradients are finite."""
     values = operands()
     leaves = [v.requires_grad_() for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
     result = function(*(v.clone() if isinstance(v, torch.Tensor) else v for v in values))
@@ -69,15 +83,15 @@ def finite(function):
     if total and leaves:
         gradients = torch.autograd.grad(sum(total), leaves, allow_unused=True)
         checked += [g for g in gradients if g is not None]
-    return all(bool(torch.isfinite(value).all()) for value in checked)
+    return all(bool(torch.isfinite(value).all()) for value in checked)'''
 
-
-@pytest.mark.skipif(not SOURCE.exists(), reason="the file has moved")
-def test_{name}():
-    assert finite(fixed), "the fix no longer holds on these operands"
-    if ORIGINAL in spelling():
-        assert finite(original), f"{{SOURCE}}: use `{{FIXED}}`"
-'''
+_ACCURATE = '''\
+def holds(function):
+    """Whether a third of the digits are right in every element, against the fix in float64."""
+    wide = [v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v for v in operands()]
+    exact, found = fixed(*wide), function(*operands())
+    error = (found.double() - exact).abs() / exact.abs().clamp_min(torch.finfo(found.dtype).tiny)
+    return bool((error <= torch.finfo(found.dtype).eps ** (1 / 3)).all())'''
 
 
 def emit_tests(folder: Path, verification: Verification) -> list[Path]:
@@ -91,12 +105,20 @@ def emit_tests(folder: Path, verification: Verification) -> list[Path]:
         witness, replayer = examination.decision.witness, examination.replayer
         if witness is None or replayer is None or replayer.fixed is None:
             continue
-        if witness.original_failed not in ("forward", "backward"):
-            continue  # accuracy and meaning are not a matter of finite or not
+        if witness.original_failed not in ("forward", "backward") and not _is_accurate(witness):
+            continue  # meaning is no matter of numbers alone
         path = folder / f"test_{_slug(report.site)}.py"
         path.write_text(_test(report.site, report.verdict, witness, replayer, path), encoding="utf-8")
         written.append(path)
     return written
+
+
+def _is_accurate(witness: Result) -> bool:
+    """Whether digits are the matter, and the fix keeps at least half of them."""
+    values = witness.fixed.values if witness.fixed is not None else ()
+    if witness.original_failed != "accuracy" or len(values) != 1 or witness.fixed_bits is None:
+        return False
+    return witness.fixed_bits >= mantissa_bits(values[0].dtype) / 2
 
 
 def _slug(site: Site) -> str:
@@ -118,7 +140,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
         title=f"{site.code} {site.name}, {source.name}:{site.span.start.row}",
         message=site.message,
         verdict=verdict,
-        origin="seen in a run" if witness.case.call.origin != "search" else "reached by a search over inputs",
+        origin=_ORIGINS.get(witness.case.call.origin, "seen in a run"),
         imports="\n".join(_imports(tree, expression.source + "\n" + replayer.fixed.source)),
         source=os.path.relpath(source, path.parent.resolve()),
         function=enclosing_name(tree, site.probe_span.start.row),
@@ -129,6 +151,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
         original_code=expression.source,
         fixed_code=replayer.fixed.source,
         name=_slug(site),
+        check=_ACCURATE if witness.original_failed == "accuracy" else _FINITE,
     )
 
 

@@ -62,13 +62,14 @@ def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
-def read_verdicts(root: Path) -> dict[str, Verdict]:
-    """Verdicts by fingerprint; a missing or damaged file holds none."""
+def read_verdicts(root: Path, ran: bool = False) -> dict[str, Verdict]:
+    """Verdicts by fingerprint; a missing or damaged file holds none. `ran`: those alone that a command gave."""
     try:
         data = json.loads((root / FOLDER / FILE).read_text(encoding="utf-8"))
         if data["version"] != _VERSION:
             return {}
-        return {str(key): Verdict(item["verdict"]) for key, item in data["sites"].items()}
+        kept = {key: item for key, item in data["sites"].items() if item.get("command") or not ran}
+        return {str(key): Verdict(item["verdict"]) for key, item in kept.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
@@ -85,6 +86,8 @@ def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[
             continue
         if report.verdict is Verdict.NOT_REACHED and report.fingerprint in sites:
             continue  # not coming by again takes nothing back
+        if not line and sites.get(report.fingerprint, {}).get("command"):
+            continue  # nor do calls that were made outweigh those of a command
         sites[report.fingerprint] = {
             "verdict": str(report.verdict),
             "code": report.site.code,

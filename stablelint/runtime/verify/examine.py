@@ -80,7 +80,11 @@ def examine(
         )
         return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(_unreplayed(site, reason),)))
     with calm():
-        cases = [*captured_cases(usable), *boundary_cases(replayer, usable, Hazards.of(site))]
+        known = (*site.dtypes, *(() if "float32" in site.page_dtypes else site.page_dtypes))
+        halves = bool({"float16", "bfloat16"} & set(known))
+        seen = captured_cases(usable, halves)
+        bases = [case.call for case in seen if case.decisive]
+        cases = [*seen, *boundary_cases(replayer, bases, Hazards.of(site))]
         results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)
     return Examination(site, decision, results, replayer)

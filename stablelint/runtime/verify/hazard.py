@@ -43,6 +43,14 @@ class Hazards:
                 cases.append(Case(call, Role.BOUNDARY, f"{dtype} operands {index + 1} of the rule page"))
         return cases
 
+    def frozen(self, replayer: Replayer) -> frozenset[str]:
+        """Source texts of the operands that never require a gradient, such as targets."""
+        return frozenset(
+            source
+            for name, source in replayer.metavariables.items()
+            if isinstance(spec := self.sample.get(name), dict) and spec.get("gradient") is False
+        )
+
     def range_of(self, metavariable: str) -> tuple[float, float] | None:
         """Between which numbers the page draws ordinary operands of a metavariable."""
         spec = self.sample.get(metavariable)

@@ -79,6 +79,7 @@ class WitnessShown:
     file: str | None = None
     failed: str | None = None
     fixed_failed: str | None = None
+    line: str | None = None  # the call of the function that shows it, to be pasted
 
     def to_json(self) -> dict[str, object]:
         """As in the output of `verify`."""
@@ -89,6 +90,7 @@ class WitnessShown:
             "original": self.original,
             "fixed": self.fixed,
             "file": self.file,
+            "line": self.line,
             "failed": self.failed,
             "fixed_failed": self.fixed_failed,
         }
@@ -113,6 +115,45 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionShown:
+    """What the enclosing function gave, before the fix and after it.
+
+    `original` and `fixed` are words for the failing call: "finite", "gradient" (not finite there), "inf", "nan",
+    "raised". `healthy_change` and `witness_change` are the largest changes of what it returns and writes, over
+    `healthy` calls and on the failing one, 1 being what is allowed. `line` is the failing call as it can be
+    pasted, where it was made; `why` says why there was no call.
+    """
+
+    original: str | None = None
+    fixed: str | None = None
+    healthy: int = 0
+    healthy_change: float | None = None
+    witness_change: float | None = None
+    original_text: str | None = None
+    fixed_text: str | None = None
+    line: str | None = None
+    healthy_line: str | None = None
+    why: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As in the output of `verify`; a change without bounds is a string."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {
+            name: str(item) if item in (float("inf"), float("nan")) else item for name, item in plain.items()
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> FunctionShown:
+        """What `to_json` wrote."""
+        known = {name: data.get(name) for name in cls.__slots__}
+        changes = {name: None if known[name] is None else float(str(known[name])) for name in _CHANGES}
+        return cls(**{**known, **changes})  # type: ignore[arg-type]
+
+
+_CHANGES = ("healthy_change", "witness_change")
+
+
+@dataclass(frozen=True, slots=True)
 class SiteReport:
     """Everything that is told of one site."""
 
@@ -131,6 +172,7 @@ class SiteReport:
     fingerprint: str = ""
     known: bool = False  # the verdict is an earlier one, of the same text
     guilty: bool = False  # the command fails, or goes non-finite, with this fix alone
+    function: FunctionShown | None = None
 
     def to_json(self) -> dict[str, object]:
         """As in the output of `verify`."""
@@ -148,6 +190,7 @@ class SiteReport:
             "original": self.original.to_json() if self.original else None,
             "fixed": self.fixed.to_json() if self.fixed else None,
             "witness": self.witness.to_json() if self.witness else None,
+            "function": self.function.to_json() if self.function else None,
             "notes": list(self.notes),
         }
 
@@ -204,6 +247,7 @@ class Report:
     overhead: float | None = None
     problems: tuple[str, ...] = ()
     incomplete: bool = False  # the command did not run to its end
+    files: int = 0  # that were read for sites
 
     def to_json(self) -> dict[str, object]:
         """The document that `verify --output-format json` prints."""

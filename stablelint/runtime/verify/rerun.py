@@ -88,13 +88,22 @@ def worse(before: Run, after: Run) -> bool:
 def conclude(before: Run, after: Run | None, fixes: int, guilty: tuple[str, ...] = ()) -> RerunReport:
     """What the two runs say."""
     if after is None:
-        return RerunReport(before.shown(), None, fixes, "no fix to run the command with", None)
+        return RerunReport(before.shown(), None, fixes, _without_fixes(before), None)
     if after.ending.interrupted:
         return RerunReport(before.shown(), after.shown(), fixes, "the rerun was interrupted", None)
     passed: bool | None = not worse(before, after) and not (after.losses is not None and after.losses.bad)
     if passed and after.ending.failed:
         passed = None  # it fails as it did: nothing is known of what would have come
     return RerunReport(before.shown(), after.shown(), fixes, _claim(before, after), passed, guilty)
+
+
+def _without_fixes(before: Run) -> str:
+    """What the one run showed, where there is no fix to run the command with."""
+    told = "no fix to run the command with"
+    if before.losses is None or not before.losses.backwards:
+        return told
+    state = "some not finite" if before.losses.bad else "all finite"
+    return f"{told}; {counted(before.losses.backwards, 'step')} seen, {state}"
 
 
 def _claim(before: Run, after: Run) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 import torch
 
 from stablelint.runtime.verify.compare import Replayer, Result, Role
 from stablelint.runtime.verify.examine import Examination
-from stablelint.runtime.verify.measure import Counts
-from stablelint.runtime.verify.outcome import OperandShown, Side, Tally, WitnessShown
+from stablelint.runtime.verify.measure import Counts, mantissa_bits
+from stablelint.runtime.verify.outcome import FunctionShown, OperandShown, Side, Tally, WitnessShown
 from stablelint.runtime.verify.replay import Outcome
 from stablelint.runtime.verify.values import Opaque, Value, dtype_name
 
 _SHOWN = 6
+_PARTS = 3  # of a container that are told
+_TEXT = 80  # characters of any other value
 
 
 def _tally(counts: Counts) -> Tally:
@@ -64,11 +67,28 @@ def operand_shown(name: str, value: Value) -> OperandShown:
     if isinstance(value, Opaque):
         return OperandShown(name, None, None, (), f"a {value.type_name}")
     values = (float(value),) if isinstance(value, int | float) and not isinstance(value, bool) else ()
-    return OperandShown(name, None, None, values, repr(value))
+    return OperandShown(name, None, None, values, _summary(value))
 
 
-def outcome_text(outcome: Outcome | None, failed: str | None) -> str | None:
-    """In words, what an expression gave."""
+def _summary(value: Value, inner: bool = False) -> str:
+    """A value in a few words: what a container holds, and not all of it."""
+    match value:
+        case torch.Tensor():
+            return operand_shown("", value).text
+        case tuple() | list() | dict():
+            parts = list(value.values()) if isinstance(value, dict) else list(value)
+            kind, plain = type(value).__name__, all(isinstance(item, int | float | str) for item in parts)
+            if inner or (plain and len(parts) <= _SHOWN):
+                return repr(value) if plain and len(parts) <= _SHOWN else f"{kind} of {len(parts)}"
+            named = ", ".join(_summary(item, inner=True) for item in parts[:_PARTS])
+            return f"{kind} of {len(parts)}: {named}{', …' if len(parts) > _PARTS else ''}"
+        case torch.nn.Module():
+            return f"a {type(value).__name__}"
+    return textwrap.shorten(repr(value), _TEXT, placeholder=" …")
+
+
+def outcome_text(outcome: Outcome | None, failed: str | None, bits: float | None = None) -> str | None:
+    """In words, what an expression gave; `bits` are those that are right, where digits are the matter."""
     if outcome is None:
         return None
     if outcome.error:
@@ -76,7 +96,9 @@ def outcome_text(outcome: Outcome | None, failed: str | None) -> str | None:
     parts = [f"{_numbers(outcome.forward)} forward"]
     if outcome.gradients:
         parts.append(f"{_numbers(outcome.backward)} backward")
-    if failed == "accuracy":
+    if bits is not None and outcome.values:
+        parts.append(f"{bits:.1f} of {mantissa_bits(outcome.values[0].dtype)} bits right")
+    elif failed == "accuracy":
         parts.append("most digits lost")
     return ", ".join(parts)
 
@@ -89,8 +111,11 @@ def _numbers(counts: Counts) -> str:
     return f"{' and '.join(named)} of {total}"
 
 
-def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
-    """The case that decided a verdict."""
+def witness_shown(result: Result, replayer: Replayer, function: FunctionShown | None = None) -> WitnessShown:
+    """The case that decided a verdict, and the call of its function, if that was made."""
+    digits = result.original_failed == "accuracy"
+    made = result.role is Role.MADE and function is not None and function.line is not None
+    line = f"{function.line}  # {function.original_text}" if made and function is not None else None
     call = result.case.call
     used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}
     operands = call.inputs if call.origin == "search" and call.inputs else used
@@ -98,8 +123,9 @@ def witness_shown(result: Result, replayer: Replayer) -> WitnessShown:
         str(result.role),
         result.case.label,
         tuple(operand_shown(name, value) for name, value in operands.items()),
-        outcome_text(result.original, result.original_failed) or "",
-        outcome_text(result.fixed, result.fixed_failed),
+        outcome_text(result.original, result.original_failed, result.original_bits if digits else None) or "",
+        outcome_text(result.fixed, result.fixed_failed, result.fixed_bits if digits else None),
         failed=result.original_failed,
         fixed_failed=result.fixed_failed,
+        line=line,
     )

@@ -14,6 +14,7 @@ class Verdict(StrEnum):
 
     CONFIRMED = "confirmed"  # captured operands fail, the fix cures them
     REACHABLE = "reachable"  # a search found inputs that fail, the fix cures them
+    HANDLED = "handled"  # the value goes wrong, and the function deals with it: nothing to fix
     LATENT = "latent"  # only boundary operands fail, the fix cures them
     INEFFECTIVE = "ineffective"  # the fix still fails
     DIVERGES = "diverges"  # the fix changes healthy values beyond tolerance

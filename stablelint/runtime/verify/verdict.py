@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from stablelint.runtime.verify.compare import Result, Role
+from stablelint.runtime.verify.compare import SEEN, Result, Role
+from stablelint.runtime.verify.outcome import FunctionShown, counted
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 
 
@@ -19,14 +20,15 @@ class Decision:
     failing: tuple[Result, ...] = ()
 
 
-_PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
+_PROOF = (Role.CAPTURED, Role.MADE, Role.SEARCH, Role.BOUNDARY)
 _ORDER = {
     Role.CAPTURED: 0,
-    Role.SEARCH: 1,
-    Role.BOUNDARY: 2,
-    Role.STRESS: 3,
-    Role.STRUCTURE: 4,
-    Role.HEALTHY: 5,
+    Role.MADE: 1,
+    Role.SEARCH: 2,
+    Role.BOUNDARY: 3,
+    Role.STRESS: 4,
+    Role.STRUCTURE: 5,
+    Role.HEALTHY: 6,
 }
 
 
@@ -38,7 +40,10 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     original could handle them.
     """
     # a fix of what a test hides says nothing of what it takes
-    decisive = [r for r in results if r.case.decisive and not (r.shown and r.fixed_failed)]
+    seen = any(
+        r.role in (Role.CAPTURED, Role.MADE) and r.fixed is not None and not r.fixed.error for r in results
+    )
+    decisive = [r for r in results if r.case.decisive and not _beside_the_point(r, seen)]
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
@@ -48,11 +53,12 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         notes = (*notes, "the original fails; the fix cannot be replayed by itself")
         return Decision(Verdict.NOT_REPRODUCED, failing[0], notes, failing)
     if replayed:
-        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
+        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not (r.infinite or r.empty)]
         if uncured:
             return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
-        if not cured and any(r.role is not Role.STRUCTURE and not r.infinite for r in failing):
+        lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.empty]
+        if not cured and len(lenient) < len(failing):
             return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
         broken = [
             r
@@ -67,6 +73,7 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         failing = tuple(cured)
     for role, verdict in (
         (Role.CAPTURED, Verdict.CONFIRMED),
+        (Role.MADE, Verdict.REACHABLE),
         (Role.SEARCH, Verdict.REACHABLE),
         (Role.BOUNDARY, Verdict.LATENT),
         (Role.STRESS, Verdict.LATENT),
@@ -79,6 +86,54 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     return Decision(Verdict.NOT_REPRODUCED, notes=notes)
 
 
+def with_function(site: Site, decision: Decision, seen: FunctionShown | None, consumes: bool) -> Decision:
+    """The verdict on a site in the light of its function: what that returns and writes, before and after the fix.
+
+    A value that goes wrong is handled where the function's result is finite all the same: an infinity in any
+    case, as `exp(-inf)` is 0; a NaN only where the text deals with such values (`consumes`).
+    """
+    if seen is None or not (decision.verdict.passing or decision.verdict is Verdict.NOT_REPRODUCED):
+        return decision
+    witness = decision.witness
+    met = witness is not None and witness.role in SEEN and witness.original_failed in ("forward", "backward")
+    if met and witness is not None and seen.original == "finite":
+        if consumes or not witness.original.forward.nan:
+            harm = "; with the fix it is another one" if (seen.witness_change or 0.0) > 1 else ""
+            return replace(
+                decision,
+                verdict=Verdict.HANDLED,
+                notes=(*decision.notes, f"the function's result is finite all the same{harm}"),
+            )
+    if site.kind is not Kind.EXPRESSION or site.redefines or not decision.verdict.passing:
+        return decision
+    if (seen.healthy_change or 0.0) > 1:
+        note = f"with the fix the function gives another result on {counted(seen.healthy, 'healthy call')}"
+        return replace(decision, verdict=Verdict.DIVERGES, notes=(*decision.notes, note))
+    if met and seen.fixed == "raised" and seen.original != "raised":
+        note = f"with the fix the function raises {seen.fixed_text}"
+        return replace(decision, verdict=Verdict.INEFFECTIVE, notes=(*decision.notes, note))
+    if met and seen.original not in (None, "finite", "raised") and seen.fixed not in (None, "finite"):
+        note = f"with the fix the function's result is still not finite ({seen.fixed_text}): another expression fails"
+        return replace(decision, notes=(*decision.notes, note))
+    return decision
+
+
+def _beside_the_point(result: Result, seen: bool) -> bool:
+    """Whether a result is no word on the fix as it stands in its program.
+
+    A fix of what a test hides says nothing of what it takes: an infinity there may be meant, a NaN that was seen
+    is not. And where the fix was evaluated on captured operands (`seen`), that it refuses the rule page's own, of
+    another rank, is no fault.
+    """
+    if result.shown and result.fixed_failed:
+        return (
+            result.role not in (Role.CAPTURED, Role.MADE)
+            or result.fixed is None
+            or not result.fixed.forward.nan
+        )
+    return seen and result.case.call.origin == "page" and result.fixed_failed == "error"
+
+
 def _counts(site: Site, result: Result) -> bool:
     """Whether the original fails in a way that the rule speaks of."""
     if site.expect == "inaccurate" and result.original_failed != "accuracy" and result.fixed_failed:
@@ -89,7 +144,9 @@ def _counts(site: Site, result: Result) -> bool:
 def _diverges(site: Site, result: Result) -> bool:
     if result.changed is None or result.changed <= 1 or site.kind is not Kind.EXPRESSION or site.redefines:
         return False
-    if result.role is Role.HEALTHY or result.role is Role.CAPTURED:
+    if result.role in (Role.CAPTURED, Role.MADE):
+        return result.original_failed in (None, "forward", "backward")
+    if result.role is Role.HEALTHY:
         return result.original_failed is None
     return site.safe and result.role is Role.SEARCH and result.original_failed is None
 
@@ -110,7 +167,7 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
         for result in results
         if result.case.decisive
         and result.original_failed is None
-        and result.role in (Role.CAPTURED, Role.HEALTHY)
+        and result.role in (Role.CAPTURED, Role.MADE, Role.HEALTHY)
         and result.original_bits is not None
         and result.fixed_bits is not None
         and result.fixed_bits < result.original_bits - 1.0

@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stablelint.runtime.verify.collect import Captured, Records, read_records
-from stablelint.runtime.verify.command import elsewhere, run_command
+from stablelint.runtime.verify.capture import capture, make
+from stablelint.runtime.verify.collect import Captured, Records
 from stablelint.runtime.verify.compare import Replayer, prepare
+from stablelint.runtime.verify.consumed import consumes
 from stablelint.runtime.verify.curve import curve_of
 from stablelint.runtime.verify.examine import Examination, examine
 from stablelint.runtime.verify.expression import NotReplayableError
 from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, Tally, counted
-from stablelint.runtime.verify.probe.install import resolved
-from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, worse
 from stablelint.runtime.verify.sequence import FAULTS, faults
 from stablelint.runtime.verify.show import sides, witness_shown
 from stablelint.runtime.verify.site import Kind, Site, Verdict
-from stablelint.runtime.verify.verdict import Decision
+from stablelint.runtime.verify.verdict import Decision, with_function
 
 _TELL_SECONDS = 5.0  # between two words on the progress of the replays
 Progress = Callable[[str], None]
@@ -47,6 +46,7 @@ class Request:
     rerun: bool = True
     settled: frozenset[str] = frozenset()
     curves: bool = False
+    files: int = 0  # that were read for sites
     output: int | None = None  # file descriptor for the command's output
 
 
@@ -72,9 +72,12 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     prepared = {site.id: _prepared(site, request) for site in request.sites}
     before: Run | None = None
     records = Records({}, None, None, 0)
-    if request.command and request.sites:
+    if request.command:
         progress(f"running the command with probes at {counted(len(request.sites), 'site')}")
-        before, records = _capture(request, folder, prepared, problems)
+        before, records = capture(request, folder, prepared, problems)
+    elif request.sites:
+        progress(f"calling the functions around {counted(len(request.sites), 'site')}")
+        records = make(request, folder, prepared, problems)
     examinations: dict[str, Examination] = {}
     reports: list[SiteReport] = []
     ran = before is not None
@@ -111,6 +114,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
         None if records.overhead is None else round(records.overhead, 4),
         tuple(problems),
         incomplete or _crashed(before),
+        request.files,
     )
     return Verification(report, examinations)
 
@@ -126,80 +130,20 @@ def _prepared(site: Site, request: Request) -> Replayer | None:
         return None
 
 
-def _capture(
-    request: Request, folder: Path, prepared: Mapping[str, Replayer | None], problems: list[str]
-) -> tuple[Run, Records]:
-    targets: dict[str, list[Target]] = {}
-    for site in request.sites:
-        replayer = prepared[site.id]
-        span = site.probe_span
-        operands = (*replayer.operands.values(), *replayer.spare) if replayer else ()
-        target = Target(
-            site.id,
-            (span.start.row, span.start.column),
-            (span.end.row, span.end.column),
-            operands,
-            _ways(site, replayer) if replayer else None,
-            len(replayer.operands) if replayer else None,
-        )
-        targets.setdefault(resolved(site.filename), []).append(target)
-    plan = Plan(
-        str(folder / "capture"),
-        {path: tuple(items) for path, items in targets.items()},
-        search_seconds=request.search_seconds,
-        search_parameters=request.search_parameters,
-    )
-    ending = run_command(
-        request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory
-    )
-    records = read_records(folder / "capture")
-    if ending.timed_out:
-        problems.append(
-            f"the command was stopped after {request.timeout:g} s; sites reached until then count"
-        )
-    elif ending.interrupted:
-        problems.append("interrupted; sites reached until then count")
-    elif ending.status:
-        problems.append(f"the command ended with status {ending.status}; sites reached until then count")
-        if not records.sites and (told := elsewhere(request.command)):
-            problems.append(told)
-    problems += [f"a damaged record was left out: {name}" for name in records.damaged]
-    return Run(ending, records.losses), records
-
-
-def _ways(site: Site, replayer: Replayer) -> dict[str, list[str]]:
-    """Where a search pushes which operand: the other side of each comparison of the contract."""
-    from stablelint.catalog import contract as contracts
-
-    found: dict[str, list[str]] = {}
-    for text in (site.forward, site.backward):
-        for comparison in contracts.parse(text).comparisons if text else ():
-            source = replayer.metavariables.get(comparison.variable)
-            if source is None:
-                continue
-            if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
-                way = "zero"
-            else:
-                way = "down" if comparison.op in (">", ">=") else "up"
-            ways = found.setdefault(source, [])
-            if way not in ways:
-                ways.append(way)
-    return found
-
-
 def _examined(
     site: Site, request: Request, captured: Captured, ran: bool, prepared: Replayer | None
 ) -> tuple[Examination, SiteReport]:
     started = time.perf_counter()
     source = request.sources[site.filename]
-    if captured.dtypes and not site.dtypes:
+    if ran and captured.dtypes and not site.dtypes:
         site = replace(
             site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"}))
         )
     reached = bool(captured.calls or captured.raised or captured.compiled)
     examination = examine(site, source, captured.kept, ran=ran, reached=reached, prepared=prepared)
     original, fixed = sides(examination)
-    decision = examination.decision
+    decision = with_function(site, examination.decision, captured.function, consumes(source, site))
+    examination = replace(examination, decision=decision)
     seconds = time.perf_counter() - started
     curve = None
     if request.curves and examination.replayer is not None:
@@ -215,7 +159,7 @@ def _examined(
         tuple(sorted(captured.dtypes)),
         original,
         fixed,
-        witness_shown(decision.witness, examination.replayer)
+        witness_shown(decision.witness, examination.replayer, captured.function)
         if decision.witness and examination.replayer
         else None,
         notes,
@@ -223,14 +167,18 @@ def _examined(
         seconds,
         curve,
         request.fingerprints.get(site.id, ""),
+        function=captured.function,
     )
     return examination, report
 
 
 def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterator[str]:
     """What a reader should know about how the site was observed."""
-    if not ran:
-        yield "no command was run: boundary operands only"
+    if not ran and not captured.calls:
+        why = captured.function.why if captured.function is not None else None
+        yield "no command was run: boundary operands only" + (f" ({why})" if why else "")
+    elif not ran:
+        yield f"no command was run: {counted(captured.calls, 'evaluation')} in calls made for it"
     witness = decision.witness
     if captured.calls and not captured.grad_calls and witness and witness.original_failed == "backward":
         yield "its gradient fails, and this command asked for none here"
@@ -248,7 +196,7 @@ def _rerun(
     progress: Progress,
     allowed: bool,
 ) -> tuple[RerunReport, list[SiteReport]]:
-    refused = (Verdict.INEFFECTIVE, Verdict.DIVERGES)
+    refused = (Verdict.INEFFECTIVE, Verdict.DIVERGES, Verdict.HANDLED)
     candidates = frozenset(
         report.site.id for report in reports if report.site.has_fix and report.verdict not in refused
     )

@@ -51,7 +51,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verificati
     }
     texts = {
         sites["log"].id: ("torch.log(p)", FIXED_LOG),
-        sites["sqrt"].id: ("torch.sqrt(q)", "torch.sqrt(q.clamp_min(1e-12)).missing"),
+        sites["sqrt"].id: ("w.abs() + 1", "w.abs().missing"),
     }
 
     def compose(chosen: frozenset[str]) -> Mapping[str, bytes]:

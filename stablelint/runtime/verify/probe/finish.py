@@ -19,6 +19,10 @@ def finish(plan: Plan) -> None:
 
     RECORDER.note_raised()
     RECORDER.flush()  # first, lest a search that is killed loses what the command showed
+    if plan.fixes or RECORDER.failing:
+        from stablelint.runtime.verify.probe.judge import judge_all
+
+        judge_all(plan)
     if plan.search_seconds > 0:
         from stablelint.runtime.verify.probe.search import search_all
 

@@ -65,6 +65,10 @@ def code_of(path: str, plan: Plan) -> CodeType:
         REGISTRY.placed[placed.number] = placed
     for offset, function in enumerate(probed.functions):
         REGISTRY.functions[first + offset] = Function(name, function)
+    if plan.definitions:
+        from stablelint.runtime.verify.probe.definitions import only_definitions
+
+        only_definitions(probed.tree)
     return compile(probed.tree, path, "exec", dont_inherit=True)
 
 

@@ -34,6 +34,8 @@ class Plan:
     )  # path -> file that holds the text to run instead
     capture: bool = True
     search_seconds: float = 0.0
+    fixes: Mapping[str, str] = field(default_factory=dict)  # site -> file that holds the text with its fix
+    definitions: bool = False  # of the files with targets only what they define is executed
     search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
 
     def write(self, path: Path) -> None:
@@ -69,6 +71,8 @@ def read_plan(path: str) -> Plan:
         data["sources"],
         data["capture"],
         data["search_seconds"],
+        data["fixes"],
+        data["definitions"],
         data["search_parameters"],
     )
 

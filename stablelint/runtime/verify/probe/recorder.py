@@ -24,11 +24,13 @@ from stablelint.runtime.verify.probe.look import (
 )
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import Extent, Sample, kept
+from stablelint.runtime.verify.probe.scope import Scope, kept_scope
 from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name, write_tensors
 
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs
 _FLUSH_SECONDS = 2.0
+_SCOPES = 16  # sites for which the arguments of a failing call are kept
 _URGENT = 8  # first failures of a site that are written at once: a process may end without a word
 
 
@@ -96,6 +98,7 @@ def _encoded(call: Call, encoder: Encoder) -> dict[str, object]:
         "grad": context.grad,
         "origin": call.origin,
         "sliced": call.sliced,
+        "line": call.line,
         "needs": None if call.needs is None else sorted(call.needs),
     }
 
@@ -106,9 +109,12 @@ class Recorder:
     def __init__(self) -> None:
         self.targets: dict[int, Watched] = {}
         self.functions: dict[int, Mapping[str, object]] = {}
+        self.scopes: dict[int, Scope] = {}  # arguments of the latest call
+        self.failing: dict[str, Scope] = {}  # of the first call in which a site went wrong
         self.folder: Path | None = None
         self.listener: Watched | None = None  # while a search runs: the only target that is noted
         self.heard: list[tuple[dict[str, object], Context, object]] = []
+        self.origin, self.line = "captured", ""  # of the calls that are kept from now on
         self.spent = 0.0
         self._searching = False
         self._dirty = self._failed_first = False
@@ -215,6 +221,7 @@ class Recorder:
                     self._failed_first = not sample.failing and self._urgent > 0
                     self._urgent -= self._failed_first
                     sample.failing.append(call)
+                    self._keep_scope(watched, self._scope_of(watched))
             elif grad:
                 self._await_gradient(watched, operands)
         elif not all_finite(value):
@@ -257,7 +264,8 @@ class Recorder:
         context = context_of(operands)
         copies, cut = kept(operands)
         needs = _asked(operands) if grad else None
-        return Call(copies, Context(context.autocast, context.device, grad), sliced=cut, needs=needs)
+        mode = Context(context.autocast, context.device, grad)
+        return Call(copies, mode, self.origin, cut, line=self.line, needs=needs)
 
     def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
         """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
@@ -271,6 +279,7 @@ class Recorder:
         }
         context = context_of(operands)
         needs = _asked(operands)
+        scope = self._scope_of(watched)
 
         def check(gradient: torch.Tensor) -> None:
             if not watched.sample.room_for_failing() or self._gradients.is_finite(gradient):
@@ -283,10 +292,12 @@ class Recorder:
                 )
                 if unchanged and watched.sample.room_for_failing():
                     copies, cut = kept(aliases)
+                    mode = Context(context.autocast, context.device, True)
                     watched.sample.failing.append(
-                        Call(copies, Context(context.autocast, context.device, True), sliced=cut, needs=needs)
+                        Call(copies, mode, self.origin, cut, line=self.line, needs=needs)
                     )
                     self._dirty = True
+                    self._keep_scope(watched, scope)
 
         for item in operands.values():
             if isinstance(item, torch.Tensor) and item.requires_grad:
@@ -297,8 +308,21 @@ class Recorder:
                     watched.leaves.add(item)
                 item.register_hook(check)
 
+    def _scope_of(self, watched: Watched) -> Scope | None:
+        """The arguments of the call that is under way, of the function around the target."""
+        return self.scopes.get(watched.function) if watched.function is not None else None
+
+    def _keep_scope(self, watched: Watched, scope: Scope | None) -> None:
+        if scope is None or self.origin != "captured" or watched.id in self.failing:
+            return
+        found = kept_scope(scope) if len(self.failing) < _SCOPES else None
+        if found is not None:
+            self.failing[watched.id] = found
+
     def enter(self, function: int, scope: Mapping[str, object]) -> None:
-        """Remember the arguments of the first call of a function that holds targets."""
+        """Remember the arguments of the first call of a function that holds targets, and those of the latest."""
+        if not self._searching:
+            self.scopes[function] = Scope(scope, torch.is_grad_enabled())
         if function in self.functions or self._searching:
             return
         # what cannot be copied is not searched from
@@ -338,6 +362,8 @@ class Recorder:
         for watched in self.targets.values():
             watched.forget()
         self.functions.clear()
+        self.scopes.clear()
+        self.failing.clear()
         self._dirty = False
         self._started = self._flushed = time.perf_counter()
         self.spent = 0.0

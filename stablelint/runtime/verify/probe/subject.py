@@ -13,7 +13,7 @@ from types import FunctionType
 import torch
 
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.registry import REGISTRY
+from stablelint.runtime.verify.probe.registry import REGISTRY, Function
 
 # A function that uses one of these names does more than compute; it is not called again.
 _EFFECTS = frozenset(
@@ -44,6 +44,7 @@ _EFFECTS = frozenset(
         "put",
     ]
 )
+_WRAPPERS = 4  # decorators around a function that name what they wrap
 Inputs = dict[str, object]
 
 
@@ -125,21 +126,8 @@ def subject_of(watched: Watched, reach: float = 0.0) -> Subject | None:
         return None
     owner = scope.get("self")
     inputs = {name: value for name, value in scope.items() if name != "self"}
-    function: object
-    if owner is not None:
-        function = getattr(type(owner), place.name, None)
-    else:
-        function = next(
-            (
-                getattr(module, place.name, None)
-                for module in list(sys.modules.values())
-                if _path_of(module) == place.path
-            ),
-            None,
-        )
-    if not isinstance(function, FunctionType) or _EFFECTS & set(function.__code__.co_names):
-        return None
-    if set(function.__code__.co_varnames[: function.__code__.co_argcount]) - {"self"} - set(inputs):
+    function = function_of(place, scope)
+    if function is None:
         return None
 
     def again(values: Inputs) -> object:
@@ -147,6 +135,22 @@ def subject_of(watched: Watched, reach: float = 0.0) -> Subject | None:
 
     module = owner if isinstance(owner, torch.nn.Module) else None
     return Subject(again, inputs, module, Parameters.of(module, reach))
+
+
+def function_of(place: Function, scope: Mapping[str, object]) -> FunctionType | None:
+    """The function of that name that takes these arguments; None where it is not found, or does more than compute."""
+    owner = scope.get("self")
+    if owner is not None:
+        function = getattr(type(owner), place.name, None)
+    else:
+        held = (each for each in list(sys.modules.values()) if _path_of(each) == place.path)
+        function = next((getattr(module, place.name, None) for module in held), None)
+    for _ in range(_WRAPPERS):
+        function = getattr(function, "__wrapped__", function)
+    if not isinstance(function, FunctionType) or _EFFECTS & set(function.__code__.co_names):
+        return None
+    wanted = set(function.__code__.co_varnames[: function.__code__.co_argcount])
+    return None if wanted - set(scope) or function.__code__.co_posonlyargcount else function
 
 
 def _path_of(module: object) -> str | None:

@@ -1,0 +1,35 @@
+"""Whether a function's text deals with values that are not finite, so that such a value is no accident there."""
+
+from __future__ import annotations
+
+import ast
+from importlib.util import decode_source
+
+from stablelint.runtime.verify.site import Site
+
+_DEALING = frozenset(
+    "isinf isfinite isnan isneginf isposinf nan_to_num nan_to_num_ nansum nanmean nanmedian nanquantile where "
+    "masked_fill masked_fill_ masked_select".split()
+)
+
+
+def consumes(source: bytes, site: Site) -> bool:
+    """Whether the innermost function around the site asks for, replaces or selects by such values."""
+    row = site.span.start.row
+    try:
+        tree = ast.parse(decode_source(source))
+    except (SyntaxError, ValueError):
+        return False
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    around = [n for n in ast.walk(tree) if isinstance(n, kinds) and n.lineno <= row <= (n.end_lineno or 0)]
+    scope: ast.AST = around[-1] if around else tree  # the walk is breadth first: inner functions come later
+    return any(map(_deals, ast.walk(scope)))
+
+
+def _deals(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+            return name in _DEALING
+        case ast.Assign(targets=[ast.Subscript(slice=index)]):
+            return not isinstance(index, ast.Constant | ast.Slice)
+    return False

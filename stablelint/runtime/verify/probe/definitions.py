@@ -1,0 +1,59 @@
+"""A module's text without what it does on being imported, but for imports, definitions and its constants."""
+
+from __future__ import annotations
+
+import ast
+
+_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def only_definitions(tree: ast.Module) -> None:
+    """Take the rest out of a tree, in place; an assignment that raises is as if it were not there."""
+    tree.body = _definitions(tree.body)
+    ast.fix_missing_locations(tree)
+
+
+def _definitions(body: list[ast.stmt]) -> list[ast.stmt]:
+    kept: list[ast.stmt] = []
+    for node in body:
+        match node:
+            case ast.ImportFrom(module="__future__"):
+                kept.append(node)
+            case ast.Import() | ast.ImportFrom() | ast.Assign() | ast.AnnAssign() | ast.ClassDef():
+                kept.append(_suppressed(node))
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                kept.append(_suppressed(node))
+            case ast.Expr(value=ast.Constant()):
+                kept.append(node)
+            case ast.If() if not _is_main(node):
+                node.body, node.orelse = (
+                    _definitions(node.body) or [_nothing(node)],
+                    _definitions(node.orelse),
+                )
+                kept.append(node)
+            case ast.Try():
+                node.body = [_bare(part) for part in _definitions(node.body)] or [_nothing(node)]
+                node.orelse, node.finalbody = _definitions(node.orelse), []
+                for handler in node.handlers:
+                    handler.body = _definitions(handler.body) or [_nothing(node)]
+                kept.append(node)
+    return kept
+
+
+def _is_main(node: ast.If) -> bool:
+    return "__name__" in ast.unparse(node.test)
+
+
+def _nothing(place: ast.stmt) -> ast.stmt:
+    return ast.copy_location(ast.Pass(), place)
+
+
+def _suppressed(node: ast.stmt) -> ast.Try:
+    """The statement, whatever it raises."""
+    caught = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [_nothing(node)])
+    return ast.copy_location(ast.Try([node], [caught], [], []), node)
+
+
+def _bare(node: ast.stmt) -> ast.stmt:
+    """The statement as it was: a `try` of the program's own decides what its errors mean."""
+    return node.body[0] if isinstance(node, ast.Try) and len(node.body) == 1 else node

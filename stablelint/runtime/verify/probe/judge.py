@@ -1,0 +1,77 @@
+"""At the end of a watched process: each fix on the function around its site, with the arguments that were seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from stablelint.runtime.verify.function import judged, rebuilt
+from stablelint.runtime.verify.outcome import FunctionShown
+from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
+from stablelint.runtime.verify.probe.registry import REGISTRY
+from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments, kept_scope
+from stablelint.runtime.verify.probe.subject import function_of
+
+_SECONDS = 10.0  # for all sites
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCall:
+    """A call of the program's own, copied anew for each repetition."""
+
+    scope: Scope
+
+    def __call__(self, function: Callable[..., object]) -> tuple[object, Arguments]:
+        """What the function returns, and its arguments by name."""
+        values = copied_arguments(self.scope.arguments)
+        with torch.set_grad_enabled(self.scope.grad):
+            return function(**values), values
+
+
+def judge_all(plan: Plan) -> None:
+    """Judge every site that went wrong, then those that did not and have a fix; write what was seen."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return  # a collective called by one rank alone would wait for ever
+    deadline = time.perf_counter() + _SECONDS
+    watched = sorted(RECORDER.targets.values(), key=lambda each: each.id not in RECORDER.failing)
+    told: dict[str, object] = {}
+    RECORDER.listen(Watched("", ()))
+    try:
+        for each in watched:
+            if time.perf_counter() > deadline:
+                break
+            shown = _judged(each, plan)
+            if shown is not None:
+                told[each.id] = shown.to_json()
+    finally:
+        RECORDER.listen(None)
+    if told:
+        path = Path(plan.folder) / f"function-{os.getpid()}.json"
+        path.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:
+    failing = RECORDER.failing.get(watched.id)
+    fixed_file = plan.fixes.get(watched.id)
+    if watched.function is None or (failing is None and fixed_file is None):
+        return None
+    place = REGISTRY.functions.get(watched.function)
+    first, latest = RECORDER.functions.get(watched.function), RECORDER.scopes.get(watched.function)
+    healthy = kept_scope(Scope(first, latest.grad)) if first is not None and latest is not None else None
+    scope = failing or healthy
+    function = function_of(place, scope.arguments) if place is not None and scope is not None else None
+    if place is None or function is None:
+        return None
+    original = rebuilt(function, Path(place.path).read_bytes())
+    if original is None:
+        return None
+    fixed = rebuilt(function, Path(fixed_file).read_bytes()) if fixed_file else None
+    calls = [SeenCall(healthy)] if healthy is not None else []
+    return judged(original, fixed, SeenCall(failing) if failing is not None else None, calls)

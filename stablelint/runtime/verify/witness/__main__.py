@@ -1,0 +1,127 @@
+"""The process that calls functions with made arguments: `python -m stablelint.runtime.verify.witness JOBS`.
+
+It runs under a plan of probes, as any command does. Each file is loaded and tried in a forked child of its own,
+with limits on time and memory; a file is loaded for its definitions alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_MEMORY = 6 << 30  # bytes of data that a child may hold
+_FILE_SECONDS = 60.0
+
+
+def main(jobs_file: str) -> int:
+    """Try all files of the jobs; what a child could not do, its report says. Returns 0."""
+    import torch
+
+    torch.set_num_threads(1)
+    jobs = json.loads(Path(jobs_file).read_text(encoding="utf-8"))
+    deadline = time.perf_counter() + float(jobs["seconds"])
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as nowhere:
+        os.chdir(nowhere)  # what a function writes by a relative name is not the project's
+        for path, rows in jobs["files"].items():
+            if time.perf_counter() > deadline:
+                break
+            _apart(path, rows, jobs, deadline)
+    return 0
+
+
+def _apart(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
+    """Try one file in a child."""
+    limit = min(deadline, time.perf_counter() + _FILE_SECONDS)
+    if not hasattr(os, "fork"):
+        _try_file(path, rows, jobs, limit)
+        return
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            _bounded()
+            _try_file(path, rows, jobs, limit)
+        os._exit(0)
+    while time.perf_counter() < limit + 2.0:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        time.sleep(0.02)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def _bounded() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+
+
+def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
+    from stablelint.runtime.verify.outcome import FunctionShown
+    from stablelint.runtime.verify.probe.recorder import RECORDER
+    from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
+
+    RECORDER.origin = "made"
+    report = report_path(jobs["folder"])
+    trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
+    try:
+        module = load(path)
+        texts = {name: Path(name).read_text(encoding="utf-8", errors="replace") for name in jobs["others"]}
+        source = Path(path).read_text(encoding="utf-8")
+        try_sites(module, source, trials, texts, report, deadline)
+    except Exception as error:  # a module may raise anything while it is loaded
+        first = str(error).partition("\n")[0]
+        why = f"its module could not be loaded: {type(error).__name__}: {first}"
+        told = {job.id: FunctionShown(why=why).to_json() for job in trials}
+        report.write_text(json.dumps(told), encoding="utf-8")
+    RECORDER.flush()
+
+
+def load(path: str) -> ModuleType:
+    """The module of a file, under the name that its packages give it. Raises what loading it raises."""
+    from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
+
+    folder, names = os.path.dirname(path), [os.path.splitext(os.path.basename(path))[0]]
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        names.insert(0, name)
+    sys.path.insert(0, folder)
+    sys.argv = [path]
+    local = {entry.removesuffix(".py") for entry in os.listdir(folder)}
+    stand_in_for_absent(frozenset({names[0]} | {name for name in local if name.isidentifier()}))
+    if names[-1] == "__init__":
+        names.pop()
+    with open(os.devnull, "w", encoding="utf-8") as quiet, contextlib.redirect_stdout(quiet):
+        try:
+            return importlib.import_module(".".join(names))
+        except Exception:
+            if len(names) == 1:
+                raise
+            return _alone(path, names[-1])
+
+
+def _alone(path: str, name: str) -> ModuleType:
+    """The file without its packages, whose own modules may need what is not there."""
+    spec = importlib.util.spec_from_file_location(f"_stablelint_{name}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no module at {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1]))

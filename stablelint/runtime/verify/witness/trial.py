@@ -1,0 +1,276 @@
+"""The sites of one file, tried: its functions are called with made arguments, healthy ones first."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType, ModuleType
+
+import torch
+
+from stablelint.runtime.verify.function import judged, rebuilt
+from stablelint.runtime.verify.outcome import FunctionShown
+from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
+from stablelint.runtime.verify.replay import SEED, flatten
+from stablelint.runtime.verify.witness.arguments import Arguments, candidates, repaired, written
+from stablelint.runtime.verify.witness.subject import (
+    Around,
+    Subject,
+    UnmadeError,
+    around,
+    call_texts,
+    namespace,
+    subjects,
+)
+from stablelint.runtime.verify.witness.uses import uses_of
+from stablelint.runtime.verify.witness.variants import plain, variants
+
+_FUNCTION_SECONDS = 6.0
+_CALL_SECONDS = 2.0
+_TRIED = 120  # assignments that are tried for one that is accepted
+_HEALTHY = 2  # accepted assignments that variants are made of
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One site to try: `fixed` is the file that holds the whole text with its fix."""
+
+    id: str
+    row: int
+    fixed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call with made arguments, evaluated anew each time."""
+
+    subject: Subject
+    arguments: Arguments
+    grad: bool = True
+
+    @property
+    def line(self) -> str:
+        """The call as it can be pasted."""
+        return f"{self.subject.head}({written(self.arguments)})"
+
+    def __call__(self, function: Callable[..., object]) -> tuple[object, Mapping[str, object]]:
+        """What the function returns, and its arguments by name."""
+        scope = namespace(self.subject.function.__globals__)
+        owner = self.subject.owner() if self.subject.owner is not None else None
+        torch.default_generator.manual_seed(SEED)
+        values = {each.name: self._asking(eval(each.text, scope)) for each in self.arguments}
+        positional = [values[each.name] for each in self.arguments if not each.keyword]
+        named = {each.name: values[each.name] for each in self.arguments if each.keyword}
+        first = [] if owner is None else [owner]
+        result = function(*first, *positional, **named)
+        return result, ({"self": owner, **values} if owner is not None else values)
+
+    def _asking(self, value: object) -> object:
+        match value:
+            case torch.Tensor() if value.is_floating_point() and self.grad:
+                return value.detach().clone().requires_grad_()
+            case list():
+                return [self._asking(item) for item in value]
+        return value
+
+
+def try_sites(
+    module: ModuleType,
+    source: str,
+    jobs: Sequence[Job],
+    others: Mapping[str, str],
+    report: Path,
+    deadline: float,
+) -> None:
+    """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
+    tree = ast.parse(source)
+    told: dict[str, object] = {}
+    for place, group in _grouped(tree, jobs, told):
+        told |= _Trial(module, source, place, group, others, deadline).run()
+        report.write_text(json.dumps(told), encoding="utf-8")
+        RECORDER.flush()
+    report.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _grouped(
+    tree: ast.Module, jobs: Sequence[Job], told: dict[str, object]
+) -> Iterator[tuple[Around, list[Job]]]:
+    groups: dict[str, tuple[Around, list[Job]]] = {}
+    for job in jobs:
+        place = around(tree, job.row)
+        if place is None:
+            told[job.id] = FunctionShown(why="it stands in no function").to_json()
+            continue
+        groups.setdefault(f"{place.function.lineno}", (place, []))[1].append(job)
+    yield from groups.values()
+
+
+class _Trial:
+    """One function and its sites."""
+
+    def __init__(
+        self,
+        module: ModuleType,
+        source: str,
+        place: Around,
+        jobs: Sequence[Job],
+        others: Mapping[str, str],
+        deadline: float,
+    ) -> None:
+        self._module, self._source, self._place, self._jobs = module, source, place, jobs
+        self._others = others
+        self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
+        self._witness: dict[str, MadeCall] = {}
+        self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
+        self._healthy: list[MadeCall] = []
+        self._error = ""
+        decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list)
+        self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
+
+    def run(self) -> dict[str, object]:
+        """What was seen of each site."""
+        name = self._place.owner.name if self._place.owner else self._place.function.name
+        texts = call_texts(self._others, name)
+        try:
+            for subject in subjects(self._place, self._module, texts if self._place.owner else ()):
+                self._explore(subject, texts if not self._place.owner else ())
+                if self._healthy or self._is_over():
+                    break
+        except UnmadeError as error:
+            self._error = str(error)
+        return {job.id: self._judged(job).to_json() for job in self._jobs}
+
+    def _is_over(self) -> bool:
+        out_of_time = time.process_time() > self._until or time.perf_counter() > self._deadline
+        return out_of_time or len(self._witness) == len(self._jobs)
+
+    def _explore(self, subject: Subject, texts: Sequence[str]) -> None:
+        for arguments in self._accepted(subject):
+            self._healthy.append(MadeCall(subject, arguments, self._grad))
+            for _, changed in variants(arguments):
+                if self._is_over():
+                    return
+                self._try(MadeCall(subject, changed, self._grad))
+            if len(self._healthy) >= _HEALTHY:
+                return
+
+    def _accepted(self, subject: Subject) -> Iterator[Arguments]:
+        """Assignments with which the function runs, of different shapes."""
+        seen: set[str] = set()
+        tried = 0
+        for first in candidates(uses_of(subject.node, subject.takes_self)):
+            arguments: Arguments | None = first
+            for _ in range(3):  # a message about a side can follow another one
+                if arguments is None or written(arguments) in seen or tried >= _TRIED or self._is_over():
+                    break
+                tried += 1
+                seen.add(written(arguments))
+                error = self._try(MadeCall(subject, arguments, self._grad))
+                if error is None:
+                    yield arguments
+                    break
+                self._error = self._error or error
+                arguments = repaired(arguments, error)
+            if tried >= _TRIED or self._is_over():
+                return
+
+    def _try(self, call: MadeCall) -> str | None:
+        """Call the function under the probes; the error that it raised. Sites that go wrong get their witness."""
+        before = {watched.id: (watched.bad_results, watched.bad_gradients) for watched in _targets()}
+        RECORDER.line = call.line
+        error = None
+        try:
+            with _limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()):
+                result, _ = call(call.subject.function)
+                _feel(result)
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+        for watched in _targets():
+            results, gradients = before.get(watched.id, (0, 0))
+            self._note(watched, call, watched.bad_results > results, watched.bad_gradients > gradients)
+        return error
+
+    def _note(self, watched: Watched, call: MadeCall, result: bool, gradient: bool) -> None:
+        """A bad result is the site's own; a bad gradient may have come from behind it, and is no reason to stop."""
+        failing = watched.sample.failing
+        if result and failing and watched.id not in self._witness:
+            self._witness[watched.id] = call
+            failing[:] = failing[-1:]
+        elif gradient and failing:
+            self._felt.setdefault(watched.id, call)
+            del failing[1:]
+
+    def _judged(self, job: Job) -> FunctionShown:
+        witness = self._witness.get(job.id) or self._felt.get(job.id)
+        reached = any(watched.id == job.id and watched.calls for watched in _targets())
+        subject = next((call.subject for call in [*([witness] if witness else []), *self._healthy]), None)
+        if subject is None or not (reached or witness):
+            return FunctionShown(why=self._error or "no call of its function came here")
+        original = rebuilt(subject.function, self._source.encode())
+        fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
+        RECORDER.listen(Watched("", ()))
+        try:
+            if original is None:
+                return FunctionShown(line=witness.line if witness else None)
+            shown = judged(original, fixed, witness, self._healthy)
+            if witness is not None and (simple := self._simpler(witness, original, shown)) is not None:
+                witness = simple
+        finally:
+            RECORDER.listen(None)
+        line = witness.line if witness is not None else None
+        return replace(shown, line=line, healthy_line=self._healthy[0].line if self._healthy else None)
+
+    def _simpler(
+        self, witness: MadeCall, original: Callable[..., object], shown: FunctionShown
+    ) -> MadeCall | None:
+        """The witness with ones for what was drawn, where the function gives the same with it."""
+        simple = replace(witness, arguments=plain(witness.arguments))
+        same = judged(original, None, simple, ())
+        return (
+            simple
+            if same.original == shown.original != "finite" and same.original_text == shown.original_text
+            else None
+        )
+
+
+def _targets() -> list[Watched]:
+    return list(RECORDER.targets.values())
+
+
+def _feel(result: object) -> None:
+    """Take the gradient of what the function returned, so that the probes see it."""
+    outputs = [item for item in flatten(result) if item.is_floating_point() and item.requires_grad]
+    if outputs:
+        torch.stack([item.double().sum() for item in outputs]).sum().backward()
+
+
+@contextlib.contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in the block when the time is over, where the system has timers."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"it takes longer than {seconds:g} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def report_path(folder: str) -> Path:
+    """Where this process writes what it saw of functions."""
+    return Path(folder) / f"function-{os.getpid()}.json"

@@ -1,0 +1,69 @@
+"""Arguments for a function, from its text: what they are, and what error messages make of them."""
+
+from __future__ import annotations
+
+import ast
+from itertools import islice
+
+import pytest
+import torch
+
+from stablelint.runtime.verify.witness.arguments import candidates, repaired, written
+from stablelint.runtime.verify.witness.subject import call_texts
+from stablelint.runtime.verify.witness.uses import Uses, uses_of
+from stablelint.runtime.verify.witness.variants import plain, variants
+
+
+def uses(text: str, method: bool = False) -> dict[str, Uses]:
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.FunctionDef)
+    return uses_of(node, method)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("def f(x, mask): return (x * mask).sum() / mask.sum()", "torch.rand(2, 4), torch.ones(2, 4)"),
+        ("def f(x: Tensor, eps: float = 1e-8): return x", "torch.rand(2, 4)"),
+        ("def f(x, m):\n    return x[m].mean()", "torch.rand(2, 4), torch.ones(2, 4, dtype=torch.bool)"),
+        ("def f(x):\n    b, c, h, w = x.shape\n    return x", "torch.rand(2, 4, 8, 8)"),
+        ("def f(z, y): return F.cross_entropy(z, y)", "torch.rand(2, 4), torch.zeros(2, dtype=torch.long)"),
+        ("def f(n):\n    for _ in range(n): pass", "4"),
+        ("def f(x: 'Float[Tensor, \"b t\"]'): return x", "torch.rand(2, 3)"),
+        ("def f(x: Tensor, *, dim: int): return x.sum(dim)", "torch.rand(2, 4), dim=4"),
+    ],
+)
+def test_the_first_guess_follows_the_text(text: str, first: str) -> None:
+    assert written(next(candidates(uses(text)))) == first
+
+
+def test_a_shape_in_the_docstring_is_taken() -> None:
+    document = 'def f(x, y):\n    """Loss.\n\n    Args:\n        x (B, T, 8): scores\n    """\n    return x'
+    assert uses(document)["x"].sides == ("B", "T", "8")
+    assert written(next(candidates(uses(document)))).startswith("torch.rand(2, 3, 8), ")
+
+
+def test_a_message_about_a_side_mends_the_arguments() -> None:
+    arguments = next(candidates(uses("def f(x): return x.sum()")))
+    mended = repaired(arguments, "mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)")
+    assert mended is not None
+    assert written(mended) == "torch.rand(2, 16)"
+    assert repaired(arguments, "no such thing") is None
+
+
+def test_every_variant_can_be_evaluated() -> None:
+    for text in ("def f(x, mask): return x.sum() / mask.sum()", "def f(x, y): return F.cross_entropy(x, y)"):
+        for arguments in islice(candidates(uses(text)), 12):
+            for name, changed in variants(arguments):
+                values = eval(f"[{written(changed)}]", {"torch": torch})
+                assert len(values) == len(arguments), name
+            assert "rand" not in written(plain(arguments))
+
+
+def test_constructor_calls_of_literals_are_found_those_of_tests_first() -> None:
+    sources = {
+        "a/model.py": "x = Loss(margin)\ny = Loss(0.5)",
+        "tests/test_loss.py": "Loss(margin=0.2, reduction='sum')",
+        "broken.py": "Loss(",
+    }
+    assert call_texts(sources, "Loss") == ["margin=0.2, reduction='sum'", "0.5"]

@@ -1,0 +1,100 @@
+"""Without a command: functions of a file are called in a process of its own, and a call that goes wrong is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from cli.here import run_here
+
+LOSSES = """\
+import absent_package
+import torch
+from torch import nn
+
+
+def masked_mean(x, mask):
+    return (x * mask).sum() / mask.sum()
+
+
+class Cosine(nn.Module):
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = -1
+
+    def forward(self, a, b):
+        return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))
+
+
+@torch.no_grad()
+def weights(mat):
+    logs = -torch.log(1 - mat**2)
+    bad = torch.isinf(logs)
+    logs[bad] = 0
+    return torch.exp(logs - logs.max()) * ~bad
+
+
+def safe(x):
+    return torch.log(1 + x.shape[0] * torch.sigmoid(x.mean()))
+
+
+def stored(x):
+    open("/nowhere", "w").write(str(x / x.sum()))
+
+
+for step in range(3):
+    raise RuntimeError("only definitions are executed")
+"""
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "pyproject.toml").write_text("[tool.stablelint]\n", encoding="utf-8")
+    (folder / "losses.py").write_text(LOSSES, encoding="utf-8")
+    done = run_here(folder, "verify", "--no-cache", "-q", "losses.py", "--output-format", "json")
+    assert done.code in (0, 1), done.err
+    kept = json.loads((folder / ".stablelint" / "observations.json").read_text(encoding="utf-8"))
+    assert {row["origin"] for row in kept["observations"]} == {"made"}
+    return {f"{site['code']} {site['expression']}": site for site in json.loads(done.out)["sites"]}
+
+
+def _line(site: dict[str, object]) -> object:
+    witness = site["witness"]
+    return witness["line"] if isinstance(witness, dict) else None
+
+
+def test_the_call_that_goes_wrong_is_shown(sites: dict[str, dict[str, object]]) -> None:
+    assert sites["SL502 (x * mask).sum() / mask.sum()"]["verdict"] == "reachable"
+    assert (
+        _line(sites["SL502 (x * mask).sum() / mask.sum()"])
+        == "masked_mean(torch.ones(2, 4), torch.zeros(2, 4))  # nan"
+    )
+
+
+def test_the_line_can_be_pasted(sites: dict[str, dict[str, object]]) -> None:
+    names: dict[str, object] = {}
+    definitions = LOSSES.partition("\n\nfor step")[0].replace("import absent_package\n", "")
+    exec(compile(definitions, "losses", "exec"), names)
+    code, _, said = str(_line(sites["SL502 (x * mask).sum() / mask.sum()"])).partition("  # ")
+    assert said == "nan"
+    assert torch.isnan(eval(code, names)).all()
+
+
+def test_an_object_is_made_for_a_method(sites: dict[str, dict[str, object]]) -> None:
+    assert str(_line(sites["SL215 (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))"])).startswith(
+        "Cosine(4)(torch.zeros(2, 4), torch.ones(2, 4))"
+    )
+
+
+def test_a_value_that_is_replaced_afterwards_is_handled(sites: dict[str, dict[str, object]]) -> None:
+    assert sites["SL101 torch.log(1 - mat**2)"]["verdict"] == "handled"
+
+
+def test_a_function_with_effects_is_not_called(sites: dict[str, dict[str, object]]) -> None:
+    function = sites["SL102 x / x.sum()"]["function"]
+    assert isinstance(function, dict)
+    assert function["why"] == "it calls `write`"
+    assert not Path("/nowhere").exists()
