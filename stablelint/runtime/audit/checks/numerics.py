@@ -1,0 +1,62 @@
+"""Do values stay within what their formats hold?"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from stablelint.runtime.audit.graph import OperandFacts
+from stablelint.runtime.audit.outcome import Outcome, check, passed, warned
+from stablelint.runtime.audit.record import Run
+
+ORDER = 6
+_HALF = torch.finfo(torch.float16)
+_EDGE = 1e-7  # of an operand, below which a rounding or one more step meets zero
+_NEAR_ZERO = ("log", "log2", "sqrt", "div")
+
+
+@check("Activations fit float16.", "layers with floating-point results")
+def half_range(run: Run) -> Outcome | None:
+    if not run.layers:
+        return None
+    reach = {one.name: max(abs(one.low), abs(one.high)) for one in run.layers.values()}
+    most = max(reach, key=lambda name: reach[name])
+    if reach[most] > _HALF.max:
+        names = [name for name, value in reach.items() if value > _HALF.max]
+        text = f"{most} gives up to {reach[most]:.3g}; float16 ends at {_HALF.max:.5g}"
+        return warned(text, "bfloat16 or float32 for these layers, or smaller values", *names)
+    return passed(f"at most {reach[most]:.3g}, from {most}; float16 ends at {_HALF.max:.5g}")
+
+
+@check("Operands keep away from the edge of what is defined.", "log, sqrt, division, exp or acos in a trained pass")
+def operands_off_the_edge(run: Run) -> Outcome | None:
+    operands = [one for facts in run.facts() for one in facts.operands]
+    for one in operands:
+        reason = _near_edge(one)
+        if reason is not None:
+            where = f" at {one.row[0]}:{one.row[1]}" if one.row else ""
+            return warned(f"{reason}{where}", "stablelint check and verify know the rewrite", one.operation)
+    return passed(f"{len(operands)} operands") if operands else None
+
+
+def _near_edge(one: OperandFacts) -> str | None:
+    if one.operation in _NEAR_ZERO and one.low < _EDGE:
+        return f"{one.operation} met a value of magnitude {one.low:.1e}"
+    if one.operation == "exp" and one.high > math.sqrt(torch.finfo(torch.float32).max):
+        return f"exp gave {one.high:.1e}"
+    if one.nearest < _EDGE:
+        return f"{one.operation} met a value {one.nearest:.1e} from 1"
+    return None
+
+
+@check("Gradients are above what float16 loses.", "float16 autocast or parameters")
+def half_gradients(run: Run) -> Outcome | None:
+    half = any(one.tensor.dtype is torch.float16 for one in run.parameters.values())
+    scaled = any(one.scaled for one in run.backwards)
+    if not half or scaled or not run.steps:
+        return None
+    small = [name for name, norm in run.steps[-1].norms.items() if 0 <= norm < _HALF.smallest_normal]
+    if small:
+        return warned(f"the gradients of {', '.join(small[:4])} underflow", "torch.amp.GradScaler", *small)
+    return passed(f"{len(run.steps[-1].norms)} gradients")
