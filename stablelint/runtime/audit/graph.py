@@ -6,7 +6,7 @@ Nothing is recomputed: nodes keep the results their gradients need, and those ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,16 @@ _OPERANDS = {  # what the operation's contract is about
 }
 
 
+_FROM_SAVED: dict[str, Callable[[float, float], float]] = {  # the operand next to zero, from the saved range
+    "LogBackward0": lambda low, high: low,
+    "Log2Backward0": lambda low, high: low,
+    "DivBackward0": lambda low, high: low,
+    "SqrtBackward0": lambda low, high: low * low,
+    "ReciprocalBackward0": lambda low, high: 1 / high if high else math.inf,
+    "RsqrtBackward0": lambda low, high: high**-2 if high else math.inf,
+}
+
+
 @dataclass(slots=True)
 class UnitFacts:
     """How the units of an activation behaved in one pass; `near` is the parameter whose layer feeds it."""
@@ -44,8 +54,8 @@ class OperandFacts:
     """The range of an operand whose value a contract limits."""
 
     operation: str
-    low: float  # of the magnitude, over finite elements
-    high: float
+    smallest: float  # magnitude of the operand, where zero is its edge; over finite elements
+    high: float  # of what was saved
     nearest: float  # to the edge of the contract, where that is not zero
     row: tuple[str, int] | None  # file and line of the expression
 
@@ -133,8 +143,9 @@ def _operand(node: Any, name: str) -> OperandFacts | None:
         return None
     magnitude = values.abs()
     low, high = float(magnitude.min()), float(magnitude.max())
+    smallest = _FROM_SAVED[name](low, high) if name in _FROM_SAVED else math.inf
     nearest = 1 - high if name in ("AcosBackward0", "AsinBackward0") else math.inf
-    return OperandFacts(name.removesuffix("Backward0").lower(), low, high, nearest, row_of(node))
+    return OperandFacts(name.removesuffix("Backward0").lower(), smallest, high, nearest, row_of(node))
 
 
 def _crossed(node: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None:

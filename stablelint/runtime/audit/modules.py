@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Run
-from stablelint.runtime.audit.values import rows_differ, sample_of, summary_of
+from stablelint.runtime.audit.values import sample_of, summary_of, uniform_dimensions
 
 NORMALISING = (nn.modules.batchnorm._BatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
 
@@ -70,9 +70,8 @@ class ModuleBook:
                 full = f"{lead}{path}.{name}" if path else f"{lead}{name}"
                 if isinstance(parameter, nn.parameter.UninitializedParameter):
                     continue
-                uniform = parameter.dim() > 1 and parameter.shape[0] > 1 and not rows_differ(parameter.detach())
                 self._run.parameters[id(parameter)] = ParameterFacts(
-                    full, parameter, module, summary_of(parameter), uniform
+                    full, parameter, module, summary_of(parameter), uniform_dimensions(parameter)
                 )
 
     def _layer(self, module: nn.Module, args: tuple[Any, ...], result: torch.Tensor) -> None:

@@ -79,6 +79,15 @@ def failed(evidence: str, remedy: str, *subjects: str, at: Location | None = Non
     return Outcome(Status.FAILED, evidence, subjects, at, remedy)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 step`, `3 steps`, `2 losses`, `2 matrices`."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("ix"):
+        return f"{number} {noun[:-2]}ices"
+    return f"{number} {noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A check with its outcome."""

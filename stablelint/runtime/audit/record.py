@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ class Forward:
     training: bool
     grad: bool  # gradients were enabled
     site: Site | None
-    fetched_from: object  # the loader of the batch under way, if there is one
+    fetched_from: LoaderFacts | None  # the loader of the batch under way
     inputs: tuple[torch.Tensor, ...]  # copies of the first rows
     fingerprint: bytes | None
     trained: bool = False  # a backward pass went through it
@@ -96,7 +97,7 @@ class ParameterFacts:
     tensor: torch.Tensor
     owner: torch.nn.Module | None
     start: Summary
-    uniform_rows: bool  # all rows of the matrix were the same
+    uniform: tuple[int, ...]  # the dimensions along which all slices of the matrix were the same
     gradients: int = 0  # steps with a gradient
     nonzero: int = 0  # steps with a gradient that is not zero
     called: bool = False  # its module was called in a pass that was trained
@@ -138,7 +139,6 @@ class Run:
     layers: dict[str, LayerFacts] = field(default_factory=dict)  # in the order of their first calls
     loaders: list[LoaderFacts] = field(default_factory=list)
     early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
-    schedules: list[tuple[int, Site | None]] = field(default_factory=list)  # optimizer steps until then
     seeded: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)  # generators whose state moved
     functions: dict[type, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
@@ -175,3 +175,8 @@ class Run:
 def place(site: Site | None) -> Location | None:
     """The expression of a site."""
     return resolve(site) if site is not None else None
+
+
+def line(row: tuple[str, int] | None) -> Location | None:
+    """A line of a file, where no more is known."""
+    return Location(*row, None, linecache.getline(*row).strip(), "") if row is not None else None

@@ -44,8 +44,9 @@ class Recorder(hooks.IdleObserver):
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._walked: list[weakref.ref[torch.Tensor]] = []
         self._fetches = 0
+        self._judged = 0  # calls whose part in a backward pass is known
         self._batch_from: LoaderFacts | None = None
-        self._fetched: list[LoaderFacts] = []  # since the last backward call
+        self._batch_print: bytes | None = None
         self._iterators: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self._unscaled_loss: float | None = None
         self._scaled = False  # gradients are multiplied by a scaler's factor
@@ -102,7 +103,7 @@ class Recorder(hooks.IdleObserver):
             _here(),
             self._batch_from,
             tuple(sample_of(one) for one in inputs),
-            fingerprint(first) if first is not None else None,
+            self._batch_print or (fingerprint(first) if first is not None else None),
         )
         if forward.grad and all(one.pair is None for one in self.run.forwards if one.root is root):
             forward.pair = detached(args), detached(kwargs)
@@ -200,9 +201,10 @@ class Recorder(hooks.IdleObserver):
         facts = self._iterators.get(iterator)
         self._fetches += 1
         self._batch_from = facts
+        parts = [fingerprint(one) for one in tensors_in(batch)]
+        self._batch_print = b"".join(parts) or None
         if facts is not None:
             facts.batches += 1
-            self._fetched.append(facts)
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """The loss as it is before it is scaled."""
@@ -246,14 +248,18 @@ class Recorder(hooks.IdleObserver):
         )
         self._unscaled_loss, self._fetches = None, 0
         self._walked = [*self._walked[-3:], weakref.ref(loss)]
-        for facts in self._fetched:
-            facts.trained = True
-        self._fetched = []
         if loss.grad_fn is not None:
             backward.facts = read_graph(loss.grad_fn)
             mark = _Mark()
             backward.kept = weakref.ref(mark)
             loss.grad_fn.register_hook(mark)
+
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """The loaders whose batches were learned from."""
+        for forward in self.run.forwards[self._judged :]:
+            if forward.trained and isinstance(forward.fetched_from, LoaderFacts):
+                forward.fetched_from.trained = True
+        self._judged = len(self.run.forwards)
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -49,6 +49,20 @@ class LossOnBatch:
         if given is not None and output is not None and given is not output:
             self._view = tuple(given.shape), tuple(given.stride()), given.storage_offset()
 
+    @property
+    def best_constant(self) -> float | None:
+        """The least loss of an output that is the same for all samples; None where that is not known."""
+        target = self._arguments.get("target")
+        if target is None or self._arguments.get("reduction") != "mean":
+            return None
+        if self._kind == "mse_loss":
+            return float(target.float().var(0, correction=0).mean()) if target.dim() else None
+        if self._kind == "cross_entropy" and not target.is_floating_point():
+            kept = target[target != self._arguments["ignore_index"]]
+            shares = kept.unique(return_counts=True)[1] / max(len(kept), 1)
+            return float(-(shares * shares.log()).sum())
+        return None
+
     def __call__(self, model: nn.Module, args: tuple[Any, ...] | None = None) -> torch.Tensor:
         """The loss of `model`, a copy of the watched one."""
         result = model(*(self.args if args is None else args), **self.kwargs)

@@ -92,6 +92,16 @@ def rows_differ(tensor: torch.Tensor) -> bool:
     return tensor.shape[0] < 2 or bool((tensor != tensor[:1]).any())
 
 
+def uniform_dimensions(matrix: torch.Tensor) -> tuple[int, ...]:
+    """The dimensions, of the first two, along which all slices of a matrix are the same."""
+    values = matrix.detach()
+    if values.dim() < 2:
+        return ()
+    return tuple(
+        one for one in (0, 1) if values.shape[one] > 1 and not rows_differ(values.transpose(0, one))
+    )
+
+
 def shape_text(shape: tuple[int, ...] | torch.Size) -> str:
     """`(8, 3)` as 8×3."""
     return "×".join(map(str, shape)) or "scalar"

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.data import SequentialSampler, Subset, TensorDataset
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run, place
 from stablelint.runtime.audit.values import dense, fingerprint, shape_text, summary_of
 
@@ -55,7 +55,7 @@ def finite_inputs(run: Run) -> Outcome | None:
         at = place(run.trained[0].site)
         text = f"{len(bad)} of {len(batches)} inputs: {bad[0].nan} NaN and {bad[0].inf} Inf in one of {bad[0].shape}"
         return failed(text, "find the samples and repair or drop them before they are batched", at=at)
-    return passed(f"{len(batches)} inputs") if batches else None
+    return passed(counted(len(batches), "input")) if batches else None
 
 
 @check("Every input feature varies.", "16 rows of a two-dimensional input, or inputs of more dimensions")
@@ -67,7 +67,7 @@ def varying_features(run: Run) -> Outcome | None:
         if constant:
             text = f"{len(constant)} of {len(flat)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
             return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
-        return passed(f"{len(flat)} inputs") if flat else None
+        return passed(counted(len(flat), "input")) if flat else None
     still = (table == table[:1]).all(0).nonzero().flatten().tolist()
     if not still:
         return passed(f"{table.shape[1]} columns over {table.shape[0]} rows")
@@ -144,7 +144,7 @@ def masks_leave_something(run: Run) -> Outcome | None:
                 text = f"rows {_some([str(row) for row in rows])} of a mask {shape_text(mask.shape)} are all {word}"
                 at = place(run.trained[0].site)
                 return failed(text, "drop these samples, or keep one position of each", at=at)
-    return passed(f"{len(masks)} masks")
+    return passed(counted(len(masks), "mask"))
 
 
 def _is_zero_one(tensor: torch.Tensor) -> bool:
@@ -166,7 +166,7 @@ def shuffled(run: Run) -> Outcome | None:
         if alone and sum(alone) * 2 > len(alone):
             text += f"; {sum(alone)} of {len(alone)} batches hold one class"
         return failed(text, "DataLoader(…, shuffle=True)")
-    return passed(f"{len(loaders)} loaders") if loaders else None
+    return passed(counted(len(loaders), "loader")) if loaders else None
 
 
 @check("Every step has a batch of its own.", "two trained passes from one DataLoader")
@@ -196,7 +196,7 @@ def last_batch(run: Run) -> Outcome | None:
             if normalising:
                 return failed(f"{text}, and {normalising[0]} normalises over it", "drop_last=True", *normalising[:1])
             return passed(f"{text}, and no layer normalises over it")
-    return passed(f"{len(loaders)} loaders") if loaders else None
+    return passed(counted(len(loaders), "loader")) if loaders else None
 
 
 @check("Workers draw different random numbers.", "a DataLoader with two workers, trained on")

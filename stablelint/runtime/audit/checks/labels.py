@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
-from stablelint.runtime.audit.record import LossCall, Run, place
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import LossCall, Run, line, place
 from stablelint.runtime.audit.values import shape_text, summary_of
 
 ORDER = 1
@@ -27,8 +27,8 @@ def _hard(run: Run) -> list[LossCall]:
 
 def _kept(call: LossCall) -> torch.Tensor:
     """The targets that are not ignored."""
-    flat = call.target.flatten()
-    return flat[flat != call.option("ignore_index")]
+    flat, ignored = call.target.flatten(), call.option("ignore_index")
+    return flat if ignored is None else flat[flat != ignored]
 
 
 @check("Cross entropy is given scores, not probabilities.", "a cross entropy or binary cross entropy of logits")
@@ -45,7 +45,7 @@ def raw_scores(run: Run) -> Outcome | None:
         remedy = "give binary_cross_entropy_with_logits the output of the last layer"
         return failed(text, remedy, at=place(binary[0].site))
     calls = [*calls, *binary]
-    return passed(f"{len(calls)} calls") if calls else None
+    return passed(counted(len(calls), "call")) if calls else None
 
 
 @check("Losses of log-probabilities are given log-probabilities.", "an nll_loss or kl_div")
@@ -61,7 +61,7 @@ def log_probabilities(run: Run) -> Outcome | None:
         targets = call.target
         if call.kind == "kl_div" and not call.option("log_target") and bool((targets < 0).any()):
             return failed("kl_div is given log-probabilities as targets", "log_target=True", at=place(call.site))
-    return passed(f"{len(calls)} calls") if calls else None
+    return passed(counted(len(calls), "call")) if calls else None
 
 
 @check("Targets of a binary loss lie between 0 and 1.", "a binary cross entropy")
@@ -72,7 +72,7 @@ def binary_targets(run: Run) -> Outcome | None:
         if seen.low < 0 or seen.high > 1:
             text = f"targets of {seen.low:.3g} … {seen.high:.3g}"
             return failed(text, "use 0 and 1, or probabilities", at=place(call.site))
-    return passed(f"{len(calls)} calls") if calls else None
+    return passed(counted(len(calls), "call")) if calls else None
 
 
 @check("Soft targets are probabilities.", "a cross entropy with floating-point targets")
@@ -83,7 +83,7 @@ def soft_targets(run: Run) -> Outcome | None:
         if bool(((total - 1).abs() > 1e-2).any()) or bool((call.target < 0).any()):
             text = f"rows of the targets sum to {float(total.min()):.3g} … {float(total.max()):.3g}"
             return failed(text, "divide each row by its sum", at=place(call.site))
-    return passed(f"{len(calls)} calls") if calls else None
+    return passed(counted(len(calls), "call")) if calls else None
 
 
 @check("Outputs and targets of a regression have one shape.", "a loss of differences")
@@ -97,9 +97,8 @@ def regression_shapes(run: Run) -> Outcome | None:
     for facts in run.facts():
         if facts.crossed is not None:
             column, square, row = facts.crossed
-            where = f"{row[0]}:{row[1]}: " if row else ""
-            text = f"{where}{shape_text(column)} became {shape_text(square)}: a column met a row"
-            return failed(text, "give both the same shape before their difference is taken")
+            text = f"{shape_text(column)} became {shape_text(square)}: a column met a row"
+            return failed(text, "give both the same shape before their difference is taken", at=line(row))
     seen = len(calls) or sum(1 for _ in run.facts())
     return passed(f"{seen} losses") if seen else None
 
@@ -112,7 +111,7 @@ def several_classes(run: Run) -> Outcome | None:
             text = f"the input is {shape_text(call.shapes[0])}: one class, whose probability is always 1"
             remedy = "two outputs, or one with binary_cross_entropy_with_logits"
             return failed(text, remedy, at=place(call.site))
-    return passed(f"{len(calls)} calls") if calls else None
+    return passed(counted(len(calls), "call")) if calls else None
 
 
 @check("Labels use the classes that the model has.", "64 labels of a classification")
@@ -167,7 +166,7 @@ def ignored_targets(run: Run) -> Outcome | None:
         if total and kept < 0.02 * total:
             text = f"{kept} of {total} targets count, the rest is {call.option('ignore_index')}"
             return warned(text, "see how they are masked", at=place(call.site))
-    return passed(f"{len(calls)} calls") if calls else None
+    return passed(counted(len(calls), "call")) if calls else None
 
 
 @check("Padding is left out of the loss.", "token sequences of different lengths and a label for each token")

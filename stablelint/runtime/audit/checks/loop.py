@@ -8,7 +8,7 @@ from statistics import median
 from torch import nn
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, Run, Step, place
 
 ORDER = 3
@@ -37,7 +37,7 @@ def zeroed_gradients(run: Run) -> Outcome | None:
             text = f"{len(stale)} of {len(steps)} steps used gradients that an earlier step had used already"
             remedy = "optimizer.zero_grad() in each step, before backward()"
             return failed(text, remedy, at=place(stale[0].site))
-    return passed(f"{sum(map(len, judged))} steps") if judged else None
+    return passed(counted(sum(map(len, judged)), "step")) if judged else None
 
 
 @check("Every step has gradients to follow.", "an optimizer step")
@@ -51,7 +51,7 @@ def steps_have_gradients(run: Run) -> Outcome | None:
             text = f"{what} in {count} of {len(run.steps)} steps"
             remedy = "backward() stands between zero_grad() and step(); see that the loss depends on the model"
             return failed(text, remedy, at=place(step.site))
-    return passed(f"{len(run.steps)} steps") if run.steps else None
+    return passed(counted(len(run.steps), "step")) if run.steps else None
 
 
 @check("Every step follows a backward pass of its own.", "two optimizer steps")
@@ -71,7 +71,7 @@ def backward_once(run: Run) -> Outcome | None:
     if again:
         text = f"the same loss went backward again in {len(again)} of {len(run.backwards)} calls: gradients count twice"
         return failed(text, "call backward() once for each loss", at=place(again[0].site))
-    return passed(f"{len(run.backwards)} backward passes") if run.backwards else None
+    return passed(counted(len(run.backwards), "backward pass")) if run.backwards else None
 
 
 @check("Accumulated losses are divided by their number.", "several batches for one step")
@@ -97,7 +97,7 @@ def scheduler_order(run: Run) -> Outcome | None:
     if run.early_schedule is not None:
         text = "a scheduler stepped before any optimizer: the first learning rate is skipped"
         return failed(text, "optimizer.step(), then scheduler.step()", at=place(run.early_schedule))
-    return passed(f"{len(run.steps)} steps") if run.steps else None
+    return passed(counted(len(run.steps), "step")) if run.steps else None
 
 
 @check("The learning rate lasts.", "four optimizer steps")
@@ -131,7 +131,7 @@ def clipping_order(run: Run) -> Outcome | None:
         text = f"there was nothing to clip yet in {len(early)} of {len(run.steps)} steps"
         return failed(text, "clip behind backward()", at=place(early[0].clips[0][1]))
     clipped = [one for one in run.steps if one.clips]
-    return passed(f"{len(clipped)} steps") if clipped else None
+    return passed(counted(len(clipped), "step")) if clipped else None
 
 
 @check("Clipping leaves most of the gradient.", "gradient clipping by norm")
@@ -172,7 +172,7 @@ def trained_in_training_mode(run: Run) -> Outcome | None:
         evaluated = [one for one in run.forwards if not one.grad and one.root is wrong[0].root]
         remedy = "model.train() after each evaluation" if evaluated else "model.train() before the loop"
         return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
-    return passed(f"{len(calls)} passes") if calls else None
+    return passed(counted(len(calls), "pass")) if calls else None
 
 
 @check("The model is in evaluation mode while it is evaluated.", "an evaluation of a model with dropout or batch norm")
@@ -184,7 +184,7 @@ def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
         text = f"{len(wrong)} of {len(calls)} evaluations in training mode: {', '.join(kinds)} act as in training"
         remedy = "model.eval() before, model.train() after"
         return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
-    return passed(f"{len(calls)} passes") if calls else None
+    return passed(counted(len(calls), "pass")) if calls else None
 
 
 def _is_evaluation(run: Run, call: Forward) -> bool:
@@ -203,7 +203,7 @@ def evaluated_without_gradients(run: Run) -> Outcome | None:
     if wrong:
         text = f"{len(wrong)} of {len(calls)} evaluations with gradients enabled"
         return warned(text, "with torch.no_grad(): around it", at=place(wrong[0].site))
-    return passed(f"{len(calls)} passes") if calls else None
+    return passed(counted(len(calls), "pass")) if calls else None
 
 
 @check("Steps are in proportion to the weights.", "two optimizer steps")
@@ -218,9 +218,10 @@ def update_ratio(run: Run) -> Outcome | None:
         if not wide:
             continue
         middle = median(wide.values())
+        widest = max(median([one.moved[name] for name in wide if name in one.moved] or [0.0]) for one in steps)
         rate = max((max(one.rates) for one in steps if one.rates), default=0.0)
-        if middle > _LARGE_UPDATE:
-            text = f"a step changes a weight by {middle:.2g} of its size in the median layer, at a rate of {rate:g}"
+        if middle > _LARGE_UPDATE or widest > 1:
+            text = f"a step changes a weight by up to {widest:.2g} of its size in the median layer, at a rate of {rate:g}"
             return failed(text, "a smaller learning rate", *list(wide)[:4], at=place(steps[0].site))
         still = tuple(name for name in usual if max(one.moved.get(name, 0.0) for one in steps) == 0.0)
         if len(still) == len(usual):

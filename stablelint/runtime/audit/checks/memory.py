@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 
 ORDER = 7
@@ -19,7 +19,7 @@ def freed_graphs(run: Run) -> Outcome | None:
         names = f", held by {', '.join(run.holders)}" if run.holders else ""
         text = f"the graphs of {alive} of {len(older)} earlier losses are still there{names}"
         return failed(text, "keep loss.item() or loss.detach()", *run.holders, at=run.holder_at)
-    return passed(f"{len(older)} graphs")
+    return passed(counted(len(older), "graph"))
 
 
 @check("No name gathers tensors.", "five optimizer steps")

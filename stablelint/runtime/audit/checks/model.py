@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
-from stablelint.runtime.audit.record import ParameterFacts, Run, place
-from stablelint.runtime.audit.replayed import LossOnBatch, copy_of, undisturbed
-from stablelint.runtime.audit.values import rows_differ
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import Forward, ParameterFacts, Run, place
+from stablelint.runtime.audit.replayed import copy_of, undisturbed
+from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
 
 ORDER = 2
 _MATRICES = (nn.Linear, nn.modules.conv._ConvNd)
@@ -39,7 +39,7 @@ def initial_parameters(run: Run) -> Outcome | None:
     wild = _names([one for one in known if max(abs(one.start.low), abs(one.start.high)) > 1e8])
     if wild:
         return failed(f"{_some(wild)} held values above 1e8: never filled?", "initialise them", *wild)
-    return passed(f"{len(known)} parameters") if known else None
+    return passed(counted(len(known), "parameter")) if known else None
 
 
 @check("The units of a layer start different from each other.", "a matrix of weights")
@@ -48,13 +48,18 @@ def broken_symmetry(run: Run) -> Outcome | None:
     same = [
         one
         for one in matrices
-        if one.uniform_rows and not rows_differ(one.tensor.detach()) and one.tensor.requires_grad
+        if one.tensor.requires_grad and set(uniform_dimensions(one.tensor)) & set(_units_of(one)) & set(one.uniform)
     ]
     if same and run.steps:
         names = _names(same)
-        text = f"all rows of {_some(names)} were equal at the start, and still are: the units learn the same"
+        text = f"all units of {_some(names)} had the same weights at the start, and still have: they learn the same"
         return failed(text, "draw the weights at random", *names)
-    return passed(f"{len(matrices)} matrices") if matrices else None
+    return passed(counted(len(matrices), "matrix")) if matrices else None
+
+
+def _units_of(one: ParameterFacts) -> tuple[int, ...]:
+    """The dimensions that may count the units of a layer: the first in torch's own, either in another's."""
+    return (0,) if isinstance(one.owner, _MATRICES) else (0, 1)
 
 
 @check("Weights suit the number of inputs they sum.", "linear and convolutional layers")
@@ -76,7 +81,7 @@ def weight_scale(run: Run) -> Outcome | None:
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
         return failed(text, "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_", *names)
-    return passed(f"{count} layers") if count else None
+    return passed(counted(count, "layer")) if count else None
 
 
 @check("The first loss is what chance gives.", "a classification, or a regression")
@@ -118,23 +123,23 @@ def output_depends_on_input(run: Run) -> Outcome | None:
 
 @check("Samples of a batch do not see each other.", "a batch of whole samples, and a model that can be copied")
 def independent_samples(run: Run) -> Outcome | None:
-    loss = run.loss_on_batch
     first = next((one for one in run.forwards if one.pair is not None and one.trained), None)
-    if not isinstance(loss, LossOnBatch) or first is None or loss.kwargs:
+    if first is None or first.pair is None or first.pair[1]:
         return None
-    tensors = [one for one in loss.args if isinstance(one, torch.Tensor)]
+    arguments = first.pair[0]
+    tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
     size = tensors[0].shape[0] if tensors and tensors[0].dim() > 1 else 0
-    call = next((one for one in run.losses if one.forward is first), None)
-    labels = call.shapes[1][0] if call is not None and call.shapes[1] else 0
-    if size < 3 or labels != size or any(not one.dim() or one.shape[0] != size for one in tensors):
+    if size < 3 or size != _batch_size(run, first):
+        return None
+    if any(not one.dim() or one.shape[0] != size for one in tensors):
         return None
     model = copy_of(first.root)
     if model is None or not rows_differ(tensors[0]):
         return None
     with undisturbed(), torch.no_grad():
         model.eval()
-        other = tuple(_with_first_replaced(one) if isinstance(one, torch.Tensor) else one for one in loss.args)
-        ours, theirs = model(*loss.args), model(*other)
+        other = tuple(_with_first_replaced(one) if isinstance(one, torch.Tensor) else one for one in arguments)
+        ours, theirs = model(*arguments), model(*other)
     if not isinstance(ours, torch.Tensor) or ours.dim() == 0 or ours.shape[0] != size:
         return None
     difference = float((ours[1:] - theirs[1:]).abs().max())
@@ -144,6 +149,14 @@ def independent_samples(run: Run) -> Outcome | None:
         remedy = "see which operation mixes the first dimension: batch_first, a softmax or view over it"
         return failed(text, remedy, at=place(first.site))
     return passed(f"another first sample left the outputs of {size - 1} others as they were")
+
+
+def _batch_size(run: Run, call: Forward) -> int | None:
+    """The samples of a batch: as many as the loader hands out, or as there are labels."""
+    if call.fetched_from is not None:
+        return getattr(call.fetched_from.loader, "batch_size", None)
+    targets = next((one.shapes[1] for one in run.losses if one.forward is call), ())
+    return targets[0] if targets else None
 
 
 def _with_first_replaced(tensor: torch.Tensor) -> torch.Tensor:
@@ -169,7 +182,7 @@ def living_units(run: Run) -> Outcome | None:
         text = f"{share:.0%} of the units behind {name} gave zero for every sample of every step"
         remedy = "a smaller learning rate or bias, another initialisation, or LeakyReLU"
         return failed(text, remedy, *(name for _, name in worst))
-    return passed(f"{len(alive)} layers") if alive else None
+    return passed(counted(len(alive), "layer")) if alive else None
 
 
 @check("Sigmoid and tanh are not saturated.", "sigmoid or tanh in a trained pass")
@@ -214,7 +227,7 @@ def live_parameters(run: Run) -> Outcome | None:
             text = f"none of the {len(mine)} parameters of {type(optimizer).__name__} belongs to a module called"
             remedy = "make the optimizer after the model is made, copied or moved"
             return failed(text, remedy, at=place(run.steps[0].site))
-    return passed(f"{len(run.optimizers)} optimizers")
+    return passed(counted(len(run.optimizers), "optimizer"))
 
 
 @check("No parameter has two optimizers.", "two optimizers")
@@ -248,7 +261,7 @@ def gradients_arrive(run: Run) -> Outcome | None:
     if zero:
         text = f"the gradients of {_some(zero)} were zero in every step"
         return failed(text, "see what their output is multiplied by", *zero)
-    return passed(f"{len(mine)} parameters") if mine else None
+    return passed(counted(len(mine), "parameter")) if mine else None
 
 
 @check("Frozen normalisation layers keep their statistics.", "normalisation layers")
@@ -262,7 +275,7 @@ def frozen_statistics(run: Run) -> Outcome | None:
     if moving:
         text = f"{_some(tuple(moving))} are frozen, and in training mode: their running statistics move"
         return failed(text, "call eval() on frozen layers after train()", *moving)
-    return passed(f"{len(layers)} layers") if layers else None
+    return passed(counted(len(layers), "layer")) if layers else None
 
 
 @check("Normalisation has enough values to normalise over.", "normalisation layers in training mode")
@@ -273,7 +286,7 @@ def normalised_over_enough(run: Run) -> Outcome | None:
         text = f"{few[0].name} normalises over {few[0].smallest_count} values a channel"
         names = [one.name for one in few]
         return failed(text, "larger batches, or GroupNorm", *names)
-    return passed(f"{len(layers)} layers") if layers else None
+    return passed(counted(len(layers), "layer")) if layers else None
 
 
 @check("Layers of a list are layers of their own.", "a list of modules")
@@ -293,4 +306,4 @@ def own_weights(run: Run) -> Outcome | None:
     if shared:
         text = f"{_some(tuple(shared))} are one and the same module"
         return warned(text, "make each anew: [Layer() for _ in range(n)], not [Layer()] * n", *shared)
-    return passed(f"{lists} lists") if lists else None
+    return passed(counted(lists, "list")) if lists else None

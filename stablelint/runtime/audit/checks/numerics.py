@@ -7,13 +7,12 @@ import math
 import torch
 
 from stablelint.runtime.audit.graph import OperandFacts
-from stablelint.runtime.audit.outcome import Outcome, check, passed, warned
-from stablelint.runtime.audit.record import Run
+from stablelint.runtime.audit.outcome import Outcome, check, counted, passed, warned
+from stablelint.runtime.audit.record import Run, line
 
 ORDER = 6
 _HALF = torch.finfo(torch.float16)
 _EDGE = 1e-7  # of an operand, below which a rounding or one more step meets zero
-_NEAR_ZERO = ("log", "log2", "sqrt", "div")
 
 
 @check("Activations fit float16.", "layers with floating-point results")
@@ -35,14 +34,14 @@ def operands_off_the_edge(run: Run) -> Outcome | None:
     for one in operands:
         reason = _near_edge(one)
         if reason is not None:
-            where = f" at {one.row[0]}:{one.row[1]}" if one.row else ""
-            return warned(f"{reason}{where}", "stablelint check and verify know the rewrite", one.operation)
-    return passed(f"{len(operands)} operands") if operands else None
+            remedy = "stablelint check and verify know the rewrite"
+            return warned(reason, remedy, one.operation, at=line(one.row))
+    return passed(counted(len(operands), "operand")) if operands else None
 
 
 def _near_edge(one: OperandFacts) -> str | None:
-    if one.operation in _NEAR_ZERO and one.low < _EDGE:
-        return f"{one.operation} met a value of magnitude {one.low:.1e}"
+    if one.smallest < _EDGE:
+        return f"{one.operation} met a value of magnitude {one.smallest:.1e}"
     if one.operation == "exp" and one.high > math.sqrt(torch.finfo(torch.float32).max):
         return f"exp gave {one.high:.1e}"
     if one.nearest < _EDGE:
@@ -59,4 +58,4 @@ def half_gradients(run: Run) -> Outcome | None:
     small = [name for name, norm in run.steps[-1].norms.items() if 0 <= norm < _HALF.smallest_normal]
     if small:
         return warned(f"the gradients of {', '.join(small[:4])} underflow", "torch.amp.GradScaler", *small)
-    return passed(f"{len(run.steps[-1].norms)} gradients")
+    return passed(counted(len(run.steps[-1].norms), "gradient"))
