@@ -70,6 +70,7 @@ class Audit:
         return {
             "steps": len(self.run.steps),
             "counts": {status.value: counts[status.value] for status in Status},
+            "trouble": list(dict.fromkeys(self.run.trouble)),
             "checks": [one.as_json() for one in self.results],
             "histograms": [one.as_json() for one in self.histograms],
         }

@@ -6,6 +6,7 @@ Nothing is recomputed: nodes keep the results their gradients need, and those ar
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,7 @@ class GraphFacts:
     reached: set[int] = field(default_factory=set)  # identities of the parameters
     units: list[UnitFacts] = field(default_factory=list)
     operands: list[OperandFacts] = field(default_factory=list)
+    kept: Callable[[], object] = lambda: None  # None as soon as the graph is freed
     crossed: tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None = None  # (N, 1) against (N,)
 
 
@@ -83,15 +85,19 @@ def nodes_of(root: Any, limit: int = _MOST_NODES) -> Iterator[Any]:
                 waiting.append(other)
 
 
-def read_graph(root: Any) -> GraphFacts:
-    """The facts of the graph of a loss."""
+def read_graph(root: Any, since: int) -> GraphFacts:
+    """The facts of the graph of a loss; `since` is the sequence number from which nodes are new."""
     facts = GraphFacts()
+    oldest = root
     for node in nodes_of(root):
         name = node.name()
         variable = getattr(node, "variable", None)
         if variable is not None:
             facts.reached.add(id(variable))
-        elif name in ("ReluBackward0", *_SATURATED):
+            continue
+        if since <= node._sequence_nr() < oldest._sequence_nr():
+            oldest = node
+        if name in ("ReluBackward0", *_SATURATED):
             values = _saved(node, "_saved_result")
             if values is not None and values.numel():
                 facts.units.append(_units(node, name, values))
@@ -101,7 +107,17 @@ def read_graph(root: Any) -> GraphFacts:
                 facts.operands.append(operand)
         elif name in ("SubBackward0", "AddBackward0") and facts.crossed is None:
             facts.crossed = _crossed(node)
+    mark = _Mark()
+    facts.kept = weakref.ref(mark)
+    oldest.register_hook(mark)
     return facts
+
+
+class _Mark:
+    """A hook that does nothing, on the oldest node of a graph: it lives as long as anything made from it."""
+
+    def __call__(self, *_: object) -> None:
+        """The backward pass goes by."""
 
 
 def _saved(node: Any, name: str) -> torch.Tensor | None:

@@ -6,7 +6,8 @@ import ast
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, ModuleType
+from typing import Any
 
 import torch
 
@@ -45,27 +46,33 @@ def _names(frames: list[FrameType], roots: list[torch.nn.Module]) -> Iterator[tu
         scopes = [frame.f_locals] if frame.f_code.co_name == "<module>" else [frame.f_locals, frame.f_globals]
         for scope in scopes:
             for name, value in list(scope.items()):
-                if id(value) in seen or name.startswith("__") or isinstance(value, type):
+                if id(value) in seen or name.startswith("__") or isinstance(value, (type, ModuleType)):
                     continue
                 seen.add(id(value))
                 yield name, value, filename
                 if _is_plain_object(value):
-                    yield from ((f"{name}.{key}", one, filename) for key, one in list(vars(value).items()))
+                    yield from _attributes(name, value)
     for root in roots:
         if id(root) not in seen:
-            yield from ((f"{type(root).__name__}.{key}", one, "") for key, one in list(vars(root).items()))
+            yield from _attributes(type(root).__name__, root)
+
+
+def _attributes(name: str, value: object) -> Iterator[tuple[str, object, str]]:
+    code = getattr(type(value).__init__, "__code__", None)
+    filename = code.co_filename if code is not None else ""
+    return ((f"{name}.{key}", one, filename) for key, one in list(vars(value).items()))
 
 
 def _is_plain_object(value: object) -> bool:
     return hasattr(value, "__dict__") and not callable(value) or isinstance(value, torch.nn.Module)
 
 
-def _holding(value: object, filename: str) -> Holding | None:
+def _holding(value: Any, filename: str) -> Holding | None:
     if isinstance(value, torch.Tensor):
         items: list[object] = [value]
         if not value.requires_grad or value.is_leaf:
             return None
-    elif isinstance(value, _CONTAINERS) and len(value) <= _MOST_ITEMS:
+    elif type(value) in _CONTAINERS and len(value) <= _MOST_ITEMS:  # another's own may compute what it holds
         items = list(value.values()) if isinstance(value, dict) else list(value)
         items = [inner for one in items for inner in (one if isinstance(one, (list, tuple)) else (one,))]
     else:

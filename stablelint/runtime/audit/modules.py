@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Run
+from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.values import sample_of, summary_of, uniform_dimensions
 
 NORMALISING = (nn.modules.batchnorm._BatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
@@ -21,11 +22,13 @@ class ModuleBook:
 
     def __init__(self, run: Run, on_forward: Call) -> None:
         self._run = run
+        self.trouble = run.trouble
         self._on_forward = on_forward
         self._stack: list[nn.Module] = []
         self._paths: dict[int, str] = {}
         self._roots: list[nn.Module] = []
 
+    @shielded
     def enter(self, module: nn.Module, _: object) -> None:
         """A module is about to be called."""
         if torch.compiler.is_compiling():
@@ -34,8 +37,9 @@ class ModuleBook:
             self._learn(module)
         self._stack.append(module)
 
-    def leave(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        """A module was called; `result` is None where it raised."""
+    @shielded
+    def leave(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None) -> None:
+        """A module was called; where it raised, torch gives no result (and no keywords)."""
         if torch.compiler.is_compiling() or not self._stack:
             return
         while self._stack and self._stack.pop() is not module:

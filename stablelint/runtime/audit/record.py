@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,7 +62,6 @@ class Backward:
     fetches: int  # batches that were handed out since the backward call before
     scaled: bool = False
     facts: GraphFacts | None = None
-    kept: weakref.ref[Any] | None = None  # dead as soon as the graph is freed
 
 
 @dataclass(slots=True, eq=False)
@@ -144,9 +142,9 @@ class Run:
     functions: dict[type, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
     holders: tuple[str, ...] = ()  # names that hold tensors with their graph, at the end
     holder_at: Location | None = None
-    bytes_alive: list[int] = field(default_factory=list)  # of the tensors that Python knows, by step
-    growing: tuple[str, ...] = ()
+    growing: tuple[str, ...] = ()  # names that take a tensor with every step
     growing_at: Location | None = None
+    trouble: list[str] = field(default_factory=list)  # what could not be watched, and why
     loss_on_batch: Any = None  # a callable (model, arguments) -> loss, where it is known
 
     @property

@@ -17,6 +17,7 @@ from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdin
 from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Forward, LoaderFacts, LossCall, Run, Step
 from stablelint.runtime.audit.replayed import LossOnBatch, detached
+from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.taps import Taps
 from stablelint.runtime.audit.values import fingerprint, sample_of
 from stablelint.runtime.guard import hooks
@@ -34,6 +35,7 @@ class Recorder(hooks.IdleObserver):
 
     def __init__(self, steps: int | None, on_end: Callable[[], object] = lambda: None) -> None:
         self.run = Run()
+        self.trouble = self.run.trouble
         self._limit = steps
         self._on_end = on_end
         self._taps = Taps(self)
@@ -43,6 +45,7 @@ class Recorder(hooks.IdleObserver):
         self._attached = False
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._walked: list[weakref.ref[torch.Tensor]] = []
+        self._sequence = 0  # of the first node after the last backward call
         self._fetches = 0
         self._judged = 0  # calls whose part in a backward pass is known
         self._batch_from: LoaderFacts | None = None
@@ -93,6 +96,7 @@ class Recorder(hooks.IdleObserver):
 
     # what the modules tell
 
+    @shielded
     def _on_forward(self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         inputs = tuple(tensors_in((args, kwargs)))
         first = next((one for one in inputs if one.numel()), None)
@@ -119,6 +123,7 @@ class Recorder(hooks.IdleObserver):
 
     # what the taps tell
 
+    @shielded
     def on_loss(self, kind: str, arguments: dict[str, Any], value: object) -> None:
         """Keep the first rows of input and target."""
         given, target = arguments["input"], arguments["target"]
@@ -152,15 +157,18 @@ class Recorder(hooks.IdleObserver):
                 return forward, output
         return (self.run.forwards[-1], None) if self.run.forwards else (None, None)
 
+    @shielded
     def on_schedule(self, scheduler: Any) -> None:
         """Note a scheduler that is ahead of its optimizer; the step in its own construction is not one."""
         if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self._elsewhere():
             self.run.early_schedule = self.run.early_schedule or _here()
 
+    @shielded
     def on_loader(self, loader: Any) -> None:
         """Note a loader."""
         self._facts_of(loader)
 
+    @shielded
     def on_iterate(self, loader: Any, iterator: object) -> None:
         """Note whose batches the iterator hands out."""
         facts = self._facts_of(loader)
@@ -175,18 +183,22 @@ class Recorder(hooks.IdleObserver):
         self.run.loaders.append(LoaderFacts(loader))
         return self.run.loaders[-1]
 
+    @shielded
     def on_seed(self, generator: str) -> None:
         """Note a seed."""
         self.run.seeded.add(generator)
 
+    @shielded
     def on_unscale(self) -> None:
         """Gradients are what they are again."""
         self._scaled = False
 
+    @shielded
     def on_clip_value(self) -> None:
         """Note the clip."""
         self._clip(float("nan"))
 
+    @shielded
     def on_function(self, function: type, arguments: tuple[Any, ...]) -> None:
         """Keep the arguments of the first call of each custom function."""
         if function not in self.run.functions and any(
@@ -196,6 +208,7 @@ class Recorder(hooks.IdleObserver):
 
     # what the guard's hooks tell
 
+    @shielded
     def on_fetch(self, iterator: object, batch: object) -> None:
         """A batch was handed out."""
         facts = self._iterators.get(iterator)
@@ -206,12 +219,14 @@ class Recorder(hooks.IdleObserver):
         if facts is not None:
             facts.batches += 1
 
+    @shielded
     def on_scale(self, scaler: object, outputs: object) -> None:
         """The loss as it is before it is scaled."""
         if getattr(scaler, "is_enabled", lambda: True)():
             self._unscaled_loss = sum(float(one.detach().sum()) for one in tensors_in(outputs))
             self._scaled = True
 
+    @shielded
     def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
         """Note norm and place of a clip."""
         self._clip(float(total_norm))
@@ -225,6 +240,7 @@ class Recorder(hooks.IdleObserver):
         if self._scaled:
             self._clipped_scaled = site
 
+    @shielded
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the graph, and whether the gradients that will be added to were used already."""
         if not losses or self._elsewhere():
@@ -249,11 +265,10 @@ class Recorder(hooks.IdleObserver):
         self._unscaled_loss, self._fetches = None, 0
         self._walked = [*self._walked[-3:], weakref.ref(loss)]
         if loss.grad_fn is not None:
-            backward.facts = read_graph(loss.grad_fn)
-            mark = _Mark()
-            backward.kept = weakref.ref(mark)
-            loss.grad_fn.register_hook(mark)
+            backward.facts = read_graph(loss.grad_fn, self._sequence)
+        self._sequence = torch._C._autograd._get_sequence_nr()  # type: ignore[attr-defined]
 
+    @shielded
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """The loaders whose batches were learned from."""
         for forward in self.run.forwards[self._judged :]:
@@ -261,6 +276,7 @@ class Recorder(hooks.IdleObserver):
                 forward.fetched_from.trained = True
         self._judged = len(self.run.forwards)
 
+    @shielded
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
@@ -315,6 +331,7 @@ class Recorder(hooks.IdleObserver):
         self._clips, self._clipped_scaled = [], None
         self._ready[key] = step, [one.detach().clone() for one in parameters]
 
+    @shielded
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """What the step did to the parameters; the end, if it was the last one to be watched."""
         key = self._key_of(optimizer)
@@ -341,6 +358,7 @@ class Recorder(hooks.IdleObserver):
             self.look_at_names()
             self._on_end()
 
+    @shielded
     def look_at_names(self) -> None:
         """Which names hold graphs, and which have grown since the first look."""
         now = self._holdings()
@@ -363,14 +381,9 @@ class Recorder(hooks.IdleObserver):
         return os.getpid() != self._process
 
 
-class _Mark:
-    """A hook of a graph's root that does nothing: it lives as long as the graph."""
+class _Reached:
+    """A hook on the node of an output: a backward pass went through its forward pass."""
 
-    def __call__(self, *_: object) -> None:
-        """The backward pass goes by."""
-
-
-class _Reached(_Mark):
     def __init__(self, forward: Forward) -> None:
         self._forward = forward
 

@@ -159,7 +159,7 @@ def _training_loaders(run: Run) -> list[LoaderFacts]:
 def shuffled(run: Run) -> Outcome | None:
     loaders = _training_loaders(run)
     for facts in loaders:
-        if not isinstance(getattr(facts.loader, "sampler", None), SequentialSampler) or _length(facts.loader) < 2:
+        if not isinstance(_sampler(facts.loader), SequentialSampler) or _length(facts.loader) < 2:
             continue
         text = f"the loader of {_data_name(facts)} goes through its samples in the order in which they lie"
         alone = [len(set(one.target.flatten().tolist())) == 1 for one in _labelled(run) if one.target.numel() > 3]
@@ -167,6 +167,14 @@ def shuffled(run: Run) -> Outcome | None:
             text += f"; {sum(alone)} of {len(alone)} batches hold one class"
         return failed(text, "DataLoader(…, shuffle=True)")
     return passed(counted(len(loaders), "loader")) if loaders else None
+
+
+def _sampler(loader: Any) -> object:
+    """What orders the samples: a loader that is given batches of indices has its own sampler idle."""
+    found = getattr(loader, "batch_sampler", None)
+    while found is not None and hasattr(found, "batch_sampler"):
+        found = found.batch_sampler
+    return getattr(found, "sampler", None) if found is not None else getattr(loader, "sampler", None)
 
 
 @check("Every step has a batch of its own.", "two trained passes from one DataLoader")

@@ -14,7 +14,7 @@ def freed_graphs(run: Run) -> Outcome | None:
     older = run.backwards[: -_RECENT * max(len(run.optimizers), 1)]
     if len(older) < 2:
         return None
-    alive = sum(one.kept is not None and one.kept() is not None for one in older)
+    alive = sum(one.facts is not None and one.facts.kept() is not None for one in older)
     if alive >= 2:
         names = f", held by {', '.join(run.holders)}" if run.holders else ""
         text = f"the graphs of {alive} of {len(older)} earlier losses are still there{names}"
