@@ -10,6 +10,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
+from stablelint.report.tables import note
 
 MARKS = {"passed": "✓", "warned": "!", "failed": "✗", "not seen": "·"}
 _ORDER = ("failed", "warned", "passed", "not seen")
@@ -39,11 +40,11 @@ def _finding(one: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield f"{paint(head)}: {style.bold(first)}"
     yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
     yield from _place(one, context, paint)
-    yield from _note("holds where it passes", one["sentence"], context)
+    yield from note("holds where it passes", one["sentence"], context)
     if one["subjects"]:
-        yield from _note("names", ", ".join(map(plain, one["subjects"][:8])), context)
+        yield from note("names", ", ".join(map(plain, one["subjects"][:8])), context)
     if one["remedy"]:
-        yield from _note("remedy", plain(one["remedy"]), context)
+        yield from note("remedy", plain(one["remedy"]), context)
 
 
 def _place(one: Mapping[str, Any], context: Context, paint: Any) -> Iterator[str]:
@@ -58,13 +59,6 @@ def _place(one: Mapping[str, Any], context: Context, paint: Any) -> Iterator[str
     if column and end and lines:
         span = Span(Position(row, column), Position(end["row"], end["column"]))
         yield from frame(lines, [Mark(span, "", "^", paint)], context.style, context.width)
-
-
-def _note(title: str, text: str, context: Context) -> Iterator[str]:
-    lead = f"  = {title}: "
-    first, *rest = wrap(text, max(context.width - len(lead), 30)) or [""]
-    yield f"  {context.style.gutter('=')} {context.style.bold(title)}: {first}"
-    yield from (" " * len(lead) + line for line in rest)
 
 
 def _table(checks: list[Mapping[str, Any]], context: Context, everything: bool) -> Iterator[str]:

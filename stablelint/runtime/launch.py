@@ -32,6 +32,7 @@ class Ending:
     processes: tuple[dict[str, Any], ...]
     without_torch: tuple[str, ...] = ()  # the interpreters that were asked for torch and have none
     unguarded: tuple[str, ...] = ()  # why the guard did not start in a process that imported torch
+    crashes: tuple[dict[str, Any], ...] = ()  # exceptions that ended processes, explained
 
     @property
     def saw_torch(self) -> bool:
@@ -58,14 +59,15 @@ def run_guarded(
     sent to this process reach it.
     """
     plan = Plan("", adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules))
-    kinds = ("event", "process", "missing", "unguarded")
-    code, (reports, processes, missing, unguarded) = run_planned(command, plan, kinds)
+    kinds = ("event", "process", "missing", "unguarded", "crash")
+    code, (reports, processes, missing, unguarded, crashes) = run_planned(command, plan, kinds)
     return Ending(
         code,
         _distinct(reports),
         processes,
         tuple(dict.fromkeys(str(one["python"]) for one in missing)),
         tuple(dict.fromkeys(str(one["error"]) for one in unguarded)),
+        crashes,
     )
 
 

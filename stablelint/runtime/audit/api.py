@@ -38,6 +38,7 @@ class Audit:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.finish()
+        self._recorder.plain_graphs()  # once more: a framework may have put back what it found
 
     @property
     def run(self) -> Run:

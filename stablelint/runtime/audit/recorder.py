@@ -84,15 +84,14 @@ class Recorder(hooks.IdleObserver):
             handle.remove()
         self._taps.close()
         hooks.detach(self)
-        self._plain_graphs()
+        self.plain_graphs()
         self.run.drawn = {
             name for name, state in _generators().items() if name in self._states and self._states[name] != state
         }
 
-    def _plain_graphs(self) -> None:
-        if self._anomaly is not None:
-            torch.autograd.set_detect_anomaly(*self._anomaly)
-            self._anomaly = None
+    def plain_graphs(self) -> None:
+        """Graphs that do not know their lines, as without the audit."""
+        torch.autograd.set_detect_anomaly(*self._anomaly)
 
     # what the modules tell
 
@@ -351,7 +350,8 @@ class Recorder(hooks.IdleObserver):
         self._used[key] = True
         self._scaled = False
         self._counts[key] = self._counts.get(key, 0) + 1
-        self._plain_graphs()
+        if len(self.run.steps) == 1:
+            self.plain_graphs()
         if self._counts[key] == _FIRST_LOOK and not self._early:
             self._early = self._holdings()
         if self._limit is not None and self._counts[key] >= self._limit:
