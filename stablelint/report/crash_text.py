@@ -64,9 +64,13 @@ def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[s
         rows.append((plain(one["name"]), str(tuple(one["shape"])), one["dtype"], one["device"]))
     yield ""
     yield from table(rows, context)
+    told: set[str] = set()
     for one in operands:
         made = one["made_at"]
         if made is not None:
+            if made["text"] in told:
+                continue
+            told.add(made["text"])
             place = f"{context.shown(made['filename'])}:{made['row']}"
             yield from note(f"{plain(one['name'])} comes from", f"{place}: {plain(made['text'])}", context)
         elif one["origin"]:

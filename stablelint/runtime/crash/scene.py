@@ -85,7 +85,12 @@ class Scene:
         return None
 
     def module_name(self) -> str:
-        """What the program calls `module`: its path in the model, with its kind."""
+        """What the program calls `module`, and its kind."""
+        path, module = self.module_path(), self.module
+        return path if module is None or path == _kind(module) else f"{path} ({_kind(module)})"
+
+    def module_path(self) -> str:
+        """What the program calls `module`: its path in the model, or a name."""
         module = self.module
         if module is None:
             return "the layer"
@@ -94,11 +99,11 @@ class Scene:
             if isinstance(owner, nn.Module):
                 for path, child in owner.named_modules():
                     if child is module and path:
-                        return f"{path} ({_kind(module)})"
+                        return path
         for one in reversed(self.frames):
             for name, value in one.names.items() if one.mine else ():
                 if value is module:
-                    return f"{name} ({_kind(module)})"
+                    return name
         return _kind(module)
 
     def operands(self) -> tuple[Operand, ...]:
@@ -129,7 +134,7 @@ class Scene:
         if module is not None:
             for name, one in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
                 if one is tensor:
-                    return Operand.of(tensor, f"{name} of {self.module_name()}", *self._made_module(module))
+                    return Operand.of(tensor, f"{name} of {self.module_path()}", *self._made_module(module))
         if user is None:
             return Operand.of(tensor, text)
         for name, value in user.frame.f_locals.items():

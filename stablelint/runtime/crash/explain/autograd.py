@@ -19,6 +19,7 @@ from stablelint.runtime.guard.frames import parse_file
 # What cuts a value off its graph.
 _CUTS = frozenset("item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split())
 
+_VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 _SILENT = ("no_grad", "inference_mode")
 
 
@@ -118,9 +119,7 @@ def _has_graph(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.grad_fn is not None
 
 
-@explains(
-    r"modified by an inplace operation: \[([^\]]*\[[\d, ]*\])\],? (?:which is output (\d+) of (?:torch::autograd::)?(\w+), )?"
-)
+@explains(r"modified by an inplace operation: \[[^\]]*\[([\d, ]*)\]\]")
 def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """A value that a gradient needs, and that was written after it was kept."""
     losses = _losses(scene)
@@ -131,19 +130,19 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return None
     kept_at = line(row_of(saver))
     operation = _readable(saver.name())
-    what = re.sub(r"torch\.\w*Tensor ", "", match[1]).strip("[]")
-    summary = f"{operation} kept a tensor ({what}) for its gradient, and it was written before backward"
+    shape = tuple(int(one) for one in match[1].split(",") if one.strip())
+    summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
     other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
     advice = ["write a new tensor instead: x = x + 1, torch.where, clone()"]
     step = next((one for one in reversed(scene.trail.steps) if one.sequence > saver._sequence_nr()), None)
-    if step is not None and _is_parameter(match[3]):
+    if step is not None and _takes_parameter(saver, shape):
         at = place(step.site)
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = "an optimizer stepped between the forward pass and this backward call, which needs the old weights"
         advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
     elif kept_at is not None and (written := _writer(kept_at)) is not None:
         other.append(("and it is written here", written))
-        summary = f"`{written.expression}` writes a tensor ({what}) that {operation} kept for its gradient"
+        summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation(
@@ -166,9 +165,17 @@ def _readable(node: str) -> str:
     return re.sub(r"Backward\d*$", "", node).lower()
 
 
-def _is_parameter(producer: str | None) -> bool:
-    """Whether the overwritten value is a parameter, or the transpose that a linear layer takes of one."""
-    return producer is None or producer in ("TBackward0", "AccumulateGrad", "AsStridedBackward0", "TransposeBackward0")
+def _takes_parameter(node: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a parameter of this shape, or a transpose of one, is an operand of a node."""
+    for operand, _ in node.next_functions:
+        if operand is not None:
+            for other in nodes_of(operand, _VIEWS):
+                variable = getattr(other, "variable", None)
+                if variable is not None and sorted(variable.shape) == sorted(shape):
+                    return True
+                if variable is None and other.name() not in ("TBackward0", "TransposeBackward0", "AsStridedBackward0"):
+                    break
+    return False
 
 
 def _writer(kept: Location) -> Location | None:
