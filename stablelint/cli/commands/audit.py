@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
     audit = max(audits, key=lambda one: (one["steps"], -one["process"]), default=None)
     if audit is None:
         reason = f": {missing[0]['python']} has no torch" if missing else ""
-        return _failed(f"no training was seen{reason}", "the command must call a model with parameters") or code
+        return (
+            _failed(f"no training was seen{reason}", "the command must call a model with parameters") or code
+        )
     problems = _written(options, audit)
     print_problems(problems)
     if problems:

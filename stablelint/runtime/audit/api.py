@@ -80,7 +80,9 @@ class Audit:
         counts = Counter(one.outcome.status for one in self.results)
         lines = [", ".join(f"{counts[status]} {status}" for status in Status)]
         for one in (*self.failed, *self.warned):
-            lines.append(f"{one.outcome.status} {one.check.name}: {one.outcome.evidence}; {one.outcome.remedy}")
+            lines.append(
+                f"{one.outcome.status} {one.check.name}: {one.outcome.evidence}; {one.outcome.remedy}"
+            )
         return "\n".join(lines)
 
 
@@ -104,7 +106,7 @@ def audit(
     with undisturbed(), found:
         for *inputs, targets in _batches(loader, steps):
             optimizer.zero_grad()
-            loss(model(*inputs), targets).backward()  # type: ignore[no-untyped-call]
+            loss(model(*inputs), targets).backward()
             optimizer.step()
     return found
 
@@ -129,6 +131,9 @@ def _histograms(run: Run) -> Iterator[Histogram]:
     calls = [one for one in run.losses if one.grad]
     named += [("output", calls[0].input), ("target", calls[0].target)] if calls else []
     named += [(one.name, one.tensor) for one in run.parameters.values() if one.tensor.dim() > 1]
-    named += [(f"gradient of {one.name}", one.tensor.grad) for one in run.parameters.values()
-              if one.tensor.dim() > 1 and one.tensor.grad is not None]
+    named += [
+        (f"gradient of {one.name}", one.tensor.grad)
+        for one in run.parameters.values()
+        if one.tensor.dim() > 1 and one.tensor.grad is not None
+    ]
     return (found for title, tensor in named if (found := histogram_of(tensor, title)) is not None)

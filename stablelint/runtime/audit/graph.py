@@ -69,7 +69,9 @@ class GraphFacts:
     units: list[UnitFacts] = field(default_factory=list)
     operands: list[OperandFacts] = field(default_factory=list)
     kept: Callable[[], object] = lambda: None  # None as soon as the graph is freed
-    crossed: tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None = None  # (N, 1) against (N,)
+    crossed: tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None = (
+        None  # (N, 1) against (N,)
+    )
 
 
 def nodes_of(root: Any, limit: int = _MOST_NODES) -> Iterator[Any]:
@@ -131,7 +133,11 @@ def _saved(node: Any, name: str) -> torch.Tensor | None:
 def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
     flat = dense(values)
     channels = 1 if flat.dim() >= 4 else flat.dim() - 1
-    alive = (flat != 0).movedim(channels, -1).reshape(-1, flat.shape[channels]).any(0) if flat.dim() else flat != 0
+    alive = (
+        (flat != 0).movedim(channels, -1).reshape(-1, flat.shape[channels]).any(0)
+        if flat.dim()
+        else flat != 0
+    )
     edge = _SATURATED.get(name)
     share = 0.0
     if edge is not None:

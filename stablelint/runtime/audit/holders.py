@@ -64,7 +64,7 @@ def _attributes(name: str, value: object) -> Iterator[tuple[str, object, str]]:
 
 
 def _is_plain_object(value: object) -> bool:
-    return hasattr(value, "__dict__") and not callable(value) or isinstance(value, torch.nn.Module)
+    return (hasattr(value, "__dict__") and not callable(value)) or isinstance(value, torch.nn.Module)
 
 
 def _holding(value: Any, filename: str) -> Holding | None:
@@ -77,7 +77,9 @@ def _holding(value: Any, filename: str) -> Holding | None:
         items = [inner for one in items for inner in (one if isinstance(one, (list, tuple)) else (one,))]
     else:
         return None
-    tensors = [one for one in items if isinstance(one, torch.Tensor) and not isinstance(one, torch.nn.Parameter)]
+    tensors = [
+        one for one in items if isinstance(one, torch.Tensor) and not isinstance(one, torch.nn.Parameter)
+    ]
     if not tensors:
         return None
     graphs = sum(one.grad_fn is not None for one in tensors)

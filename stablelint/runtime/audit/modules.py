@@ -38,7 +38,9 @@ class ModuleBook:
         self._stack.append(module)
 
     @shielded
-    def leave(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None) -> None:
+    def leave(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None
+    ) -> None:
         """A module was called; where it raised, torch gives no result (and no keywords)."""
         if torch.compiler.is_compiling() or not self._stack:
             return

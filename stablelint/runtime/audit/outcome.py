@@ -54,12 +54,12 @@ class Check:
             return Outcome(Status.UNSEEN, f"could not be decided: {type(error).__name__}: {error}")
 
 
-def check(sentence: str, needs: str) -> Callable[[Callable[[Run], Outcome | None]], Check]:
-    """Make a check of a function: `sentence` states what holds where it passes, `needs` what it must see."""
+def check(needs: str) -> Callable[[Callable[[Run], Outcome | None]], Check]:
+    """Make a check of a function: its docstring states what holds where it passes, `needs` what it must see."""
 
     def make(judge: Callable[[Run], Outcome | None]) -> Check:
         name = judge.__name__.replace("_", "-")
-        return Check(name, judge.__module__.rpartition(".")[2], sentence, needs, judge)
+        return Check(name, judge.__module__.rpartition(".")[2], judge.__doc__ or name, needs, judge)
 
     return make
 
@@ -97,7 +97,12 @@ class Result:
 
     def as_json(self) -> dict[str, Json]:
         """The result as ``audit --output-format json`` prints it."""
-        place: dict[str, Json] = {"filename": None, "location": None, "end_location": None, "expression": None}
+        place: dict[str, Json] = {
+            "filename": None,
+            "location": None,
+            "end_location": None,
+            "expression": None,
+        }
         if self.outcome.location is not None:
             place = self.outcome.location.as_json()
         return {

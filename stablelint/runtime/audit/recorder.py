@@ -72,7 +72,9 @@ class Recorder(hooks.IdleObserver):
         self._taps.open()
         self._removed = [
             torch_module.register_module_forward_pre_hook(self._modules.enter),
-            torch_module.register_module_forward_hook(self._modules.leave, with_kwargs=True, always_call=True),
+            torch_module.register_module_forward_hook(
+                self._modules.leave, with_kwargs=True, always_call=True
+            ),
         ]
 
     def stop(self) -> None:
@@ -86,7 +88,9 @@ class Recorder(hooks.IdleObserver):
         hooks.detach(self)
         self.plain_graphs()
         self.run.drawn = {
-            name for name, state in _generators().items() if name in self._states and self._states[name] != state
+            name
+            for name, state in _generators().items()
+            if name in self._states and self._states[name] != state
         }
 
     def plain_graphs(self) -> None:
@@ -96,7 +100,9 @@ class Recorder(hooks.IdleObserver):
     # what the modules tell
 
     @shielded
-    def _on_forward(self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def _on_forward(
+        self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
         inputs = tuple(tensors_in((args, kwargs)))
         first = next((one for one in inputs if one.numel()), None)
         forward = Forward(
@@ -265,7 +271,7 @@ class Recorder(hooks.IdleObserver):
         self._walked = [*self._walked[-3:], weakref.ref(loss)]
         if loss.grad_fn is not None:
             backward.facts = read_graph(loss.grad_fn, self._sequence)
-        self._sequence = torch._C._autograd._get_sequence_nr()  # type: ignore[attr-defined]
+        self._sequence = torch._C._autograd._get_sequence_nr()
 
     @shielded
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:

@@ -72,14 +72,14 @@ class Taps:
         self._replace(torch.amp.GradScaler, "unscale_", _after(lambda *_: tell.on_unscale()))
         for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
             self._replace(holder, "clip_grad_value_", _after(lambda *_, **__: tell.on_clip_value()))
-        for holder, name, generator in (
+        for owner, name, generator in (
             (torch, "manual_seed", "torch"),
             (torch.random, "manual_seed", "torch"),
             (random, "seed", "random"),
             (sys.modules.get("numpy.random"), "seed", "numpy"),
         ):
-            if holder is not None:
-                self._replace(holder, name, _after(lambda *_, told=generator, **__: tell.on_seed(told)))
+            if owner is not None:
+                self._replace(owner, name, _after(lambda *_, told=generator, **__: tell.on_seed(told)))
         apply = torch.autograd.Function.__dict__["apply"]
 
         def watched(cls: type, *args: Any, **kwargs: Any) -> Any:

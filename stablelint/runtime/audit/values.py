@@ -48,7 +48,15 @@ def summary_of(tensor: torch.Tensor) -> Summary:
     zeros = float((finite == 0).double().mean())
     integral = not tensor.is_floating_point() or bool((finite == finite.round()).all())
     return Summary(
-        shape, dtype, float(low), float(high), float(mean), float(deviation), *_counts(values), zeros, integral
+        shape,
+        dtype,
+        float(low),
+        float(high),
+        float(mean),
+        float(deviation),
+        *_counts(values),
+        zeros,
+        integral,
     )
 
 
@@ -97,9 +105,7 @@ def uniform_dimensions(matrix: torch.Tensor) -> tuple[int, ...]:
     values = matrix.detach()
     if values.dim() < 2:
         return ()
-    return tuple(
-        one for one in (0, 1) if values.shape[one] > 1 and not rows_differ(values.transpose(0, one))
-    )
+    return tuple(one for one in (0, 1) if values.shape[one] > 1 and not rows_differ(values.transpose(0, one)))
 
 
 def shape_text(shape: tuple[int, ...] | torch.Size) -> str:
@@ -129,4 +135,8 @@ def histogram_of(tensor: torch.Tensor, title: str) -> Histogram | None:
         return None
     low, high = float(values.min()), float(values.max())
     counts = torch.histc(values, _BINS, low, high) if high > low else torch.tensor([values.numel()])
-    return Histogram(title, low, high, tuple(int(count) for count in counts)) if math.isfinite(high - low) else None
+    return (
+        Histogram(title, low, high, tuple(int(count) for count in counts))
+        if math.isfinite(high - low)
+        else None
+    )

@@ -43,7 +43,11 @@ class Operand:
         """Name, shape, dtype, device and origin."""
         made: Json = None
         if self.location is not None:
-            made = {"filename": self.location.filename, "row": self.location.row, "text": self.location.expression}
+            made = {
+                "filename": self.location.filename,
+                "row": self.location.row,
+                "text": self.location.expression,
+            }
         return {
             "name": self.name,
             "shape": list(self.shape),
@@ -69,7 +73,12 @@ class Explanation:
 
     def as_json(self, error: BaseException) -> dict[str, Json]:
         """The explanation as ``run --output-format json`` prints it under `crash`."""
-        place: dict[str, Json] = {"filename": None, "location": None, "end_location": None, "expression": None}
+        place: dict[str, Json] = {
+            "filename": None,
+            "location": None,
+            "end_location": None,
+            "expression": None,
+        }
         if self.location is not None:
             place = self.location.as_json()
         return {

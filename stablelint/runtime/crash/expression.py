@@ -44,7 +44,9 @@ def operands(node: ast.AST | None, scope: dict[str, Any]) -> Iterator[tuple[str,
         elif type(value) in (list, tuple):
             text = ast.unparse(one)
             yield from (
-                (f"{text}[{index}]", item) for index, item in enumerate(value) if isinstance(item, torch.Tensor)
+                (f"{text}[{index}]", item)
+                for index, item in enumerate(value)
+                if isinstance(item, torch.Tensor)
             )
 
 

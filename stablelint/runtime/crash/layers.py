@@ -29,7 +29,9 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return ()
 
 
-def _repeat(owner: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
+def _repeat(
+    owner: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[str, str, str], ...]:
     rows: list[tuple[str, str, str]] = []
     try:
         model = copy.deepcopy(owner)

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.explanation import Operand
+from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.guard.event import Location
 from stablelint.runtime.guard.frames import Site, is_library, parse_file, resolve
@@ -99,7 +99,7 @@ class Scene:
             if isinstance(owner, nn.Module):
                 for path, child in owner.named_modules():
                     if child is module and path:
-                        return path
+                        return str(path)
         for one in reversed(self.frames):
             for name, value in one.names.items() if one.mine else ():
                 if value is module:
@@ -141,11 +141,12 @@ class Scene:
             if value is tensor:
                 return Operand.of(tensor, name, *self._origin(user, name))
         if self.frames and self.frames[-1] is user:
-            root = ast.parse(text, mode="eval").body
+            root: ast.expr = ast.parse(text, mode="eval").body
             while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
                 root = root.func if isinstance(root, ast.Call) else root.value
-            name = root.id if isinstance(root, ast.Name) else None
-            return Operand.of(tensor, text, *(self._origin(user, name) if name and name != "self" else ()))
+            if not isinstance(root, ast.Name) or root.id == "self":
+                return Operand.of(tensor, text)
+            return Operand.of(tensor, text, *self._origin(user, root.id))
         node = node_at(user.site)
         if isinstance(node, ast.Call) and len(node.args) == 1:
             return Operand.of(tensor, ast.unparse(node.args[0]))
@@ -190,7 +191,9 @@ def assigned(filename: str, function_row: int, name: str, before: int) -> Locati
     best: ast.stmt | None = None
     for node in ast.walk(scope):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)) and node.lineno < before:
-            if any(_is(target, name) for target in _targets(node)) and (best is None or node.lineno > best.lineno):
+            if any(_is(target, name) for target in _targets(node)) and (
+                best is None or node.lineno > best.lineno
+            ):
                 best = node
     if best is None:
         return None
@@ -221,7 +224,7 @@ def _is(target: ast.expr, name: str) -> bool:
 
 
 def _kind(module: nn.Module) -> str:
-    text = repr(module)
+    text = str(module)
     return text if "\n" not in text and len(text) < 80 else type(module).__name__
 
 

@@ -62,5 +62,5 @@ class Trail(hooks.IdleObserver):
 
 def _mark() -> Mark:
     frame = user_frame()
-    sequence = torch._C._autograd._get_sequence_nr()  # type: ignore[attr-defined]
+    sequence = torch._C._autograd._get_sequence_nr()
     return Mark(site_of(frame) if frame is not None else None, sequence)

@@ -21,7 +21,11 @@ def train(log: list[Any]) -> Any:
     random.seed(0)
     np.random.seed(0)
     model = torch.nn.Sequential(
-        torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2)
+        torch.nn.Linear(4, 8),
+        torch.nn.BatchNorm1d(8),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(8, 2),
     )
     data = torch.utils.data.TensorDataset(torch.randn(32, 4), torch.randint(0, 2, (32,)))
     loader = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True)
@@ -75,7 +79,11 @@ def test_a_model_that_is_handed_in_keeps_its_parameters_and_its_optimizer() -> N
     data = torch.utils.data.TensorDataset(torch.randn(40, 4) * 1000, torch.randint(0, 2, (40,)))
     before = states()
     found = stablelint.audit(
-        model, torch.utils.data.DataLoader(data, 8, shuffle=True), torch.nn.CrossEntropyLoss(), optimizer, steps=5
+        model,
+        torch.utils.data.DataLoader(data, 8, shuffle=True),
+        torch.nn.CrossEntropyLoss(),
+        optimizer,
+        steps=5,
     )
     assert states() == before
     assert all(torch.equal(one, other) for one, other in zip(kept, model.parameters(), strict=True))
@@ -87,7 +95,9 @@ def test_a_model_that_is_handed_in_keeps_its_parameters_and_its_optimizer() -> N
 def test_a_batch_that_is_no_pair_is_refused() -> None:
     model = torch.nn.Linear(4, 2)
     with pytest.raises(ValueError, match="a batch is"):
-        stablelint.audit(model, [torch.ones(2, 4)], torch.nn.MSELoss(), torch.optim.SGD(model.parameters(), 0.1))
+        stablelint.audit(
+            model, [torch.ones(2, 4)], torch.nn.MSELoss(), torch.optim.SGD(model.parameters(), 0.1)
+        )
 
 
 def test_what_goes_wrong_in_watching_reaches_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

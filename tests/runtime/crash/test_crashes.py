@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
+import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ from tests.runtime.crash.crashes import CRASHES, UNKNOWN, Crash  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def sample_notes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def sample_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.utils.data._utils.fetch._MapDatasetFetcher, "fetch", armed_fetch())
-    yield
 
 
 def armed_fetch() -> Any:
@@ -65,7 +65,10 @@ def test_says_what_met_what_and_what_to_do(crash: Crash, tmp_path: Path) -> None
             found.summary,
             *found.because,
             *(f"{what} {at.expression}" for what, at in found.other),
-            *(f"{one.name} {one.shape} {one.location.expression if one.location else ''}" for one in found.operands),
+            *(
+                f"{one.name} {one.shape} {one.location.expression if one.location else ''}"
+                for one in found.operands
+            ),
             shown["expression"] or "",
         ]
     )
@@ -106,3 +109,25 @@ def test_only_the_first_graphs_know_their_lines() -> None:
     finally:
         hooks.detach(trail)
         torch.autograd.set_detect_anomaly(False)
+
+
+def test_the_explanation_follows_the_traceback(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CRASHES[0].source)
+    command = [sys.executable, "-m", "stablelint", "run", "--", sys.executable, "train.py"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert done.returncode == 1
+    traceback, _, explanation = done.stderr.partition("\n\nRuntimeError[shape]: ")
+    assert traceback.startswith("Traceback")
+    assert "mat1 and mat2 shapes cannot be multiplied" in traceback
+    assert explanation.startswith(
+        "fc1 (Linear(in_features=200, out_features=32, bias=True)) takes 200 features"
+    )
+    assert "weight of fc1 comes from: train.py:11: self.fc1 = nn.Linear(200, 32)" in explanation
+    assert "help: nn.Linear(288, 32) fits what it is given" in explanation

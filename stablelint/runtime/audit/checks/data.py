@@ -47,8 +47,9 @@ def _first_matrix(run: Run) -> LayerFacts | None:
     return None
 
 
-@check("Inputs hold no NaN and no Inf.", "floating-point inputs of a trained pass")
+@check(needs="floating-point inputs of a trained pass")
 def finite_inputs(run: Run) -> Outcome | None:
+    """Inputs hold no NaN and no Inf."""
     batches = _batches(run)
     bad = [summary_of(one) for one in batches if not bool(torch.isfinite(one).all())]
     if bad:
@@ -58,14 +59,17 @@ def finite_inputs(run: Run) -> Outcome | None:
     return passed(counted(len(batches), "input")) if batches else None
 
 
-@check("Every input feature varies.", "16 rows of a two-dimensional input, or inputs of more dimensions")
+@check(needs="16 rows of a two-dimensional input, or inputs of more dimensions")
 def varying_features(run: Run) -> Outcome | None:
+    """Every input feature varies."""
     table = _table(run)
     if table is None:
         flat = [one for one in _batches(run) if one.dim() > 2]
         constant = [one for one in flat if bool((one == one.flatten()[0]).all())]
         if constant:
-            text = f"{len(constant)} of {len(flat)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
+            text = (
+                f"{len(constant)} of {len(flat)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
+            )
             return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
         return passed(counted(len(flat), "input")) if flat else None
     still = (table == table[:1]).all(0).nonzero().flatten().tolist()
@@ -77,8 +81,9 @@ def varying_features(run: Run) -> Outcome | None:
     return (failed if 2 * len(still) > table.shape[1] else warned)(text, remedy, *names)
 
 
-@check("No input feature is there twice.", "16 rows of a two-dimensional input")
+@check(needs="16 rows of a two-dimensional input")
 def distinct_features(run: Run) -> Outcome | None:
+    """No input feature is there twice."""
     table = _table(run)
     if table is None or not bool(torch.isfinite(table).all()):
         return None
@@ -94,8 +99,9 @@ def distinct_features(run: Run) -> Outcome | None:
     return passed(f"{len(moving)} columns over {table.shape[0]} rows")
 
 
-@check("What the first layer multiplies is near the unit scale.", "a first layer that multiplies its input")
+@check(needs="a first layer that multiplies its input")
 def input_scale(run: Run) -> Outcome | None:
+    """What the first layer multiplies is near the unit scale."""
     layer = _first_matrix(run)
     if layer is None or layer.first is None:
         return None
@@ -108,7 +114,9 @@ def input_scale(run: Run) -> Outcome | None:
         return failed(text, "scale the images to the unit range and normalise them", layer.name)
     if seen.integral and seen.high > _LARGE and len(seen.shape) < 4:
         text = f"{layer.name} multiplies whole numbers, {seen.spread}, as if they were quantities"
-        return failed(text, "numbers that name something go through an embedding; counts are scaled", layer.name)
+        return failed(
+            text, "numbers that name something go through an embedding; counts are scaled", layer.name
+        )
     if len(seen.shape) == 2 and seen.shape[0] >= _ENOUGH_ROWS and seen.shape[1] > 1:
         widths = dense(layer.first).std(0)
         widest = int(widths.argmax())
@@ -126,8 +134,9 @@ def input_scale(run: Run) -> Outcome | None:
     return passed(f"{layer.name} takes {seen.spread}")
 
 
-@check("Masks leave something over.", "a boolean or 0/1 mask among the inputs")
+@check(needs="a boolean or 0/1 mask among the inputs")
 def masks_leave_something(run: Run) -> Outcome | None:
+    """Masks leave something over."""
     masks = [
         one
         for call in run.trained
@@ -155,14 +164,17 @@ def _training_loaders(run: Run) -> list[LoaderFacts]:
     return [one for one in run.loaders if one.trained]
 
 
-@check("Training samples come in random order.", "a DataLoader that is trained on")
+@check(needs="a DataLoader that is trained on")
 def shuffled(run: Run) -> Outcome | None:
+    """Training samples come in random order."""
     loaders = _training_loaders(run)
     for facts in loaders:
         if not isinstance(_sampler(facts.loader), SequentialSampler) or _length(facts.loader) < 2:
             continue
         text = f"the loader of {_data_name(facts)} goes through its samples in the order in which they lie"
-        alone = [len(set(one.target.flatten().tolist())) == 1 for one in _labelled(run) if one.target.numel() > 3]
+        alone = [
+            len(set(one.target.flatten().tolist())) == 1 for one in _labelled(run) if one.target.numel() > 3
+        ]
         if alone and sum(alone) * 2 > len(alone):
             text += f"; {sum(alone)} of {len(alone)} batches hold one class"
         return failed(text, "DataLoader(…, shuffle=True)")
@@ -177,8 +189,9 @@ def _sampler(loader: Any) -> object:
     return getattr(found, "sampler", None) if found is not None else getattr(loader, "sampler", None)
 
 
-@check("Every step has a batch of its own.", "two trained passes from one DataLoader")
+@check(needs="two trained passes from one DataLoader")
 def new_batches(run: Run) -> Outcome | None:
+    """Every step has a batch of its own."""
     calls = [one for one in run.trained if one.fetched_from is not None and one.fingerprint]
     if len(calls) < 3:
         return None
@@ -193,8 +206,9 @@ def new_batches(run: Run) -> Outcome | None:
     return passed(f"{len(counts)} different batches in {len(calls)} steps")
 
 
-@check("No batch has a single sample where a layer normalises over the batch.", "a DataLoader and its length")
+@check(needs="a DataLoader and its length")
 def last_batch(run: Run) -> Outcome | None:
+    """No batch has a single sample where a layer normalises over the batch."""
     loaders = [one.loader for one in _training_loaders(run) if getattr(one.loader, "batch_size", None)]
     normalising = [layer.name for layer in run.layers.values() if isinstance(layer.module, NORMALISING)]
     for loader in loaders:
@@ -202,13 +216,16 @@ def last_batch(run: Run) -> Outcome | None:
         if total and loader.batch_size > 1 and total % loader.batch_size == 1 and not loader.drop_last:
             text = f"{total} samples in batches of {loader.batch_size}: the last batch has one"
             if normalising:
-                return failed(f"{text}, and {normalising[0]} normalises over it", "drop_last=True", *normalising[:1])
+                return failed(
+                    f"{text}, and {normalising[0]} normalises over it", "drop_last=True", *normalising[:1]
+                )
             return passed(f"{text}, and no layer normalises over it")
     return passed(counted(len(loaders), "loader")) if loaders else None
 
 
-@check("Workers draw different random numbers.", "a DataLoader with two workers, trained on")
+@check(needs="a DataLoader with two workers, trained on")
 def worker_randomness(run: Run) -> Outcome | None:
+    """Workers draw different random numbers."""
     several = [one for one in _training_loaders(run) if getattr(one.loader, "num_workers", 0) > 1]
     for facts in several:
         if facts.loader.worker_init_fn is not None:
@@ -225,14 +242,17 @@ def worker_randomness(run: Run) -> Outcome | None:
 def _generators(dataset: Any, lead: str = "") -> Iterator[tuple[str, object]]:
     """Random generators among the attributes of a data set, and of the one it wraps."""
     for name, value in list(getattr(dataset, "__dict__", {}).items()):
-        if isinstance(value, torch.Generator) or type(value).__module__.startswith(("numpy.random", "random")):
+        if isinstance(value, torch.Generator) or type(value).__module__.startswith(
+            ("numpy.random", "random")
+        ):
             yield f"{lead}{name}", value
         elif name in ("dataset", "transform", "augment"):
             yield from _generators(value, f"{lead}{name}.")
 
 
-@check("Training and validation share no sample.", "two DataLoaders over tensors or subsets, one trained on")
+@check(needs="two DataLoaders over tensors or subsets, one trained on")
 def separate_validation(run: Run) -> Outcome | None:
+    """Training and validation share no sample."""
     training, others = _training_loaders(run), [one for one in run.loaders if not one.trained]
     compared = False
     for facts in training:
@@ -242,7 +262,7 @@ def separate_validation(run: Run) -> Outcome | None:
                 continue
             compared = True
             shared = len(ours & theirs)
-            if shared and facts.loader.dataset is not other.loader.dataset or shared and other.batches:
+            if (shared and facts.loader.dataset is not other.loader.dataset) or (shared and other.batches):
                 text = f"{shared} of {len(theirs)} validation samples are among those trained on"
                 return failed(text, "split before loaders are made, without overlap")
     return passed("no sample is in both") if compared else None
@@ -259,7 +279,9 @@ def _identities(dataset: Any) -> set[Any]:
 
 
 def _labelled(run: Run) -> list[Any]:
-    return [one for one in run.trained_losses("cross_entropy", "nll_loss") if not one.target.is_floating_point()]
+    return [
+        one for one in run.trained_losses("cross_entropy", "nll_loss") if not one.target.is_floating_point()
+    ]
 
 
 def _length(loader: Any) -> int:

@@ -31,8 +31,9 @@ def _kept(call: LossCall) -> torch.Tensor:
     return flat if ignored is None else flat[flat != ignored]
 
 
-@check("Cross entropy is given scores, not probabilities.", "a cross entropy or binary cross entropy of logits")
+@check(needs="a cross entropy or binary cross entropy of logits")
 def raw_scores(run: Run) -> Outcome | None:
+    """Cross entropy is given scores, not probabilities."""
     calls = run.trained_losses("cross_entropy")
     binary = run.trained_losses("binary_cross_entropy_with_logits")
     for call in calls:
@@ -40,7 +41,9 @@ def raw_scores(run: Run) -> Outcome | None:
         if rows.shape[-1] > 1 and bool((rows >= 0).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-3).all()):
             text = "every row of its input is positive and sums to 1: softmax was applied before"
             return failed(text, "give cross_entropy the output of the last layer", at=place(call.site))
-    if binary and all(bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary if one.input.numel()):
+    if binary and all(
+        bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary if one.input.numel()
+    ):
         text = f"all inputs of {len(binary)} calls lie within 0 … 1: sigmoid was applied before"
         remedy = "give binary_cross_entropy_with_logits the output of the last layer"
         return failed(text, remedy, at=place(binary[0].site))
@@ -48,8 +51,9 @@ def raw_scores(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "call")) if calls else None
 
 
-@check("Losses of log-probabilities are given log-probabilities.", "an nll_loss or kl_div")
+@check(needs="an nll_loss or kl_div")
 def log_probabilities(run: Run) -> Outcome | None:
+    """Losses of log-probabilities are given log-probabilities."""
     calls = run.trained_losses("nll_loss", "kl_div")
     for call in calls:
         dim = -1 if call.kind == "kl_div" else None
@@ -60,12 +64,15 @@ def log_probabilities(run: Run) -> Outcome | None:
             return failed(text, "apply log_softmax before", at=place(call.site))
         targets = call.target
         if call.kind == "kl_div" and not call.option("log_target") and bool((targets < 0).any()):
-            return failed("kl_div is given log-probabilities as targets", "log_target=True", at=place(call.site))
+            return failed(
+                "kl_div is given log-probabilities as targets", "log_target=True", at=place(call.site)
+            )
     return passed(counted(len(calls), "call")) if calls else None
 
 
-@check("Targets of a binary loss lie between 0 and 1.", "a binary cross entropy")
+@check(needs="a binary cross entropy")
 def binary_targets(run: Run) -> Outcome | None:
+    """Targets of a binary loss lie between 0 and 1."""
     calls = run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
     for call in calls:
         seen = summary_of(call.target)
@@ -75,8 +82,9 @@ def binary_targets(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "call")) if calls else None
 
 
-@check("Soft targets are probabilities.", "a cross entropy with floating-point targets")
+@check(needs="a cross entropy with floating-point targets")
 def soft_targets(run: Run) -> Outcome | None:
+    """Soft targets are probabilities."""
     calls = [one for one in run.trained_losses("cross_entropy") if one.target.is_floating_point()]
     for call in calls:
         total = _classes_last(call.target).sum(-1)
@@ -86,8 +94,9 @@ def soft_targets(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "call")) if calls else None
 
 
-@check("Outputs and targets of a regression have one shape.", "a loss of differences")
+@check(needs="a loss of differences")
 def regression_shapes(run: Run) -> Outcome | None:
+    """Outputs and targets of a regression have one shape."""
     calls = run.trained_losses(*_DIFFERENCES)
     for call in calls:
         ours, theirs = call.shapes
@@ -103,8 +112,9 @@ def regression_shapes(run: Run) -> Outcome | None:
     return passed(f"{seen} losses") if seen else None
 
 
-@check("There is more than one class to tell apart.", "a cross entropy")
+@check(needs="a cross entropy")
 def several_classes(run: Run) -> Outcome | None:
+    """There is more than one class to tell apart."""
     calls = run.trained_losses("cross_entropy")
     for call in calls:
         if len(call.shapes[0]) > 1 and call.shapes[0][1] == 1:
@@ -114,8 +124,9 @@ def several_classes(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "call")) if calls else None
 
 
-@check("Labels use the classes that the model has.", "64 labels of a classification")
+@check(needs="64 labels of a classification")
 def labels_and_classes(run: Run) -> Outcome | None:
+    """Labels use the classes that the model has."""
     calls = _hard(run)
     labels = torch.cat([_kept(one).cpu() for one in calls]) if calls else torch.empty(0)
     if len(labels) < _ENOUGH:
@@ -133,11 +144,10 @@ def labels_and_classes(run: Run) -> Outcome | None:
     return passed(f"{text}, in {len(labels)} labels")
 
 
-@check("No class takes nearly all labels.", "64 labels")
+@check(needs="64 labels")
 def class_balance(run: Run) -> Outcome | None:
-    calls = _hard(run) + [
-        one for one in run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
-    ]
+    """No class takes nearly all labels."""
+    calls = _hard(run) + run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
     if len(run.optimizers) > 1:  # a discriminator is asked for one class at a time
         return None
     labels = torch.cat([_kept(one).float().cpu() for one in calls]) if calls else torch.empty(0)
@@ -156,8 +166,9 @@ def class_balance(run: Run) -> Outcome | None:
     return passed(f"the most frequent of {len(values)} has {share:.0%} of {len(labels)}")
 
 
-@check("Few targets are ignored.", "a classification with labels")
+@check(needs="a classification with labels")
 def ignored_targets(run: Run) -> Outcome | None:
+    """Few targets are ignored."""
     calls = _hard(run)
     for call in calls:
         kept, total = len(_kept(call)), call.target.numel()
@@ -169,14 +180,19 @@ def ignored_targets(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "call")) if calls else None
 
 
-@check("Padding is left out of the loss.", "token sequences of different lengths and a label for each token")
+@check(needs="token sequences of different lengths and a label for each token")
 def padding_ignored(run: Run) -> Outcome | None:
+    """Padding is left out of the loss."""
     for call in _hard(run):
         if call.forward is None:
             continue
-        tokens = next((one for one in call.forward.inputs if one.dim() == 2 and not one.is_floating_point()), None)
-        if tokens is None or tokens.dtype is torch.bool or call.shapes[1] not in (
-            tuple(tokens.shape), (tokens.numel(),)
+        tokens = next(
+            (one for one in call.forward.inputs if one.dim() == 2 and not one.is_floating_point()), None
+        )
+        if (
+            tokens is None
+            or tokens.dtype is torch.bool
+            or call.shapes[1] not in (tuple(tokens.shape), (tokens.numel(),))
         ):
             continue
         padding = _padding(tokens)
@@ -188,7 +204,9 @@ def padding_ignored(run: Run) -> Outcome | None:
         share = float(counted.float().mean())
         if share > 0.1:
             text = f"{share:.0%} of the targets are padding (token {int(tokens[padding][0])}), and count"
-            return failed(text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=place(call.site))
+            return failed(
+                text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=place(call.site)
+            )
         return passed(f"{float(where.float().mean()):.0%} of the tokens are padding, and do not count")
     return None
 
@@ -204,8 +222,9 @@ def _padding(tokens: torch.Tensor) -> torch.Tensor | None:
     return tail if int(lengths.max()) >= 3 and len(lengths.unique()) > 2 else None
 
 
-@check("Regression targets are near the unit scale.", "a loss of differences")
+@check(needs="a loss of differences")
 def target_scale(run: Run) -> Outcome | None:
+    """Regression targets are near the unit scale."""
     calls = run.trained_losses(*_DIFFERENCES)
     if not calls:
         return None

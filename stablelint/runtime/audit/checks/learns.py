@@ -18,8 +18,9 @@ _RATE = 1e-2
 _FEW_ELEMENTS = 4096  # of the arguments of a custom function that are checked
 
 
-@check("One batch can be learned by heart.", "one optimizer, a loss of the model's output, a model that can be copied")
+@check(needs="one optimizer, a loss of the model's output, a model that can be copied")
 def overfits_one_batch(run: Run) -> Outcome | None:
+    """One batch can be learned by heart."""
     loss = run.loss_on_batch
     if not isinstance(loss, LossOnBatch) or len(run.optimizers) != 1 or not run.steps:
         return None
@@ -35,7 +36,7 @@ def overfits_one_batch(run: Run) -> Outcome | None:
         for _ in range(_STEPS):
             optimizer.zero_grad()
             value = loss(model)
-            value.backward()  # type: ignore[no-untyped-call]
+            value.backward()
             optimizer.step()
             values.append(float(value.detach()))
         last = min(*values, float(loss(model).detach()))
@@ -46,15 +47,18 @@ def overfits_one_batch(run: Run) -> Outcome | None:
         return warned(text, "see whether the inputs of a batch differ, and reach the output")
     if not last < values[0] - 0.05 * abs(values[0]):
         names = [name for name, one in model.named_parameters() if one.requires_grad]
-        still = [name for name, one, old in zip(names, parameters, start, strict=True) if torch.equal(one, old)]
+        still = [
+            name for name, one, old in zip(names, parameters, start, strict=True) if torch.equal(one, old)
+        ]
         text += f"; never moved: {', '.join(still[:4])}" if still else "; all parameters moved"
         remedy = "see whether output and loss fit, and what the batch's labels can be told from"
         return (failed if still and len(still) == len(names) else warned)(text, remedy, *still)
     return passed(text)
 
 
-@check("Custom functions have the gradients of what they compute.", "a torch.autograd.Function that is applied")
+@check(needs="a torch.autograd.Function that is applied")
 def custom_gradients(run: Run) -> Outcome | None:
+    """Custom functions have the gradients of what they compute."""
     checked = []
     for function, arguments in run.functions.items():
         wide = tuple(_double(one) for one in arguments)
@@ -67,7 +71,9 @@ def custom_gradients(run: Run) -> Outcome | None:
             except GradcheckError as error:
                 if _is_flat(function, wide):
                     continue  # a straight-through estimator differs on purpose
-                text = f"{function.__name__}.backward differs from differences of forward: {_first_line(error)}"
+                text = (
+                    f"{function.__name__}.backward differs from differences of forward: {_first_line(error)}"
+                )
                 return failed(text, f"derive {function.__name__}.backward anew", function.__name__)
         checked.append(function.__name__)
     return passed(f"gradcheck of {', '.join(checked)} in float64") if checked else None
@@ -85,7 +91,10 @@ def _double(value: Any) -> Any:
 
 def _is_flat(function: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether a small change of the arguments leaves the result as it is."""
-    moved = [one.detach() + 1e-6 if isinstance(one, torch.Tensor) and one.requires_grad else one for one in arguments]
+    moved = [
+        one.detach() + 1e-6 if isinstance(one, torch.Tensor) and one.requires_grad else one
+        for one in arguments
+    ]
     with torch.no_grad():
         return bool(torch.equal(function.apply(*arguments), function.apply(*moved)))
 

@@ -28,8 +28,9 @@ def _by_optimizer(run: Run) -> list[list[Step]]:
     return [[one for one in run.steps if one.optimizer == key] for key in range(len(run.optimizers))]
 
 
-@check("Gradients are zeroed before they are computed anew.", "two steps of an optimizer")
+@check(needs="two steps of an optimizer")
 def zeroed_gradients(run: Run) -> Outcome | None:
+    """Gradients are zeroed before they are computed anew."""
     judged = [steps for steps in _by_optimizer(run) if len(steps) > 1]
     for steps in judged:
         stale = [one for one in steps if one.stale]
@@ -40,8 +41,9 @@ def zeroed_gradients(run: Run) -> Outcome | None:
     return passed(counted(sum(map(len, judged)), "step")) if judged else None
 
 
-@check("Every step has gradients to follow.", "an optimizer step")
+@check(needs="an optimizer step")
 def steps_have_gradients(run: Run) -> Outcome | None:
+    """Every step has gradients to follow."""
     for step in run.steps:
         if not step.has_gradients or step.zero_gradients:
             what = "all gradients are zero" if step.has_gradients else "no parameter has a gradient"
@@ -49,13 +51,16 @@ def steps_have_gradients(run: Run) -> Outcome | None:
             if 2 * count <= len(run.steps):
                 continue
             text = f"{what} in {count} of {len(run.steps)} steps"
-            remedy = "backward() stands between zero_grad() and step(); see that the loss depends on the model"
+            remedy = (
+                "backward() stands between zero_grad() and step(); see that the loss depends on the model"
+            )
             return failed(text, remedy, at=place(step.site))
     return passed(counted(len(run.steps), "step")) if run.steps else None
 
 
-@check("Every step follows a backward pass of its own.", "two optimizer steps")
+@check(needs="two optimizer steps")
 def backward_before_step(run: Run) -> Outcome | None:
+    """Every step follows a backward pass of its own."""
     if len(run.steps) < 2:
         return None
     without = [one for one in run.steps if not one.backwards]
@@ -65,8 +70,9 @@ def backward_before_step(run: Run) -> Outcome | None:
     return passed(f"{len(run.backwards)} backward passes, {len(run.steps)} steps")
 
 
-@check("A loss goes backward once.", "a backward pass")
+@check(needs="a backward pass")
 def backward_once(run: Run) -> Outcome | None:
+    """A loss goes backward once."""
     again = [one for one in run.backwards if one.repeated]
     if again:
         text = f"the same loss went backward again in {len(again)} of {len(run.backwards)} calls: gradients count twice"
@@ -74,8 +80,9 @@ def backward_once(run: Run) -> Outcome | None:
     return passed(counted(len(run.backwards), "backward pass")) if run.backwards else None
 
 
-@check("Accumulated losses are divided by their number.", "several batches for one step")
+@check(needs="several batches for one step")
 def divided_accumulation(run: Run) -> Outcome | None:
+    """Accumulated losses are divided by their number."""
     several = [one for one in run.steps if sum(back.fetches > 0 for back in one.backwards) > 1]
     if not several or len(run.optimizers) > 1:
         return None
@@ -92,16 +99,18 @@ def divided_accumulation(run: Run) -> Outcome | None:
     return passed(f"{count} batches to a step")
 
 
-@check("Schedulers step behind their optimizer.", "a learning rate scheduler, or several steps")
+@check(needs="a learning rate scheduler, or several steps")
 def scheduler_order(run: Run) -> Outcome | None:
+    """Schedulers step behind their optimizer."""
     if run.early_schedule is not None:
         text = "a scheduler stepped before any optimizer: the first learning rate is skipped"
         return failed(text, "optimizer.step(), then scheduler.step()", at=place(run.early_schedule))
     return passed(counted(len(run.steps), "step")) if run.steps else None
 
 
-@check("The learning rate lasts.", "four optimizer steps")
+@check(needs="four optimizer steps")
 def lasting_rate(run: Run) -> Outcome | None:
+    """The learning rate lasts."""
     for steps in _by_optimizer(run):
         rates = [max(one.rates) for one in steps if one.rates]
         if len(rates) < 4:
@@ -116,8 +125,9 @@ def lasting_rate(run: Run) -> Outcome | None:
     return None
 
 
-@check("Gradients are clipped between backward and step.", "gradient clipping")
+@check(needs="gradient clipping")
 def clipping_order(run: Run) -> Outcome | None:
+    """Gradients are clipped between backward and step."""
     late = [one for one in run.steps if one.clipped_after is not None]
     if late:
         text = f"gradients are clipped after {len(late)} of {len(run.steps)} steps, which had used them"
@@ -134,8 +144,9 @@ def clipping_order(run: Run) -> Outcome | None:
     return passed(counted(len(clipped), "step")) if clipped else None
 
 
-@check("Clipping leaves most of the gradient.", "gradient clipping by norm")
+@check(needs="gradient clipping by norm")
 def mild_clipping(run: Run) -> Outcome | None:
+    """Clipping leaves most of the gradient."""
     left = []
     for step in run.steps:
         before = [norm for norm, _ in step.clips if norm > 0]
@@ -162,21 +173,25 @@ def _switchable(root: nn.Module) -> list[nn.Module]:
     ]
 
 
-@check("The model is in training mode while it is trained.", "a trained pass of a model with dropout or batch norm")
+@check(needs="a trained pass of a model with dropout or batch norm")
 def trained_in_training_mode(run: Run) -> Outcome | None:
+    """The model is in training mode while it is trained."""
     calls = [one for one in run.trained if _switchable(one.root)]
     wrong = [one for one in calls if not one.training]
     if wrong:
         kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
-        text = f"{len(wrong)} of {len(calls)} trained passes in evaluation mode: {', '.join(kinds)} do not train"
+        text = (
+            f"{len(wrong)} of {len(calls)} trained passes in evaluation mode: {', '.join(kinds)} do not train"
+        )
         evaluated = [one for one in run.forwards if not one.grad and one.root is wrong[0].root]
         remedy = "model.train() after each evaluation" if evaluated else "model.train() before the loop"
         return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
     return passed(counted(len(calls), "pass")) if calls else None
 
 
-@check("The model is in evaluation mode while it is evaluated.", "an evaluation of a model with dropout or batch norm")
+@check(needs="an evaluation of a model with dropout or batch norm")
 def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
+    """The model is in evaluation mode while it is evaluated."""
     calls = [one for one in run.forwards if _is_evaluation(run, one) and _switchable(one.root)]
     wrong = [one for one in calls if one.training]
     if wrong:
@@ -196,8 +211,9 @@ def _is_evaluation(run: Run, call: Forward) -> bool:
     return foreign or (not call.grad and call.scored)
 
 
-@check("Evaluation keeps no graph.", "an evaluation")
+@check(needs="an evaluation")
 def evaluated_without_gradients(run: Run) -> Outcome | None:
+    """Evaluation keeps no graph."""
     calls = [one for one in run.forwards if _is_evaluation(run, one)]
     wrong = [one for one in calls if one.grad and any(p.requires_grad for p in one.root.parameters())]
     if wrong:
@@ -206,8 +222,9 @@ def evaluated_without_gradients(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "pass")) if calls else None
 
 
-@check("Steps are in proportion to the weights.", "two optimizer steps")
+@check(needs="two optimizer steps")
 def update_ratio(run: Run) -> Outcome | None:
+    """Steps are in proportion to the weights."""
     for steps in _by_optimizer(run):
         if len(steps) < 2:
             continue
@@ -218,7 +235,9 @@ def update_ratio(run: Run) -> Outcome | None:
         if not wide:
             continue
         middle = median(wide.values())
-        widest = max(median([one.moved[name] for name in wide if name in one.moved] or [0.0]) for one in steps)
+        widest = max(
+            median([one.moved[name] for name in wide if name in one.moved] or [0.0]) for one in steps
+        )
         rate = max((max(one.rates) for one in steps if one.rates), default=0.0)
         if middle > _LARGE_UPDATE or widest > 1:
             text = f"a step changes a weight by up to {widest:.2g} of its size in the median layer, at a rate of {rate:g}"
@@ -239,8 +258,9 @@ def _ratios(steps: list[Step]) -> str:
     return f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
 
 
-@check("Gradients have a like size in all layers.", "an optimizer step")
+@check(needs="an optimizer step")
 def gradient_balance(run: Run) -> Outcome | None:
+    """Gradients have a like size in all layers."""
     norms: dict[str, float] = {}
     for step in run.steps:
         for name, norm in step.norms.items():
@@ -260,8 +280,9 @@ def gradient_balance(run: Run) -> Outcome | None:
     return passed(text)
 
 
-@check("The loss stays finite and does not run away.", "two optimizer steps")
+@check(needs="two optimizer steps")
 def stable_loss(run: Run) -> Outcome | None:
+    """The loss stays finite and does not run away."""
     values = [one.loss for one in run.steps if one.loss is not None]
     if len(values) < 2:
         return None

@@ -9,8 +9,9 @@ ORDER = 7
 _RECENT = 3  # backward passes whose graphs may live on: names are rebound in the next step
 
 
-@check("The graph of a step is freed with it.", "five backward passes")
+@check(needs="five backward passes")
 def freed_graphs(run: Run) -> Outcome | None:
+    """The graph of a step is freed with it."""
     older = run.backwards[: -_RECENT * max(len(run.optimizers), 1)]
     if len(older) < 2:
         return None
@@ -22,11 +23,14 @@ def freed_graphs(run: Run) -> Outcome | None:
     return passed(counted(len(older), "graph"))
 
 
-@check("No name gathers tensors.", "five optimizer steps")
+@check(needs="five optimizer steps")
 def gathered_tensors(run: Run) -> Outcome | None:
+    """No name gathers tensors."""
     if len(run.steps) < 5:
         return None
     if run.growing:
         text = f"grows with every step: {', '.join(run.growing)}"
-        return warned(text, "keep numbers, or what is needed of them, on the CPU", *run.growing, at=run.growing_at)
+        return warned(
+            text, "keep numbers, or what is needed of them, on the CPU", *run.growing, at=run.growing_at
+        )
     return passed("names hold as many tensors at the end as after the second step")

@@ -29,8 +29,9 @@ def _some(names: tuple[str, ...]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-@check("Parameters start as finite numbers of a usual size.", "a module with parameters")
+@check(needs="a module with parameters")
 def initial_parameters(run: Run) -> Outcome | None:
+    """Parameters start as finite numbers of a usual size."""
     known = list(run.parameters.values())
     bad = _names([one for one in known if one.start.nan or one.start.inf])
     if bad:
@@ -42,13 +43,15 @@ def initial_parameters(run: Run) -> Outcome | None:
     return passed(counted(len(known), "parameter")) if known else None
 
 
-@check("The units of a layer start different from each other.", "a matrix of weights")
+@check(needs="a matrix of weights")
 def broken_symmetry(run: Run) -> Outcome | None:
+    """The units of a layer start different from each other."""
     matrices = [one for one in run.parameters.values() if one.tensor.dim() > 1 and one.tensor.shape[0] > 1]
     same = [
         one
         for one in matrices
-        if one.tensor.requires_grad and set(uniform_dimensions(one.tensor)) & set(_units_of(one)) & set(one.uniform)
+        if one.tensor.requires_grad
+        and set(uniform_dimensions(one.tensor)) & set(_units_of(one)) & set(one.uniform)
     ]
     if same and run.steps:
         names = _names(same)
@@ -62,8 +65,9 @@ def _units_of(one: ParameterFacts) -> tuple[int, ...]:
     return (0,) if isinstance(one.owner, _MATRICES) else (0, 1)
 
 
-@check("Weights suit the number of inputs they sum.", "linear and convolutional layers")
+@check(needs="linear and convolutional layers")
 def weight_scale(run: Run) -> Outcome | None:
+    """Weights suit the number of inputs they sum."""
     odd: list[tuple[ParameterFacts, float]] = []
     count = 0
     for one in run.parameters.values():
@@ -84,8 +88,9 @@ def weight_scale(run: Run) -> Outcome | None:
     return passed(counted(count, "layer")) if count else None
 
 
-@check("The first loss is what chance gives.", "a classification, or a regression")
+@check(needs="a classification, or a regression")
 def initial_loss(run: Run) -> Outcome | None:
+    """The first loss is what chance gives."""
     calls = run.trained_losses("cross_entropy", "binary_cross_entropy_with_logits")
     if not calls:
         return None
@@ -99,15 +104,18 @@ def initial_loss(run: Run) -> Outcome | None:
             value = float(nn.functional.cross_entropy(call.input.float(), call.target, ignore_index=ignore))
         else:
             chance = math.log(2)
-            value = float(nn.functional.binary_cross_entropy_with_logits(call.input.float(), call.target.float()))
+            value = float(
+                nn.functional.binary_cross_entropy_with_logits(call.input.float(), call.target.float())
+            )
     text = f"{value:.3g} at the first step; chance is {chance:.3g}"
     if value > 2.5 * chance + 0.5:
         return failed(text, "the last layer starts too large, or its input is", at=place(call.site))
     return passed(text)
 
 
-@check("The output depends on the input.", "a batch whose samples differ")
+@check(needs="a batch whose samples differ")
 def output_depends_on_input(run: Run) -> Outcome | None:
+    """The output depends on the input."""
     known = [one for one in run.losses if one.grad and one.forward is not None and one.input.dim() > 1]
     for call in known:
         assert call.forward is not None
@@ -121,8 +129,9 @@ def output_depends_on_input(run: Run) -> Outcome | None:
     return None
 
 
-@check("Samples of a batch do not see each other.", "a batch of whole samples, and a model that can be copied")
+@check(needs="a batch of whole samples, and a model that can be copied")
 def independent_samples(run: Run) -> Outcome | None:
+    """Samples of a batch do not see each other."""
     first = next((one for one in run.forwards if one.pair is not None and one.trained), None)
     if first is None or first.pair is None or first.pair[1]:
         return None
@@ -138,7 +147,9 @@ def independent_samples(run: Run) -> Outcome | None:
         return None
     with undisturbed(), torch.no_grad():
         model.eval()
-        other = tuple(_with_first_replaced(one) if isinstance(one, torch.Tensor) else one for one in arguments)
+        other = tuple(
+            _with_first_replaced(one) if isinstance(one, torch.Tensor) else one for one in arguments
+        )
         ours, theirs = model(*arguments), model(*other)
     if not isinstance(ours, torch.Tensor) or ours.dim() == 0 or ours.shape[0] != size:
         return None
@@ -163,8 +174,9 @@ def _with_first_replaced(tensor: torch.Tensor) -> torch.Tensor:
     return torch.cat([tensor[-1:], tensor[1:]])
 
 
-@check("Units of the activations are alive.", "ReLU in a trained pass")
+@check(needs="ReLU in a trained pass")
 def living_units(run: Run) -> Outcome | None:
+    """Units of the activations are alive."""
     alive: dict[int | None, torch.Tensor] = {}
     for facts in run.facts():
         for unit in facts.units:
@@ -185,8 +197,9 @@ def living_units(run: Run) -> Outcome | None:
     return passed(counted(len(alive), "layer")) if alive else None
 
 
-@check("Sigmoid and tanh are not saturated.", "sigmoid or tanh in a trained pass")
+@check(needs="sigmoid or tanh in a trained pass")
 def unsaturated_units(run: Run) -> Outcome | None:
+    """Sigmoid and tanh are not saturated."""
     facts = next(run.facts(), None)
     units = [one for one in facts.units if one.operation != "relu"] if facts is not None else []
     worst = max(units, key=lambda one: one.saturated, default=None)
@@ -199,8 +212,9 @@ def unsaturated_units(run: Run) -> Outcome | None:
     return passed(f"{len(units)} activations, at most {worst.saturated:.0%} at their ends")
 
 
-@check("Every parameter that asks for gradients has an optimizer.", "an optimizer step")
+@check(needs="an optimizer step")
 def held_parameters(run: Run) -> Outcome | None:
+    """Every parameter that asks for gradients has an optimizer."""
     if not run.steps:
         return None
     held = run.held()
@@ -216,36 +230,43 @@ def held_parameters(run: Run) -> Outcome | None:
     return passed(f"{len(held)} parameters in {len(run.optimizers)} optimizers")
 
 
-@check("The optimizer holds the parameters of the model that is called.", "an optimizer step")
+@check(needs="an optimizer step")
 def live_parameters(run: Run) -> Outcome | None:
+    """The optimizer holds the parameters of the model that is called."""
     if not run.steps or not run.parameters:
         return None
     for optimizer in run.optimizers:
         mine = [one for group in optimizer.param_groups for one in group["params"]]
         strangers = [one for one in mine if id(one) not in run.parameters and one.grad is None]
         if mine and len(strangers) == len(mine):
-            text = f"none of the {len(mine)} parameters of {type(optimizer).__name__} belongs to a module called"
+            text = (
+                f"none of the {len(mine)} parameters of {type(optimizer).__name__} belongs to a module called"
+            )
             remedy = "make the optimizer after the model is made, copied or moved"
             return failed(text, remedy, at=place(run.steps[0].site))
     return passed(counted(len(run.optimizers), "optimizer"))
 
 
-@check("No parameter has two optimizers.", "two optimizers")
+@check(needs="two optimizers")
 def one_optimizer(run: Run) -> Outcome | None:
+    """No parameter has two optimizers."""
     if len(run.optimizers) < 2:
         return None
     counts = Counter(
         id(one) for each in run.optimizers for group in each.param_groups for one in group["params"]
     )
-    twice = tuple(run.parameters[key].name for key, count in counts.items() if count > 1 and key in run.parameters)
+    twice = tuple(
+        run.parameters[key].name for key, count in counts.items() if count > 1 and key in run.parameters
+    )
     if twice:
         text = f"{_some(twice)} are stepped by two optimizers"
         return failed(text, "give each optimizer its own parameters", *twice)
     return passed(f"{len(counts)} parameters in {len(run.optimizers)} optimizers")
 
 
-@check("Every parameter of the optimizer gets a gradient.", "two optimizer steps")
+@check(needs="two optimizer steps")
 def gradients_arrive(run: Run) -> Outcome | None:
+    """Every parameter of the optimizer gets a gradient."""
     if len(run.steps) < 2:
         return None
     held = run.held()
@@ -253,8 +274,12 @@ def gradients_arrive(run: Run) -> Outcome | None:
     without = [one for one in mine if not one.gradients]
     if without:
         names = _names(without)
-        why = "their modules are never called" if not any(one.called for one in without) else (
-            "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
+        why = (
+            "their modules are never called"
+            if not any(one.called for one in without)
+            else (
+                "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
+            )
         )
         return failed(f"{_some(names)} never got a gradient; {why}", "use them, or leave them out", *names)
     zero = _names([one for one in mine if one.gradients and not one.nonzero])
@@ -264,8 +289,9 @@ def gradients_arrive(run: Run) -> Outcome | None:
     return passed(counted(len(mine), "parameter")) if mine else None
 
 
-@check("Frozen normalisation layers keep their statistics.", "normalisation layers")
+@check(needs="normalisation layers")
 def frozen_statistics(run: Run) -> Outcome | None:
+    """Frozen normalisation layers keep their statistics."""
     layers = [one for one in run.layers.values() if isinstance(one.module, NORMALISING)]
     moving = [
         one.name
@@ -278,8 +304,9 @@ def frozen_statistics(run: Run) -> Outcome | None:
     return passed(counted(len(layers), "layer")) if layers else None
 
 
-@check("Normalisation has enough values to normalise over.", "normalisation layers in training mode")
+@check(needs="normalisation layers in training mode")
 def normalised_over_enough(run: Run) -> Outcome | None:
+    """Normalisation has enough values to normalise over."""
     layers = [one for one in run.layers.values() if one.smallest_count is not None]
     few = [one for one in layers if (one.smallest_count or 0) <= 4]
     if few:
@@ -289,8 +316,9 @@ def normalised_over_enough(run: Run) -> Outcome | None:
     return passed(counted(len(layers), "layer")) if layers else None
 
 
-@check("Layers of a list are layers of their own.", "a list of modules")
+@check(needs="a list of modules")
 def own_weights(run: Run) -> Outcome | None:
+    """Layers of a list are layers of their own."""
     shared: list[str] = []
     lists = 0
     for root in run.roots:

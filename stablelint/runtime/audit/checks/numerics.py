@@ -15,8 +15,9 @@ _HALF = torch.finfo(torch.float16)
 _EDGE = 1e-7  # of an operand, below which a rounding or one more step meets zero
 
 
-@check("Activations fit float16.", "layers with floating-point results")
+@check(needs="layers with floating-point results")
 def half_range(run: Run) -> Outcome | None:
+    """Activations fit float16."""
     if not run.layers:
         return None
     reach = {one.name: max(abs(one.low), abs(one.high)) for one in run.layers.values()}
@@ -28,8 +29,9 @@ def half_range(run: Run) -> Outcome | None:
     return passed(f"at most {reach[most]:.3g}, from {most}; float16 ends at {_HALF.max:.5g}")
 
 
-@check("Operands keep away from the edge of what is defined.", "log, sqrt, division, exp or acos in a trained pass")
+@check(needs="log, sqrt, division, exp or acos in a trained pass")
 def operands_off_the_edge(run: Run) -> Outcome | None:
+    """Operands keep away from the edge of what is defined."""
     operands = [one for facts in run.facts() for one in facts.operands]
     for one in operands:
         reason = _near_edge(one)
@@ -49,8 +51,9 @@ def _near_edge(one: OperandFacts) -> str | None:
     return None
 
 
-@check("Gradients are above what float16 loses.", "float16 autocast or parameters")
+@check(needs="float16 autocast or parameters")
 def half_gradients(run: Run) -> Outcome | None:
+    """Gradients are above what float16 loses."""
     half = any(one.tensor.dtype is torch.float16 for one in run.parameters.values())
     scaled = any(one.scaled for one in run.backwards)
     if not half or scaled or not run.steps:

@@ -15,8 +15,9 @@ ORDER = 5
 _SEEDS = {"torch": "torch.manual_seed(…)", "random": "random.seed(…)", "numpy": "numpy.random.seed(…)"}
 
 
-@check("Generators that are drawn from are seeded.", "a training step")
+@check(needs="a training step")
 def seeds(run: Run) -> Outcome | None:
+    """Generators that are drawn from are seeded."""
     if not run.steps:
         return None
     missing = [name for name in ("torch", *sorted(run.drawn)) if name not in run.seeded]
@@ -26,8 +27,9 @@ def seeds(run: Run) -> Outcome | None:
     return passed(f"seeded: {', '.join(sorted(run.seeded))}")
 
 
-@check("Kernels are deterministic.", "a GPU in use")
+@check(needs="a GPU in use")
 def deterministic_kernels(run: Run) -> Outcome | None:
+    """Kernels are deterministic."""
     if not any(one.tensor.is_cuda for one in run.parameters.values()):
         return None
     if torch.backends.cudnn.benchmark:
@@ -38,8 +40,9 @@ def deterministic_kernels(run: Run) -> Outcome | None:
     return passed("deterministic algorithms are asked for")
 
 
-@check("The environment is known.", "nothing")
+@check(needs="nothing")
 def environment(run: Run) -> Outcome | None:
+    """The environment is known."""
     numpy = sys.modules.get("numpy")
     parts = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
     parts += [f"NumPy {numpy.__version__}"] if numpy is not None else []

@@ -17,7 +17,9 @@ from stablelint.runtime.guard.event import Location
 from stablelint.runtime.guard.frames import parse_file
 
 # What cuts a value off its graph.
-_CUTS = frozenset("item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split())
+_CUTS = frozenset(
+    "item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split()
+)
 
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 _SILENT = ("no_grad", "inference_mode")
@@ -26,8 +28,12 @@ _SILENT = ("no_grad", "inference_mode")
 def _losses(scene: Scene) -> tuple[torch.Tensor, ...]:
     """What the failing backward call was given."""
     frame = scene.called("backward")
-    given = frame.frame.f_locals.get("tensors", frame.frame.f_locals.get("self")) if frame is not None else None
-    return tuple(one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, torch.Tensor))
+    given = (
+        frame.frame.f_locals.get("tensors", frame.frame.f_locals.get("self")) if frame is not None else None
+    )
+    return tuple(
+        one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, torch.Tensor)
+    )
 
 
 @explains(r"Trying to backward through the graph a second time")
@@ -44,7 +50,10 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return Explanation(
             "second-backward",
             "this loss went backward before, and its graph was freed then",
-            advice=("call backward() once for each loss; add losses up first", "retain_graph=True, if twice is meant"),
+            advice=(
+                "call backward() once for each loss; add losses up first",
+                "retain_graph=True, if twice is meant",
+            ),
             location=scene.location,
             other=tuple(other),
         )
@@ -55,7 +64,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if made is not None:
         other.append(("a part of the graph that was freed with it was made here", made))
     if names:
-        summary = f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
+        summary = (
+            f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
+        )
         advice = [f"{names[0]}.detach() where only its value is wanted"]
     else:
         summary = "a part of this graph was made before the last backward call, which freed it"
@@ -145,9 +156,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
-    return Explanation(
-        "in-place", summary, advice=tuple(advice), location=scene.location, other=tuple(other)
-    )
+    return Explanation("in-place", summary, advice=tuple(advice), location=scene.location, other=tuple(other))
 
 
 def _lost_a_value(node: Any) -> bool:
@@ -173,7 +182,11 @@ def _takes_parameter(node: Any, shape: tuple[int, ...]) -> bool:
                 variable = getattr(other, "variable", None)
                 if variable is not None and sorted(variable.shape) == sorted(shape):
                     return True
-                if variable is None and other.name() not in ("TBackward0", "TransposeBackward0", "AsStridedBackward0"):
+                if variable is None and other.name() not in (
+                    "TBackward0",
+                    "TransposeBackward0",
+                    "AsStridedBackward0",
+                ):
                     break
     return False
 
@@ -187,7 +200,9 @@ def _writer(kept: Location) -> Location | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.lineno <= kept.row <= (node.end_lineno or 0):
             scope = node
-    statements = [one for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))]
+    statements = [
+        one for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
+    ]
     names = {
         one.id
         for statement in statements
@@ -211,8 +226,10 @@ def _written(statement: ast.stmt) -> set[str]:
             found |= {_root(one) for one in targets if isinstance(one, ast.Subscript)}
     for node in ast.walk(statement):
         match node:
-            case ast.Call(ast.Attribute(target, method)) if method.endswith("_") and not method.startswith("_"):
-                found.add(_root(target))
+            case ast.Call(ast.Attribute(owner, method)) if method.endswith("_") and not method.startswith(
+                "_"
+            ):
+                found.add(_root(owner))
     return found - {""}
 
 
@@ -240,13 +257,19 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         made = assigned(code.co_filename, code.co_firstlineno, name, scene.location.row)
     other = [("the loss was made here", made)] if made is not None else []
     because, advice = [], ["compute the loss from the model's output with operations of torch alone"]
-    if scene.location is not None and _without_gradients(user.site.code.co_filename, (made or scene.location).row):
-        because.append("gradients are disabled where it is made: it stands under no_grad, or something like it")
+    if scene.location is not None and _without_gradients(
+        user.site.code.co_filename, (made or scene.location).row
+    ):
+        because.append(
+            "gradients are disabled where it is made: it stands under no_grad, or something like it"
+        )
         advice = ["leave that block before the loss is computed"]
     elif made is not None and (cuts := _cuts_in(made.expression)):
         because.append(f"`{made.expression}` cuts it off: {', '.join(cuts)}")
     models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
-    frozen = [one for one in models if (held := list(one.parameters())) and not any(p.requires_grad for p in held)]
+    frozen = [
+        one for one in models if (held := list(one.parameters())) and not any(p.requires_grad for p in held)
+    ]
     if frozen and len(frozen) == len([one for one in models if list(one.parameters())]):
         because.append(f"no parameter of {type(frozen[0]).__name__} asks for gradients")
         advice = ["requires_grad_(True) for what is to be trained"]
@@ -265,7 +288,11 @@ def _without_gradients(filename: str, row: int) -> bool:
     tree = parse_file(filename)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= row <= (node.end_lineno or 0):
-            items = node.decorator_list if isinstance(node, ast.FunctionDef) else [one.context_expr for one in node.items]
+            items = (
+                node.decorator_list
+                if isinstance(node, ast.FunctionDef)
+                else [one.context_expr for one in node.items]
+            )
             for item in items:
                 called = item.func if isinstance(item, ast.Call) else item
                 if isinstance(called, (ast.Attribute, ast.Name)) and ast.unparse(called).endswith(_SILENT):
@@ -291,7 +318,9 @@ def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,), location=scene.location)
 
 
-@explains(r"a (view of a )?leaf Variable that requires grad (?:is being|has been) used in an in-place operation")
+@explains(
+    r"a (view of a )?leaf Variable that requires grad (?:is being|has been) used in an in-place operation"
+)
 def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     """A parameter that is written where gradients are recorded."""
     operands = scene.operands()[:1]
@@ -299,7 +328,10 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     return Explanation(
         "leaf-in-place",
         f"{name} asks for gradients, and is written while they are recorded",
-        advice=("with torch.no_grad(): around the write, if it sets the parameter", f"{name}.clone(), if it computes with it"),
+        advice=(
+            "with torch.no_grad(): around the write, if it sets the parameter",
+            f"{name}.clone(), if it computes with it",
+        ),
         operands=operands,
         location=scene.location,
     )
@@ -311,5 +343,9 @@ def to_numpy(scene: Scene, _: re.Match[str]) -> Explanation:
     operands = scene.operands()[:1]
     name = operands[0].name if operands else "the tensor"
     return Explanation(
-        "no-array", f"{name} has a graph", advice=(f"{name}.detach().numpy()",), operands=operands, location=scene.location
+        "no-array",
+        f"{name} has a graph",
+        advice=(f"{name}.detach().numpy()",),
+        operands=operands,
+        location=scene.location,
     )

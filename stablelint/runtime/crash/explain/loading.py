@@ -24,9 +24,11 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     summary = f"worker {match[2]}: {what}"
     if sample is not None:
         summary = f"{sample[1]}: {what} (worker {match[2]})"
-    advice = [f"dataset[{sample[1].split()[1]}] raises it without a loader"] if sample is not None else [
-        "num_workers=0 raises it in this process"
-    ]
+    advice = (
+        [f"dataset[{sample[1].split()[1]}] raises it without a loader"]
+        if sample is not None
+        else ["num_workers=0 raises it in this process"]
+    )
     if "stack expects each tensor to be equal size" in scene.message:
         summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
         advice = ["pad or crop them in the data set, or give the loader a collate_fn"]
@@ -35,12 +37,19 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         filename, row = places[-1][1], int(places[-1][2])
         at = Location(filename, row, None, linecache.getline(filename, row).strip(), places[-1][3])
     return Explanation(
-        "data", summary, advice=tuple(advice), location=at or scene.location,
-        other=(("the loop waited here", scene.location),) if at is not None and scene.location is not None else (),
+        "data",
+        summary,
+        advice=tuple(advice),
+        location=at or scene.location,
+        other=(("the loop waited here", scene.location),)
+        if at is not None and scene.location is not None
+        else (),
     )
 
 
-@explains(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\) (exited unexpectedly|is killed by signal: (\w[\w ]*))")
+@explains(
+    r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\) (exited unexpectedly|is killed by signal: (\w[\w ]*))"
+)
 def killed(scene: Scene, match: re.Match[str]) -> Explanation:
     """A worker that ended without an exception."""
     advice = ["num_workers=0 shows whether the data set itself fails"]
@@ -48,7 +57,9 @@ def killed(scene: Scene, match: re.Match[str]) -> Explanation:
         advice = ["more shared memory (docker run --shm-size), or fewer workers"]
     elif match[3] and "Killed" in match[3]:
         advice = ["fewer workers, or smaller samples: the system ends processes when memory is short"]
-    return Explanation("data", f"a worker of the loader {match[2]}", advice=tuple(advice), location=scene.location)
+    return Explanation(
+        "data", f"a worker of the loader {match[2]}", advice=tuple(advice), location=scene.location
+    )
 
 
 @explains(r"")
@@ -68,6 +79,9 @@ def forked(scene: Scene, _: re.Match[str]) -> Explanation:
     return Explanation(
         "data",
         "a worker that was forked uses CUDA, which its parent had started",
-        advice=("keep the data set on the CPU, and move batches in the loop", "multiprocessing_context='spawn'"),
+        advice=(
+            "keep the data set on the CPU, and move batches in the loop",
+            "multiprocessing_context='spawn'",
+        ),
         location=scene.location,
     )

@@ -14,7 +14,9 @@ _SHOWN = 5
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-@explains(r"out of memory|can't allocate memory: you tried to allocate (\d+) bytes|not enough memory: you tried to allocate (\d+)")
+@explains(
+    r"out of memory|can't allocate memory: you tried to allocate (\d+) bytes|not enough memory: you tried to allocate (\d+)"
+)
 def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     """The expression that asked, the largest tensors by name, and names that keep graphs."""
     asked = next((int(one) for one in match.groups() if one), None)
@@ -36,13 +38,19 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
     other = []
     advice = ["a smaller batch"]
-    for name, one in graphs.items():
+    for name in graphs:
         advice.insert(0, f"keep values in {name}: .item() or .detach()")
         at = filled_at(name, _files(held))
         other += [(f"{name} is filled here", at)] if at is not None else []
     summary = f"{_size(asked)} were asked for at once" if asked else "the memory of the device is full"
     return Explanation(
-        "memory", summary, tuple(because), tuple(advice), operands, location=scene.location, other=tuple(other)
+        "memory",
+        summary,
+        tuple(because),
+        tuple(advice),
+        operands,
+        location=scene.location,
+        other=tuple(other),
     )
 
 
@@ -60,7 +68,9 @@ def _tensors(scene: Scene) -> list[tuple[str, int]]:
             elif isinstance(value, torch.nn.Module):
                 size = sum(one.numel() * one.element_size() for one in value.parameters())
                 found.setdefault(id(value), (f"the parameters of {name}", size))
-            elif type(value) in (list, tuple) and value and all(isinstance(one, torch.Tensor) for one in value):
+            elif (
+                type(value) in (list, tuple) and value and all(isinstance(one, torch.Tensor) for one in value)
+            ):
                 size = sum(one.numel() * one.element_size() for one in value)
                 found.setdefault(id(value), (name, size))
     return list(found.values())

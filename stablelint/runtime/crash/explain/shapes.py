@@ -38,11 +38,15 @@ def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
         given = operands[0].shape
         summary = f"{scene.module_name()} takes {layer.in_features} features, and {operands[0].name} has {given[-1]}"
         if len(given) > 2 and math.prod(given[1:]) == layer.in_features:
-            return _explained(scene, summary, f"flatten it before: {operands[0].name}.flatten(1) has {layer.in_features}")
+            return _explained(
+                scene, summary, f"flatten it before: {operands[0].name}.flatten(1) has {layer.in_features}"
+            )
         advice = [f"nn.Linear({given[-1]}, {layer.out_features}) fits what it is given"]
         for dimension, size in enumerate(given[:-1]):
             if size == layer.in_features:
-                advice.append(f"dimension {dimension} of {operands[0].name} has {size}: transposed it would fit")
+                advice.append(
+                    f"dimension {dimension} of {operands[0].name} has {size}: transposed it would fit"
+                )
         return _explained(scene, summary, *advice)
     if len(operands) < 2:
         return None
@@ -74,7 +78,9 @@ def batched(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return _explained(scene, summary, *_transposed(left, right))
 
 
-@explains(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
+@explains(
+    r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
+)
 def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """Operands of an elementwise operation."""
     operands = scene.operands()
@@ -126,15 +132,21 @@ def _besides(shape: Shape, dimension: int) -> Shape:
     return (*shape[:dimension], *shape[dimension + 1 :])
 
 
-@explains(r"stack expects each tensor to be equal size, but got (\[[\d, ]*\]) at entry 0 and (\[[\d, ]*\]) at entry (\d+)")
+@explains(
+    r"stack expects each tensor to be equal size, but got (\[[\d, ]*\]) at entry 0 and (\[[\d, ]*\]) at entry (\d+)"
+)
 def stacked(scene: Scene, match: re.Match[str]) -> Explanation:
     """`torch.stack`, of a loader's samples too."""
     first, other = _numbers(match[1]), _numbers(match[2])
     summary = f"tensor 0 has shape {first}, tensor {match[3]} has {other}; stack needs one shape"
     collating = scene.called("collate_tensor_fn") is not None or "collate" in scene.message
     if collating:
-        return _explained(scene, f"the samples of a batch differ: {summary}", "pad or crop them, or give a collate_fn")
-    return _explained(scene, summary, "pad them to one shape (torch.nn.utils.rnn.pad_sequence), or use torch.cat")
+        return _explained(
+            scene, f"the samples of a batch differ: {summary}", "pad or crop them, or give a collate_fn"
+        )
+    return _explained(
+        scene, summary, "pad them to one shape (torch.nn.utils.rnn.pad_sequence), or use torch.cat"
+    )
 
 
 @explains(r"shape '(\[[-\d, ]*\])' is invalid for input of size (\d+)")
@@ -150,7 +162,9 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     advice = []
     if given.shape and len(wanted) > 1:
         rest = math.prod(given.shape[1:])
-        advice.append(f"{given.name}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}")
+        advice.append(
+            f"{given.name}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
+        )
     return _explained(scene, summary, *advice)
 
 
@@ -162,10 +176,14 @@ def strided(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     given = operands[0]
     summary = f"the elements of {given.name} {given.shape} do not lie in order: it was transposed, permuted or expanded"
-    return _explained(scene, summary, "reshape(…) copies where it must", "if dimensions are to be swapped: permute")
+    return _explained(
+        scene, summary, "reshape(…) copies where it must", "if dimensions are to be swapped: permute"
+    )
 
 
-@explains(r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+) channels")
+@explains(
+    r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+) channels"
+)
 def channels(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution and the channels of its input."""
     given, wanted, got = _numbers(match[2]), int(match[3]), int(match[4])
@@ -173,16 +191,24 @@ def channels(scene: Scene, match: re.Match[str]) -> Explanation:
     if given[-1] == wanted and len(given) > 3:
         order = (0, len(given) - 1, *range(1, len(given) - 1))
         return _explained(scene, summary, f"the channels come last: .permute{order}")
-    advice = f"in_channels={got}" if got != given[-1] else f"see which dimension of {given} counts the channels"
+    advice = (
+        f"in_channels={got}" if got != given[-1] else f"see which dimension of {given} counts the channels"
+    )
     return _explained(scene, summary, advice)
 
 
-@explains(r"Expected (\dD) \(unbatched\) or (\dD) \(batched\) input to (\w+), but got input of size: \[([\d, ]*)\]")
+@explains(
+    r"Expected (\dD) \(unbatched\) or (\dD) \(batched\) input to (\w+), but got input of size: \[([\d, ]*)\]"
+)
 def dimensions(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution and the dimensions of its input."""
     given = _numbers(match[4])
     summary = f"{scene.module_name()} takes {match[1]} or {match[2]} input, and is given {given}"
-    advice = "unsqueeze the channels: .unsqueeze(1)" if len(given) == int(match[2][0]) - 1 else "see what was flattened"
+    advice = (
+        "unsqueeze the channels: .unsqueeze(1)"
+        if len(given) == int(match[2][0]) - 1
+        else "see what was flattened"
+    )
     return _explained(scene, summary, advice)
 
 

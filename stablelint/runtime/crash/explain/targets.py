@@ -52,7 +52,11 @@ def class_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     wrong = _outside(target, 0, count - 1, -100)
     summary = f"{operands[1].name} holds {wrong}; {operands[0].name} has {count} classes, 0 … {count - 1}"
     low, high = int(target[target != -100].min()), int(target.max())
-    advice = [f"{high + 1} outputs of the last layer"] if low >= 0 else ["mark what is ignored with -100, or ignore_index"]
+    advice = (
+        [f"{high + 1} outputs of the last layer"]
+        if low >= 0
+        else ["mark what is ignored with -100, or ignore_index"]
+    )
     if low >= 1 and high == count:
         advice.insert(0, f"the labels begin at {low}: {operands[1].name} - 1")
     return _explained(scene, summary, operands, *advice)
@@ -67,10 +71,15 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     indices, weight = frame.frame.f_locals["input"], frame.frame.f_locals["weight"]
     operands = scene.operand(indices, "input"), scene.operand(weight, "weight")
     rows = weight.shape[0]
-    summary = f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
+    summary = (
+        f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
+    )
     return Explanation(
-        "index", summary, advice=(f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made",),
-        operands=operands, location=scene.location,
+        "index",
+        summary,
+        advice=(f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made",),
+        operands=operands,
+        location=scene.location,
     )
 
 
@@ -81,14 +90,21 @@ def batch_sizes(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if found is None:
         return None
     given, target, operands = found
-    summary = f"{operands[0].name} {tuple(given.shape)} has {match[1]} rows, {operands[1].name} {tuple(target.shape)} {match[2]}"
+    summary = f"{operands[0].name} {tuple(given.shape)} has {match[1]} rows, "
+    summary += f"{operands[1].name} {tuple(target.shape)} has {match[2]}"
     advice = "the first dimension of both counts samples"
-    if target.numel() and given.numel() % target.numel() == 0 and given.shape[-1] * target.numel() == given.numel():
+    if (
+        target.numel()
+        and given.numel() % target.numel() == 0
+        and given.shape[-1] * target.numel() == given.numel()
+    ):
         advice = f"{operands[0].name}.reshape(-1, {given.shape[-1]}) and {operands[1].name}.reshape(-1) fit"
     return _explained(scene, summary, operands, advice)
 
 
-@explains(r"0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported")
+@explains(
+    r"0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported"
+)
 def one_column(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Labels with a dimension too many."""
     found = _loss(scene, "cross_entropy", "nll_loss")
@@ -99,7 +115,9 @@ def one_column(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = f"{name} is {tuple(target.shape)}; beside scores of {tuple(given.shape)} it must be ({given.shape[0]},)"
     if target.shape == given.shape:
         return _explained(scene, summary, operands, f"{name}.argmax(1), or {name}.float() as probabilities")
-    advice = f"{name}.squeeze(1)" if target.dim() > 1 and target.shape[1] == 1 else "see how the labels are made"
+    advice = (
+        f"{name}.squeeze(1)" if target.dim() > 1 and target.shape[1] == 1 else "see how the labels are made"
+    )
     return _explained(scene, summary, operands, advice)
 
 
@@ -113,13 +131,21 @@ def probabilities(scene: Scene, match: re.Match[str]) -> Explanation | None:
     values, one = (given, operands[0]) if match[1] == "input" else (target, operands[1])
     nan = int(torch.isnan(values).sum())
     summary = f"{one.name} holds {nan} NaN" if nan else f"{one.name} holds {_outside(values, 0, 1)}"
-    advice = "find where they come from: stablelint run stops at the first NaN of a loss" if nan else (
-        "binary_cross_entropy_with_logits takes scores" if match[1] == "input" else "targets are 0 and 1, or probabilities"
+    advice = (
+        "find where they come from: stablelint run stops at the first NaN of a loss"
+        if nan
+        else (
+            "binary_cross_entropy_with_logits takes scores"
+            if match[1] == "input"
+            else "targets are 0 and 1, or probabilities"
+        )
     )
     return _explained(scene, summary, operands, advice)
 
 
-@explains(r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input size")
+@explains(
+    r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input size"
+)
 def binary_shapes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Input and target of a binary cross entropy differ in shape."""
     found = _loss(scene, "binary_cross_entropy", "binary_cross_entropy_with_logits")

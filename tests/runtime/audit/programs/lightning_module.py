@@ -35,7 +35,14 @@ y = x[:, :3].argmax(1)
 training = TensorDataset(x[:64], y[:64])
 validation = TensorDataset(x[64:], y[64:])
 trainer = lightning.Trainer(
-    max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-    enable_model_summary=False, num_sanity_val_steps=0,
+    max_epochs=3,
+    accelerator="cpu",
+    logger=False,
+    enable_checkpointing=False,
+    enable_progress_bar=False,
+    enable_model_summary=False,
+    num_sanity_val_steps=0,
 )
-trainer.fit(Module(), DataLoader(training, batch_size=16, shuffle=True), DataLoader(validation, batch_size=16))
+trainer.fit(
+    Module(), DataLoader(training, batch_size=16, shuffle=True), DataLoader(validation, batch_size=16)
+)

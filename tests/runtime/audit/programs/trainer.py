@@ -3,7 +3,6 @@
 import tempfile
 
 import torch
-from torch import nn
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments, set_seed
 
 
@@ -21,11 +20,23 @@ class Sentences(torch.utils.data.Dataset):
 
 set_seed(0)
 config = BertConfig(
-    vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, num_labels=3
+    vocab_size=50,
+    hidden_size=16,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=32,
+    num_labels=3,
 )
 model = BertForSequenceClassification(config)
 arguments = TrainingArguments(
-    tempfile.mkdtemp(), per_device_train_batch_size=8, max_steps=12, report_to=[], save_strategy="no",
-    learning_rate=1e-3, use_cpu=True, disable_tqdm=True, logging_strategy="no",
+    tempfile.mkdtemp(),
+    per_device_train_batch_size=8,
+    max_steps=12,
+    report_to=[],
+    save_strategy="no",
+    learning_rate=1e-3,
+    use_cpu=True,
+    disable_tqdm=True,
+    logging_strategy="no",
 )
 Trainer(model, arguments, train_dataset=Sentences(96)).train()
