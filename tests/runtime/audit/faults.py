@@ -240,6 +240,14 @@ FAULTS = (
         "soft-targets",
         "loss_function",
     ),
+    Fault(
+        "attention",
+        "one output for a classification",
+        "labels = tokens[:, 0] % 3",
+        "labels = tokens[:, 0] * 0\ndraw = Classifier.__init__\nClassifier.__init__ = lambda self: draw(self, classes=1)",
+        "several-classes",
+        "loss_function(scores, labels)",
+    ),
     # the model at the start
     Fault(
         "graph",

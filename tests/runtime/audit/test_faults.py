@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from stablelint.runtime.audit.outcome import all_checks  # noqa: E402
 from tests.runtime.audit.faults import FAULTS, Fault  # noqa: E402
 from tests.runtime.audit.support import FRAMEWORKS, PROGRAMS, audited, named, planted  # noqa: E402
 
@@ -49,3 +50,18 @@ def test_a_sound_program_passes(program: str) -> None:
     assert not (*found.failed, *found.warned), str(found)
     assert not found.run.trouble
     assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]
+
+
+def test_the_page_lists_every_check() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "audit.md").read_text("utf-8")
+    for one in all_checks():
+        assert f"`{one.name}` | {one.sentence} | {one.needs} |" in page
+
+
+def test_every_check_has_a_fault_that_it_finds() -> None:
+    unplanted = {
+        "deterministic-kernels",
+        "environment",
+        "half-gradients",
+    }  # a GPU, nothing, a model in float16
+    assert {one.name for one in all_checks()} - unplanted == {one.check for one in FAULTS}

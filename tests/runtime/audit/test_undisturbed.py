@@ -107,3 +107,33 @@ def test_what_goes_wrong_in_watching_reaches_nobody(monkeypatch: pytest.MonkeyPa
         train(log)
     assert len(log) == 12
     assert "before_backward: ZeroDivisionError" in found.run.trouble[0]
+
+
+pytest_plugins = ["pytester"]
+
+
+def test_pytest_fails_a_test_whose_training_fails_a_check(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import torch
+
+        def train(zero):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(3, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(4):
+                if zero:
+                    optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(model(torch.randn(8, 3)), torch.randint(0, 2, (8,))).backward()
+                optimizer.step()
+
+        def test_sound():
+            train(True)
+
+        def test_stale():
+            train(False)
+        """
+    )
+    done = pytester.runpytest_subprocess("--stablelint-audit", "-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["*failed zeroed-gradients*"])
