@@ -5,6 +5,7 @@ python benchmarks/audit_cost.py [PROGRAM ...]
 
 from __future__ import annotations
 
+import contextlib
 import runpy
 import sys
 import time
@@ -52,10 +53,8 @@ def audited(path: Path) -> float:
 def seconds(path: Path) -> float:
     """Processor time of a program."""
     start = time.process_time()
-    try:
+    with contextlib.suppress(AuditDone):
         runpy.run_path(str(path), run_name="__main__")
-    except AuditDone:
-        pass
     return time.process_time() - start
 
 

@@ -22,15 +22,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import page  # noqa: E402
-import torch  # noqa: E402
-from torch.nn.modules.module import register_module_forward_pre_hook  # noqa: E402
-from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
+import page
+import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from stablelint.runtime.audit.child import AuditDone  # noqa: E402
-from stablelint.runtime.audit.outcome import all_checks  # noqa: E402
-from tests.runtime.audit.faults import FAULTS  # noqa: E402
-from tests.runtime.audit.support import PROGRAMS, audited, named, planted  # noqa: E402
+from stablelint.runtime.audit.child import AuditDone
+from stablelint.runtime.audit.outcome import all_checks
+from tests.runtime.audit.faults import FAULTS
+from tests.runtime.audit.support import PROGRAMS, audited, named, planted
 
 _STEPS = 10
 
