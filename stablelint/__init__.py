@@ -6,7 +6,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_GUARDING = ("NonFiniteError", "find_first_bad_batch", "find_first_bad_checkpoint", "guard")
+_GUARDING = ("NonFiniteError", "audit", "find_first_bad_batch", "find_first_bad_checkpoint", "guard")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,8 @@ from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
+from stablelint.report.tables import note as _note
+from stablelint.report.tables import table as _table
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
@@ -148,25 +150,6 @@ def _verdict(proof: Mapping[str, Any], context: Context) -> str:
     style = context.style
     verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
     return f"{verdict}: {plain(proof['note'])}"
-
-
-def _note(title: str, text: str, context: Context) -> Iterator[str]:
-    style = context.style
-    lead = f"  = {title}: "
-    first, *rest = wrap(text, max(context.width - len(lead), 30)) or [""]
-    yield f"  {style.gutter('=')} {style.bold(title)}: {first}"
-    yield from (" " * len(lead) + line for line in rest)
-
-
-def _table(rows: Sequence[Sequence[str]], context: Context) -> Iterator[str]:
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    for number, row in enumerate(rows):
-        cells = [
-            cell.ljust(width) if index == 0 else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        line = "    " + "  ".join(cells).rstrip()
-        yield context.style.dim(line) if number == 0 else line
 
 
 def _spark(values: Sequence[float]) -> str:

@@ -7,6 +7,7 @@ starts as it always does.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -26,7 +27,7 @@ class Plan:
     """What the guarded processes are told.
 
     `adviser` names a callable ("module:name") that looks up the rules; `folder` takes the reports; `verify_steps` more steps
-    are taken with a fix.
+    are taken with a fix. `child` is the module whose `start(plan)` is called; an audit ends after `steps` steps.
     """
 
     folder: str
@@ -35,6 +36,8 @@ class Plan:
     history: int = 64
     verify_steps: int = 0
     rules: tuple[str, ...] = ()
+    child: str = "stablelint.runtime.guard.child"
+    steps: int | None = None
 
     def write(self, path: Path) -> None:
         """Store the plan for the processes of the command."""
@@ -108,8 +111,6 @@ def _tell(plan: Plan, kind: str, fact: dict[str, str]) -> None:
 
 def _start(plan: Plan) -> None:
     try:
-        from stablelint.runtime.guard.child import start
-
-        start(plan)
+        importlib.import_module(plan.child).start(plan)
     except Exception as error:  # the command must run, guarded or not
         _tell(plan, "unguarded", {"error": f"{type(error).__name__}: {error}"})

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,6 +32,7 @@ class Ending:
     processes: tuple[dict[str, Any], ...]
     without_torch: tuple[str, ...] = ()  # the interpreters that were asked for torch and have none
     unguarded: tuple[str, ...] = ()  # why the guard did not start in a process that imported torch
+    crashes: tuple[dict[str, Any], ...] = ()  # exceptions that ended processes, explained
 
     @property
     def saw_torch(self) -> bool:
@@ -57,27 +58,38 @@ def run_guarded(
     Standard input, output and error, the arguments and the working folder are the command's own; signals
     sent to this process reach it.
     """
+    plan = Plan("", adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules))
+    kinds = ("event", "process", "missing", "unguarded", "crash")
+    code, (reports, processes, missing, unguarded, crashes) = run_planned(command, plan, kinds)
+    return Ending(
+        code,
+        _distinct(reports),
+        processes,
+        tuple(dict.fromkeys(str(one["python"]) for one in missing)),
+        tuple(dict.fromkeys(str(one["error"]) for one in unguarded)),
+        crashes,
+    )
+
+
+def run_planned(
+    command: Sequence[str], plan: Plan, kinds: Sequence[str]
+) -> tuple[int, list[tuple[dict[str, Any], ...]]]:
+    """Run `command` with `plan` in each of its processes; its exit code, and what they told, by kind.
+
+    Raises CommandNotFoundError.
+    """
     line = command_line(command)
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
         plan_file = Path(folder) / "plan.json"
-        plan = Plan(folder, adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules))
-        plan.write(plan_file)
+        replace(plan, folder=folder).write(plan_file)
         try:
             process = subprocess.Popen(line, env=environment(plan_file))
         except OSError as error:
             raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
         with _forwarding(process):
             status = process.wait()
-        reports, processes, missing, unguarded = (
-            _collect(Path(folder), f"{kind}-*.json") for kind in ("event", "process", "missing", "unguarded")
-        )
-    return Ending(
-        status if status >= 0 else 128 - status,
-        _distinct(reports),
-        processes,
-        tuple(dict.fromkeys(str(one["python"]) for one in missing)),
-        tuple(dict.fromkeys(str(one["error"]) for one in unguarded)),
-    )
+        told = [_collect(Path(folder), f"{kind}-*.json") for kind in kinds]
+    return (status if status >= 0 else 128 - status), told
 
 
 def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

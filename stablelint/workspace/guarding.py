@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stablelint.runtime.audit import audit
 from stablelint.runtime.guard import (
     BadBatch,
     Event,
@@ -18,6 +19,7 @@ __all__ = [
     "BadBatch",
     "Event",
     "NonFiniteError",
+    "audit",
     "find_first_bad_batch",
     "find_first_bad_checkpoint",
     "guard",

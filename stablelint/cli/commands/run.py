@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     except CommandNotFoundError as error:
         return _failed(str(error))
     problems = _written(options, ending)
-    if not ending.reports and not ending.unguarded:
+    if not ending.reports and not ending.unguarded and not ending.crashes:
         _say_what_was_seen(ending)
     problems += [Problem(f"a process was not guarded: {why}") for why in ending.unguarded]
     print_problems(problems)
@@ -131,7 +131,9 @@ def _write(path: str, text: str, mode: str, problems: list[Problem]) -> None:
 def _text(options: argparse.Namespace, ending: Ending) -> str:
     if options.output_format == "json":
         if not ending.reports:
-            return json.dumps({"event": None, "cause": None, "fix": None, "verification": None}) + "\n"
+            nothing = {"event": None, "cause": None, "fix": None, "verification": None}
+            crash = {"crash": ending.crashes[0]} if ending.crashes else {}
+            return json.dumps({**nothing, **crash}) + "\n"
         first, *later = ending.reports
         return json.dumps({**first, "later": later} if later else first, indent=2) + "\n"
     from stablelint.report.context import Context
@@ -139,6 +141,10 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
     from stablelint.report.style import Style, wants_colour, width_of
 
     context = Context(os.getcwd(), Style(wants_colour(sys.stderr)), width_of(sys.stderr))
+    if ending.crashes and not ending.reports:
+        from stablelint.report.crash_text import render as explained
+
+        return explained(ending.crashes[0], context)
     return render(ending.reports, context)
 
 

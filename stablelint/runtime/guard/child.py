@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import cast
 
+from stablelint.runtime.crash.arm import arm
 from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.cause import Adviser
 from stablelint.runtime.guard.event import NonFiniteError
@@ -36,6 +37,7 @@ def start(plan: Plan) -> Guard:
     )
     guard.start()
     atexit.register(_summarise, plan, guard)
+    arm(plan)
     _shorten_traceback()
     return guard
 

@@ -1,0 +1,76 @@
+"""An audit for people: a table of the checks, then each that failed or warned with its evidence and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from stablelint.diagnostic import Position, Span
+from stablelint.report.cells import plain, wrap
+from stablelint.report.context import Context
+from stablelint.report.frame import Mark, frame
+from stablelint.report.tables import note
+
+MARKS = {"passed": "✓", "warned": "!", "failed": "✗", "not seen": "·"}
+_ORDER = ("failed", "warned", "passed", "not seen")
+
+
+def render(audit: Mapping[str, Any], context: Context, everything: bool = False) -> str:
+    """The report; checks that passed or saw nothing are counted, and listed with `everything`."""
+    return "\n".join(_lines(audit, context, everything)) + "\n"
+
+
+def _lines(audit: Mapping[str, Any], context: Context, everything: bool) -> Iterator[str]:
+    for status in ("failed", "warned"):
+        for one in audit["checks"]:
+            if one["status"] == status:
+                yield from _finding(one, context)
+                yield ""
+    yield from _table(audit["checks"], context, everything)
+    counts = ", ".join(f"{audit['counts'][status]} {status}" for status in _ORDER)
+    yield context.style.bold(f"{counts}; {audit['steps']} optimizer steps were watched")
+
+
+def _finding(one: Mapping[str, Any], context: Context) -> Iterator[str]:
+    style = context.style
+    paint = style.error if one["status"] == "failed" else style.warning
+    head = f"{one['status']}[{one['check']}]"
+    first, *rest = wrap(plain(one["evidence"]), max(context.width - len(head) - 2, 30))
+    yield f"{paint(head)}: {style.bold(first)}"
+    yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
+    yield from _place(one, context, paint)
+    yield from note("holds where it passes", one["sentence"], context)
+    if one["subjects"]:
+        yield from note("names", ", ".join(map(plain, one["subjects"][:8])), context)
+    if one["remedy"]:
+        yield from note("remedy", plain(one["remedy"]), context)
+
+
+def _place(one: Mapping[str, Any], context: Context, paint: Any) -> Iterator[str]:
+    if one["filename"] is None:
+        return
+    row, column = one["location"]["row"], one["location"]["column"]
+    lines = context.sources.lines(one["filename"])
+    indent = " " * len(str(min(row + 1, len(lines) or 1)))
+    place = f"{context.shown(one['filename'])}:{row}" + (f":{column}" if column else "")
+    yield f"{indent}{context.style.gutter('-->')} {place}"
+    end = one["end_location"]
+    if column and end and lines:
+        span = Span(Position(row, column), Position(end["row"], end["column"]))
+        yield from frame(lines, [Mark(span, "", "^", paint)], context.style, context.width)
+
+
+def _table(checks: list[Mapping[str, Any]], context: Context, everything: bool) -> Iterator[str]:
+    style = context.style
+    paints = {"passed": style.added, "warned": style.warning, "failed": style.error, "not seen": style.dim}
+    for family, members in groupby(checks, key=lambda one: one["family"]):
+        found = list(members)
+        marks = "".join(paints[one["status"]](MARKS[one["status"]]) for one in found)
+        yield f"{style.bold(family):<{13 + len(style.bold(family)) - len(family)}} {marks}"
+        for one in found if everything else ():
+            name = f"  {MARKS[one['status']]} {one['check']:<30}"
+            first, *rest = wrap(plain(one["evidence"]), max(context.width - len(name) - 1, 30)) or [""]
+            yield f"{paints[one['status']](name)} {first}"
+            yield from (" " * (len(name) + 1) + text for text in rest)
+    yield ""

@@ -1,0 +1,1 @@
+"""The checks, one file a family; found by walking."""

@@ -1,0 +1,238 @@
+"""Do labels, outputs and loss fit each other?"""
+
+from __future__ import annotations
+
+import torch
+
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import LossCall, Run, line, place
+from stablelint.runtime.audit.values import shape_text, summary_of
+
+ORDER = 1
+_DIFFERENCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_CLASSES = ("cross_entropy", "nll_loss")
+_ENOUGH = 64  # labels, before their balance says something
+_ONE_SIDED = 0.95
+
+
+def _classes_last(values: torch.Tensor) -> torch.Tensor:
+    """Rows of scores: the class dimension is the second, or the only one."""
+    return values.detach().float().movedim(1, -1) if values.dim() > 1 else values.detach().float()
+
+
+def _hard(run: Run) -> list[LossCall]:
+    """Classification losses with class numbers for targets."""
+    return [one for one in run.trained_losses(*_CLASSES) if not one.target.is_floating_point()]
+
+
+def _kept(call: LossCall) -> torch.Tensor:
+    """The targets that are not ignored."""
+    flat, ignored = call.target.flatten(), call.option("ignore_index")
+    return flat if ignored is None else flat[flat != ignored]
+
+
+@check(needs="a cross entropy or binary cross entropy of logits")
+def raw_scores(run: Run) -> Outcome | None:
+    """Cross entropy is given scores, not probabilities."""
+    calls = run.trained_losses("cross_entropy")
+    binary = run.trained_losses("binary_cross_entropy_with_logits")
+    for call in calls:
+        rows = _classes_last(call.input)
+        if rows.shape[-1] > 1 and bool((rows >= 0).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-3).all()):
+            text = "every row of its input is positive and sums to 1: softmax was applied before"
+            return failed(text, "give cross_entropy the output of the last layer", at=place(call.site))
+    if binary and all(
+        bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary if one.input.numel()
+    ):
+        text = f"all inputs of {len(binary)} calls lie within 0 … 1: sigmoid was applied before"
+        remedy = "give binary_cross_entropy_with_logits the output of the last layer"
+        return failed(text, remedy, at=place(binary[0].site))
+    calls = [*calls, *binary]
+    return passed(counted(len(calls), "call")) if calls else None
+
+
+@check(needs="an nll_loss or kl_div")
+def log_probabilities(run: Run) -> Outcome | None:
+    """Losses of log-probabilities are given log-probabilities."""
+    calls = run.trained_losses("nll_loss", "kl_div")
+    for call in calls:
+        dim = -1 if call.kind == "kl_div" else None
+        rows = call.input.float() if dim else _classes_last(call.input)
+        total = torch.logsumexp(rows, -1)
+        if bool((total.abs() > 1e-2).all()):
+            text = f"{call.kind} is given rows whose probabilities sum to {float(total.exp().mean()):.3g}"
+            return failed(text, "apply log_softmax before", at=place(call.site))
+        targets = call.target
+        if call.kind == "kl_div" and not call.option("log_target") and bool((targets < 0).any()):
+            return failed(
+                "kl_div is given log-probabilities as targets", "log_target=True", at=place(call.site)
+            )
+    return passed(counted(len(calls), "call")) if calls else None
+
+
+@check(needs="a binary cross entropy")
+def binary_targets(run: Run) -> Outcome | None:
+    """Targets of a binary loss lie between 0 and 1."""
+    calls = run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
+    for call in calls:
+        seen = summary_of(call.target)
+        if seen.low < 0 or seen.high > 1:
+            text = f"targets of {seen.low:.3g} … {seen.high:.3g}"
+            return failed(text, "use 0 and 1, or probabilities", at=place(call.site))
+    return passed(counted(len(calls), "call")) if calls else None
+
+
+@check(needs="a cross entropy with floating-point targets")
+def soft_targets(run: Run) -> Outcome | None:
+    """Soft targets are probabilities."""
+    calls = [one for one in run.trained_losses("cross_entropy") if one.target.is_floating_point()]
+    for call in calls:
+        total = _classes_last(call.target).sum(-1)
+        if bool(((total - 1).abs() > 1e-2).any()) or bool((call.target < 0).any()):
+            text = f"rows of the targets sum to {float(total.min()):.3g} … {float(total.max()):.3g}"
+            return failed(text, "divide each row by its sum", at=place(call.site))
+    return passed(counted(len(calls), "call")) if calls else None
+
+
+@check(needs="a loss of differences")
+def regression_shapes(run: Run) -> Outcome | None:
+    """Outputs and targets of a regression have one shape."""
+    calls = run.trained_losses(*_DIFFERENCES)
+    for call in calls:
+        ours, theirs = call.shapes
+        if ours != theirs:
+            text = f"{call.kind} takes {shape_text(ours)} against {shape_text(theirs)}: every output meets every target"
+            return failed(text, "output.squeeze(-1), or target.unsqueeze(-1)", at=place(call.site))
+    for facts in run.facts():
+        if facts.crossed is not None:
+            column, square, row = facts.crossed
+            text = f"{shape_text(column)} became {shape_text(square)}: a column met a row"
+            return failed(text, "give both the same shape before their difference is taken", at=line(row))
+    seen = len(calls) or sum(1 for _ in run.facts())
+    return passed(f"{seen} losses") if seen else None
+
+
+@check(needs="a cross entropy")
+def several_classes(run: Run) -> Outcome | None:
+    """There is more than one class to tell apart."""
+    calls = run.trained_losses("cross_entropy")
+    for call in calls:
+        if len(call.shapes[0]) > 1 and call.shapes[0][1] == 1:
+            text = f"the input is {shape_text(call.shapes[0])}: one class, whose probability is always 1"
+            remedy = "two outputs, or one with binary_cross_entropy_with_logits"
+            return failed(text, remedy, at=place(call.site))
+    return passed(counted(len(calls), "call")) if calls else None
+
+
+@check(needs="64 labels of a classification")
+def labels_and_classes(run: Run) -> Outcome | None:
+    """Labels use the classes that the model has."""
+    calls = _hard(run)
+    labels = torch.cat([_kept(one).cpu() for one in calls]) if calls else torch.empty(0)
+    if len(labels) < _ENOUGH:
+        return None
+    call = calls[0]
+    count = call.shapes[0][1] if len(call.shapes[0]) > 1 else call.shapes[0][0]
+    low, high = int(labels.min()), int(labels.max())
+    text = f"labels {low} … {high}, {count} outputs"
+    likely = len(labels) >= 10 * count
+    if likely and low == 1 and high == count - 1 and count > 2:
+        return warned(f"{text}: class 0 never occurs", "count classes from 0", at=place(call.site))
+    if likely and high + 1 < count and count <= 1000:
+        text = f"{text}: outputs {high + 1} … {count - 1} are never asked for"
+        return warned(text, f"{high + 1} outputs, or see which classes are missing", at=place(call.site))
+    return passed(f"{text}, in {len(labels)} labels")
+
+
+@check(needs="64 labels")
+def class_balance(run: Run) -> Outcome | None:
+    """No class takes nearly all labels."""
+    calls = _hard(run) + run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
+    if len(run.optimizers) > 1:  # a discriminator is asked for one class at a time
+        return None
+    labels = torch.cat([_kept(one).float().cpu() for one in calls]) if calls else torch.empty(0)
+    if len(labels) < _ENOUGH:
+        return None
+    values, counts = labels.unique(return_counts=True)
+    share = float(counts.max()) / len(labels)
+    most = float(values[counts.argmax()])
+    weighted = any(one.option("weight") is not None or one.option("pos_weight") is not None for one in calls)
+    if len(values) == 1:
+        at = place(calls[0].site)
+        return failed(f"all {len(labels)} labels are {most:g}", "see how the labels are made", at=at)
+    if share > _ONE_SIDED and not weighted:
+        text = f"{share:.0%} of {len(labels)} labels are {most:g}"
+        return warned(text, "weight the loss, or sample the classes evenly", at=place(calls[0].site))
+    return passed(f"the most frequent of {len(values)} has {share:.0%} of {len(labels)}")
+
+
+@check(needs="a classification with labels")
+def ignored_targets(run: Run) -> Outcome | None:
+    """Few targets are ignored."""
+    calls = _hard(run)
+    for call in calls:
+        kept, total = len(_kept(call)), call.target.numel()
+        if total and not kept:
+            return failed("a batch has no target that counts", "see how they are masked", at=place(call.site))
+        if total and kept < 0.02 * total:
+            text = f"{kept} of {total} targets count, the rest is {call.option('ignore_index')}"
+            return warned(text, "see how they are masked", at=place(call.site))
+    return passed(counted(len(calls), "call")) if calls else None
+
+
+@check(needs="token sequences of different lengths and a label for each token")
+def padding_ignored(run: Run) -> Outcome | None:
+    """Padding is left out of the loss."""
+    for call in _hard(run):
+        if call.forward is None:
+            continue
+        tokens = next(
+            (one for one in call.forward.inputs if one.dim() == 2 and not one.is_floating_point()), None
+        )
+        if (
+            tokens is None
+            or tokens.dtype is torch.bool
+            or call.shapes[1] not in (tuple(tokens.shape), (tokens.numel(),))
+        ):
+            continue
+        padding = _padding(tokens)
+        if padding is None:
+            continue
+        targets = call.target.reshape(-1)[: tokens.numel()]
+        where = padding.reshape(-1)[: len(targets)]
+        counted = (targets != call.option("ignore_index")) & where
+        share = float(counted.float().mean())
+        if share > 0.1:
+            text = f"{share:.0%} of the targets are padding (token {int(tokens[padding][0])}), and count"
+            return failed(
+                text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=place(call.site)
+            )
+        return passed(f"{float(where.float().mean()):.0%} of the tokens are padding, and do not count")
+    return None
+
+
+def _padding(tokens: torch.Tensor) -> torch.Tensor | None:
+    """Where rows end in different numbers of the same token."""
+    last = tokens[:, -1]
+    token = last.mode().values
+    if float((last == token).float().mean()) < 0.5:
+        return None
+    tail = (tokens == token).flip(1).cumprod(1).flip(1).bool()
+    lengths = tail.sum(1)
+    return tail if int(lengths.max()) >= 3 and len(lengths.unique()) > 2 else None
+
+
+@check(needs="a loss of differences")
+def target_scale(run: Run) -> Outcome | None:
+    """Regression targets are near the unit scale."""
+    calls = run.trained_losses(*_DIFFERENCES)
+    if not calls:
+        return None
+    seen = summary_of(torch.cat([one.target.flatten().float().cpu() for one in calls]))
+    far = seen.deviation > 50 or abs(seen.mean) > 20 * max(seen.deviation, 1.0)
+    if far:
+        at = place(calls[0].site)
+        return warned(f"targets of {seen.spread}", "standardise them, and undo it for predictions", at=at)
+    if 0 < seen.deviation < 1e-3:
+        return warned(f"targets of {seen.spread}", "standardise them", at=place(calls[0].site))
+    return passed(f"targets of {seen.spread}")

@@ -1,0 +1,297 @@
+"""Does the loop do what it says?"""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+from torch import nn
+
+from stablelint.runtime.audit.modules import NORMALISING
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import Forward, Run, Step, place
+
+ORDER = 3
+_DROPOUT = (nn.modules.dropout._DropoutNd,)
+_LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-7  # of a weight, in one step
+_CLIPPED_AWAY = 1e-3  # what clipping leaves of a gradient
+_COLLAPSE = 1e-2  # of a learning rate, over a few steps
+_VANISHING = 1e-7  # the least gradient over the largest, by layer
+_SCALAR = ("MeanBackward0", "SumBackward0")
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _by_optimizer(run: Run) -> list[list[Step]]:
+    return [[one for one in run.steps if one.optimizer == key] for key in range(len(run.optimizers))]
+
+
+@check(needs="two steps of an optimizer")
+def zeroed_gradients(run: Run) -> Outcome | None:
+    """Gradients are zeroed before they are computed anew."""
+    judged = [steps for steps in _by_optimizer(run) if len(steps) > 1]
+    for steps in judged:
+        stale = [one for one in steps if one.stale]
+        if stale:
+            text = f"{len(stale)} of {len(steps)} steps used gradients that an earlier step had used already"
+            remedy = "optimizer.zero_grad() in each step, before backward()"
+            return failed(text, remedy, at=place(stale[0].site))
+    return passed(counted(sum(map(len, judged)), "step")) if judged else None
+
+
+@check(needs="an optimizer step")
+def steps_have_gradients(run: Run) -> Outcome | None:
+    """Every step has gradients to follow."""
+    for step in run.steps:
+        if not step.has_gradients or step.zero_gradients:
+            what = "all gradients are zero" if step.has_gradients else "no parameter has a gradient"
+            count = sum(1 for one in run.steps if not one.has_gradients or one.zero_gradients)
+            if 2 * count <= len(run.steps):
+                continue
+            text = f"{what} in {count} of {len(run.steps)} steps"
+            remedy = (
+                "backward() stands between zero_grad() and step(); see that the loss depends on the model"
+            )
+            return failed(text, remedy, at=place(step.site))
+    return passed(counted(len(run.steps), "step")) if run.steps else None
+
+
+@check(needs="two optimizer steps")
+def backward_before_step(run: Run) -> Outcome | None:
+    """Every step follows a backward pass of its own."""
+    if len(run.steps) < 2:
+        return None
+    without = [one for one in run.steps if not one.backwards]
+    if without:
+        text = f"{len(without)} of {len(run.steps)} steps followed no backward pass"
+        return failed(text, "one step() for each time gradients are computed", at=place(without[0].site))
+    return passed(f"{len(run.backwards)} backward passes, {len(run.steps)} steps")
+
+
+@check(needs="a backward pass")
+def backward_once(run: Run) -> Outcome | None:
+    """A loss goes backward once."""
+    again = [one for one in run.backwards if one.repeated]
+    if again:
+        text = f"the same loss went backward again in {len(again)} of {len(run.backwards)} calls: gradients count twice"
+        return failed(text, "call backward() once for each loss", at=place(again[0].site))
+    return passed(counted(len(run.backwards), "backward pass")) if run.backwards else None
+
+
+@check(needs="several batches for one step")
+def divided_accumulation(run: Run) -> Outcome | None:
+    """Accumulated losses are divided by their number."""
+    several = [one for one in run.steps if sum(back.fetches > 0 for back in one.backwards) > 1]
+    if not several or len(run.optimizers) > 1:
+        return None
+    step = several[0]
+    count = len(step.backwards)
+    undivided = [
+        one for one in step.backwards if not one.scaled and one.root not in ("DivBackward0", "MulBackward0")
+    ]
+    losses = [one for one in run.losses if one.grad]
+    mean = not losses or losses[0].option("reduction") in (None, "mean")
+    if len(undivided) == count and mean:
+        text = f"{count} batches add their gradients to one step, and no loss is divided"
+        return warned(text, f"(loss / {count}).backward()", at=place(step.backwards[0].site))
+    return passed(f"{count} batches to a step")
+
+
+@check(needs="a learning rate scheduler, or several steps")
+def scheduler_order(run: Run) -> Outcome | None:
+    """Schedulers step behind their optimizer."""
+    if run.early_schedule is not None:
+        text = "a scheduler stepped before any optimizer: the first learning rate is skipped"
+        return failed(text, "optimizer.step(), then scheduler.step()", at=place(run.early_schedule))
+    return passed(counted(len(run.steps), "step")) if run.steps else None
+
+
+@check(needs="four optimizer steps")
+def lasting_rate(run: Run) -> Outcome | None:
+    """The learning rate lasts."""
+    for steps in _by_optimizer(run):
+        rates = [max(one.rates) for one in steps if one.rates]
+        if len(rates) < 4:
+            continue
+        if not any(rates):
+            return failed("the learning rate is 0", "see the scheduler", at=place(steps[0].site))
+        if rates[-1] < _COLLAPSE * max(rates):
+            text = f"it fell from {max(rates):.3g} to {rates[-1]:.3g} in {len(rates)} steps"
+            remedy = "step the scheduler by epoch, or give it the number of steps"
+            return failed(text, remedy, at=place(steps[-1].site))
+        return passed(f"{rates[0]:.3g} … {rates[-1]:.3g} in {len(rates)} steps")
+    return None
+
+
+@check(needs="gradient clipping")
+def clipping_order(run: Run) -> Outcome | None:
+    """Gradients are clipped between backward and step."""
+    late = [one for one in run.steps if one.clipped_after is not None]
+    if late:
+        text = f"gradients are clipped after {len(late)} of {len(run.steps)} steps, which had used them"
+        return failed(text, "clip before optimizer.step()", at=place(late[0].clipped_after))
+    scaled = [one for one in run.steps if one.clipped_scaled is not None]
+    if scaled:
+        text = f"gradients are clipped while they are multiplied by the scaler, in {len(scaled)} steps"
+        return failed(text, "scaler.unscale_(optimizer) before clipping", at=place(scaled[0].clipped_scaled))
+    early = [one for one in run.steps if any(norm == 0 for norm, _ in one.clips) and not one.zero_gradients]
+    if early:
+        text = f"there was nothing to clip yet in {len(early)} of {len(run.steps)} steps"
+        return failed(text, "clip behind backward()", at=place(early[0].clips[0][1]))
+    clipped = [one for one in run.steps if one.clips]
+    return passed(counted(len(clipped), "step")) if clipped else None
+
+
+@check(needs="gradient clipping by norm")
+def mild_clipping(run: Run) -> Outcome | None:
+    """Clipping leaves most of the gradient."""
+    left = []
+    for step in run.steps:
+        before = [norm for norm, _ in step.clips if norm > 0]
+        if before and step.norms:
+            left.append((math.hypot(*step.norms.values()) / max(before), step))
+    if not left:
+        return None
+    usual = median(share for share, _ in left)
+    if usual < _CLIPPED_AWAY:
+        at = place(left[0][1].clips[0][1])
+        return warned(f"it leaves {usual:.1e} of the norm in the median step", "a larger max_norm", at=at)
+    return passed(f"it leaves {usual:.0%} of the norm in the median step")
+
+
+def _switchable(root: nn.Module) -> list[nn.Module]:
+    """The layers that act otherwise in training than in evaluation."""
+    return [
+        one
+        for one in root.modules()
+        if (isinstance(one, _DROPOUT) and one.p > 0)
+        or (isinstance(one, NORMALISING) and one.track_running_stats)
+        or (isinstance(one, nn.RNNBase) and one.dropout > 0)
+        or (isinstance(one, nn.MultiheadAttention) and one.dropout > 0)
+    ]
+
+
+@check(needs="a trained pass of a model with dropout or batch norm")
+def trained_in_training_mode(run: Run) -> Outcome | None:
+    """The model is in training mode while it is trained."""
+    calls = [one for one in run.trained if _switchable(one.root)]
+    wrong = [one for one in calls if not one.training]
+    if wrong:
+        kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
+        text = (
+            f"{len(wrong)} of {len(calls)} trained passes in evaluation mode: {', '.join(kinds)} do not train"
+        )
+        evaluated = [one for one in run.forwards if not one.grad and one.root is wrong[0].root]
+        remedy = "model.train() after each evaluation" if evaluated else "model.train() before the loop"
+        return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
+    return passed(counted(len(calls), "pass")) if calls else None
+
+
+@check(needs="an evaluation of a model with dropout or batch norm")
+def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
+    """The model is in evaluation mode while it is evaluated."""
+    calls = [one for one in run.forwards if _is_evaluation(run, one) and _switchable(one.root)]
+    wrong = [one for one in calls if one.training]
+    if wrong:
+        kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
+        text = f"{len(wrong)} of {len(calls)} evaluations in training mode: {', '.join(kinds)} act as in training"
+        remedy = "model.eval() before, model.train() after"
+        return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
+    return passed(counted(len(calls), "pass")) if calls else None
+
+
+def _is_evaluation(run: Run, call: Forward) -> bool:
+    """Whether a pass without gradients takes batches of another loader, or is scored by a loss."""
+    if call.trained or not any(one.root is call.root for one in run.trained):
+        return False
+    loader = call.fetched_from
+    foreign = loader is not None and not getattr(loader, "trained", True)
+    return foreign or (not call.grad and call.scored)
+
+
+@check(needs="an evaluation")
+def evaluated_without_gradients(run: Run) -> Outcome | None:
+    """Evaluation keeps no graph."""
+    calls = [one for one in run.forwards if _is_evaluation(run, one)]
+    wrong = [one for one in calls if one.grad and any(p.requires_grad for p in one.root.parameters())]
+    if wrong:
+        text = f"{len(wrong)} of {len(calls)} evaluations with gradients enabled"
+        return warned(text, "with torch.no_grad(): around it", at=place(wrong[0].site))
+    return passed(counted(len(calls), "pass")) if calls else None
+
+
+@check(needs="two optimizer steps")
+def update_ratio(run: Run) -> Outcome | None:
+    """Steps are in proportion to the weights."""
+    for steps in _by_optimizer(run):
+        if len(steps) < 2:
+            continue
+        usual: dict[str, float] = {}
+        for name in steps[0].moved:
+            usual[name] = median(one.moved[name] for one in steps if name in one.moved)
+        wide = {name: usual[name] for name in usual if name.endswith("weight")} or usual
+        if not wide:
+            continue
+        middle = median(wide.values())
+        widest = max(
+            median([one.moved[name] for name in wide if name in one.moved] or [0.0]) for one in steps
+        )
+        rate = max((max(one.rates) for one in steps if one.rates), default=0.0)
+        if middle > _LARGE_UPDATE or widest > 1:
+            text = f"a step changes a weight by up to {widest:.2g} of its size in the median layer, at a rate of {rate:g}"
+            return failed(text, "a smaller learning rate", *list(wide)[:4], at=place(steps[0].site))
+        still = tuple(name for name in usual if max(one.moved.get(name, 0.0) for one in steps) == 0.0)
+        if len(still) == len(usual):
+            return failed("no parameter moved", "see learning rate and gradients", at=place(steps[0].site))
+        if middle < _SMALL_UPDATE:
+            text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
+            return failed(text, "a larger learning rate", *list(wide)[:4], at=place(steps[0].site))
+    if not any(len(steps) > 1 for steps in _by_optimizer(run)):
+        return None
+    return passed(_ratios(run.steps))
+
+
+def _ratios(steps: list[Step]) -> str:
+    values = [value for step in steps for value in step.moved.values() if value]
+    return f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
+
+
+@check(needs="an optimizer step")
+def gradient_balance(run: Run) -> Outcome | None:
+    """Gradients have a like size in all layers."""
+    norms: dict[str, float] = {}
+    for step in run.steps:
+        for name, norm in step.norms.items():
+            norms[name] = max(norms.get(name, 0.0), norm)
+    sizes = {
+        one.name: norms[one.name] / math.sqrt(max(one.tensor.numel(), 1))
+        for one in run.parameters.values()
+        if norms.get(one.name) and one.tensor.dim() > 1
+    }
+    if len(sizes) < 2:
+        return None
+    least, most = min(sizes, key=lambda name: sizes[name]), max(sizes, key=lambda name: sizes[name])
+    text = f"{sizes[least]:.1e} an element in {least}, {sizes[most]:.1e} in {most}"
+    if sizes[least] < _VANISHING * sizes[most]:
+        remedy = "normalisation, skip connections or another initialisation between the two"
+        return failed(text, remedy, least, most)
+    return passed(text)
+
+
+@check(needs="two optimizer steps")
+def stable_loss(run: Run) -> Outcome | None:
+    """The loss stays finite and does not run away."""
+    values = [one.loss for one in run.steps if one.loss is not None]
+    if len(values) < 2:
+        return None
+    bad = [value for value in values if not math.isfinite(value)]
+    if bad:
+        text = f"{len(bad)} of {len(values)} losses are {bad[0]}"
+        return failed(text, "stablelint run names the expression", at=place(run.backwards[0].site))
+    first, last = abs(values[0]), abs(values[-1])
+    if len(run.optimizers) == 1 and last > 20 * max(first, 0.1):
+        text = f"it grew from {first:.3g} to {last:.3g} in {len(values)} steps"
+        return failed(text, "a smaller learning rate", at=place(run.backwards[0].site))
+    return passed(f"{values[0]:.3g} … {values[-1]:.3g} in {len(values)} steps")

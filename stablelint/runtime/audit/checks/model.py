@@ -1,0 +1,337 @@
+"""Does the model start sane?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import torch
+from torch import nn
+
+from stablelint.runtime.audit.modules import NORMALISING
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import Forward, ParameterFacts, Run, place
+from stablelint.runtime.audit.replayed import copy_of, undisturbed
+from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
+
+ORDER = 2
+_MATRICES = (nn.Linear, nn.modules.conv._ConvNd)
+_GAIN = (0.02, 6.0)  # of weights that are drawn for their fan: deviation times the root of the fan
+_DEAD = 0.5  # share of the units of a layer
+_SATURATED = 0.6
+
+
+def _names(found: list[ParameterFacts]) -> tuple[str, ...]:
+    return tuple(one.name for one in found)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+@check(needs="a module with parameters")
+def initial_parameters(run: Run) -> Outcome | None:
+    """Parameters start as finite numbers of a usual size."""
+    known = list(run.parameters.values())
+    bad = _names([one for one in known if one.start.nan or one.start.inf])
+    if bad:
+        text = f"{_some(bad)} held NaN or Inf before the first step: memory that was never filled?"
+        return failed(text, "initialise them (torch.empty does not)", *bad)
+    wild = _names([one for one in known if max(abs(one.start.low), abs(one.start.high)) > 1e8])
+    if wild:
+        return failed(f"{_some(wild)} held values above 1e8: never filled?", "initialise them", *wild)
+    return passed(counted(len(known), "parameter")) if known else None
+
+
+@check(needs="a matrix of weights")
+def broken_symmetry(run: Run) -> Outcome | None:
+    """The units of a layer start different from each other."""
+    matrices = [one for one in run.parameters.values() if one.tensor.dim() > 1 and one.tensor.shape[0] > 1]
+    same = [
+        one
+        for one in matrices
+        if one.tensor.requires_grad
+        and set(uniform_dimensions(one.tensor)) & set(_units_of(one)) & set(one.uniform)
+    ]
+    if same and run.steps:
+        names = _names(same)
+        text = f"all units of {_some(names)} had the same weights at the start, and still have: they learn the same"
+        return failed(text, "draw the weights at random", *names)
+    return passed(counted(len(matrices), "matrix")) if matrices else None
+
+
+def _units_of(one: ParameterFacts) -> tuple[int, ...]:
+    """The dimensions that may count the units of a layer: the first in torch's own, either in another's."""
+    return (0,) if isinstance(one.owner, _MATRICES) else (0, 1)
+
+
+@check(needs="linear and convolutional layers")
+def weight_scale(run: Run) -> Outcome | None:
+    """Weights suit the number of inputs they sum."""
+    odd: list[tuple[ParameterFacts, float]] = []
+    count = 0
+    for one in run.parameters.values():
+        if not isinstance(one.owner, _MATRICES) or one.tensor.dim() < 2 or not one.start.deviation:
+            continue
+        count += 1
+        gain = one.start.deviation * math.sqrt(one.tensor[0].numel())
+        if not _GAIN[0] < gain < _GAIN[1]:
+            odd.append((one, gain))
+    if odd:
+        names = tuple(one.name for one, _ in odd)
+        facts, gain = odd[0]
+        text = (
+            f"{facts.name} has deviation {facts.start.deviation:.3g} over {facts.tensor[0].numel()} inputs: "
+            f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
+        )
+        return failed(text, "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_", *names)
+    return passed(counted(count, "layer")) if count else None
+
+
+@check(needs="a classification, or a regression")
+def initial_loss(run: Run) -> Outcome | None:
+    """The first loss is what chance gives."""
+    calls = run.trained_losses("cross_entropy", "binary_cross_entropy_with_logits")
+    if not calls:
+        return None
+    call = calls[0]
+    with torch.no_grad():
+        if call.kind == "cross_entropy":
+            if call.target.is_floating_point() or len(call.shapes[0]) < 2 or call.shapes[0][1] < 2:
+                return None
+            chance = math.log(call.shapes[0][1])
+            ignore = call.option("ignore_index")
+            value = float(nn.functional.cross_entropy(call.input.float(), call.target, ignore_index=ignore))
+        else:
+            chance = math.log(2)
+            value = float(
+                nn.functional.binary_cross_entropy_with_logits(call.input.float(), call.target.float())
+            )
+    text = f"{value:.3g} at the first step; chance is {chance:.3g}"
+    if value > 2.5 * chance + 0.5:
+        return failed(text, "the last layer starts too large, or its input is", at=place(call.site))
+    return passed(text)
+
+
+@check(needs="a batch whose samples differ")
+def output_depends_on_input(run: Run) -> Outcome | None:
+    """The output depends on the input."""
+    known = [one for one in run.losses if one.grad and one.forward is not None and one.input.dim() > 1]
+    for call in known:
+        assert call.forward is not None
+        rows = [one for one in call.forward.inputs if one.dim() and one.shape[0] == call.input.shape[0]]
+        if rows and call.input.shape[0] > 1 and rows_differ(rows[0]):
+            spread = float((call.input.float() - call.input.float()[:1]).abs().max())
+            if spread <= 1e-7 * max(1.0, float(call.input.float().abs().max())):
+                text = f"all {call.input.shape[0]} samples of the first batch get the same output"
+                return failed(text, "see what the input is multiplied by on its way", at=place(call.site))
+            return passed(f"outputs of a batch differ by {spread:.3g}")
+    return None
+
+
+@check(needs="a batch of whole samples, and a model that can be copied")
+def independent_samples(run: Run) -> Outcome | None:
+    """Samples of a batch do not see each other."""
+    first = next((one for one in run.forwards if one.pair is not None and one.trained), None)
+    if first is None or first.pair is None or first.pair[1]:
+        return None
+    arguments = first.pair[0]
+    tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
+    size = tensors[0].shape[0] if tensors and tensors[0].dim() > 1 else 0
+    if size < 3 or size != _batch_size(run, first):
+        return None
+    if any(not one.dim() or one.shape[0] != size for one in tensors):
+        return None
+    model = copy_of(first.root)
+    if model is None or not rows_differ(tensors[0]):
+        return None
+    with undisturbed(), torch.no_grad():
+        model.eval()
+        other = tuple(
+            _with_first_replaced(one) if isinstance(one, torch.Tensor) else one for one in arguments
+        )
+        ours, theirs = model(*arguments), model(*other)
+    if not isinstance(ours, torch.Tensor) or ours.dim() == 0 or ours.shape[0] != size:
+        return None
+    difference = float((ours[1:] - theirs[1:]).abs().max())
+    scale = float(ours.abs().max())
+    if difference > 1e-3 * max(scale, 1e-6):
+        text = f"another first sample changed the outputs of the others by {difference:.3g} (of {scale:.3g})"
+        remedy = "see which operation mixes the first dimension: batch_first, a softmax or view over it"
+        return failed(text, remedy, at=place(first.site))
+    return passed(f"another first sample left the outputs of {size - 1} others as they were")
+
+
+def _batch_size(run: Run, call: Forward) -> int | None:
+    """The samples of a batch: as many as the loader hands out, or as there are labels."""
+    if call.fetched_from is not None:
+        return getattr(call.fetched_from.loader, "batch_size", None)
+    targets = next((one.shapes[1] for one in run.losses if one.forward is call), ())
+    return targets[0] if targets else None
+
+
+def _with_first_replaced(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.cat([tensor[-1:], tensor[1:]])
+
+
+@check(needs="ReLU in a trained pass")
+def living_units(run: Run) -> Outcome | None:
+    """Units of the activations are alive."""
+    alive: dict[int | None, torch.Tensor] = {}
+    for facts in run.facts():
+        for unit in facts.units:
+            if unit.operation == "relu" and unit.near is not None:
+                known = alive.get(unit.near)
+                fits = known is not None and known.shape == unit.alive.shape
+                alive[unit.near] = known | unit.alive if fits and known is not None else unit.alive
+    worst: list[tuple[float, str]] = []
+    for key, units in alive.items():
+        share = 1 - float(units.float().mean())
+        if share > _DEAD and key in run.parameters:
+            worst.append((share, run.parameters[key].name))
+    if worst:
+        share, name = max(worst)
+        text = f"{share:.0%} of the units behind {name} gave zero for every sample of every step"
+        remedy = "a smaller learning rate or bias, another initialisation, or LeakyReLU"
+        return failed(text, remedy, *(name for _, name in worst))
+    return passed(counted(len(alive), "layer")) if alive else None
+
+
+@check(needs="sigmoid or tanh in a trained pass")
+def unsaturated_units(run: Run) -> Outcome | None:
+    """Sigmoid and tanh are not saturated."""
+    facts = next(run.facts(), None)
+    units = [one for one in facts.units if one.operation != "relu"] if facts is not None else []
+    worst = max(units, key=lambda one: one.saturated, default=None)
+    if worst is None:
+        return None
+    if worst.saturated > _SATURATED:
+        name = run.parameters[worst.near].name if worst.near in run.parameters else worst.operation
+        text = f"{worst.saturated:.0%} of the {worst.operation} behind {name} lie at their ends in the first step"
+        return failed(text, "smaller weights or inputs before it, or a normalisation", name)
+    return passed(f"{len(units)} activations, at most {worst.saturated:.0%} at their ends")
+
+
+@check(needs="an optimizer step")
+def held_parameters(run: Run) -> Outcome | None:
+    """Every parameter that asks for gradients has an optimizer."""
+    if not run.steps:
+        return None
+    held = run.held()
+    missing = [
+        one
+        for key, one in run.parameters.items()
+        if key not in held and one.tensor.requires_grad and one.called and one.tensor.grad is not None
+    ]
+    if missing:
+        names = _names(missing)
+        text = f"{_some(names)} get gradients, and no optimizer that stepped holds them"
+        return failed(text, "make the optimizer of all parameters, after they are replaced or moved", *names)
+    return passed(f"{len(held)} parameters in {len(run.optimizers)} optimizers")
+
+
+@check(needs="an optimizer step")
+def live_parameters(run: Run) -> Outcome | None:
+    """The optimizer holds the parameters of the model that is called."""
+    if not run.steps or not run.parameters:
+        return None
+    for optimizer in run.optimizers:
+        mine = [one for group in optimizer.param_groups for one in group["params"]]
+        strangers = [one for one in mine if id(one) not in run.parameters and one.grad is None]
+        if mine and len(strangers) == len(mine):
+            text = (
+                f"none of the {len(mine)} parameters of {type(optimizer).__name__} belongs to a module called"
+            )
+            remedy = "make the optimizer after the model is made, copied or moved"
+            return failed(text, remedy, at=place(run.steps[0].site))
+    return passed(counted(len(run.optimizers), "optimizer"))
+
+
+@check(needs="two optimizers")
+def one_optimizer(run: Run) -> Outcome | None:
+    """No parameter has two optimizers."""
+    if len(run.optimizers) < 2:
+        return None
+    counts = Counter(
+        id(one) for each in run.optimizers for group in each.param_groups for one in group["params"]
+    )
+    twice = tuple(
+        run.parameters[key].name for key, count in counts.items() if count > 1 and key in run.parameters
+    )
+    if twice:
+        text = f"{_some(twice)} are stepped by two optimizers"
+        return failed(text, "give each optimizer its own parameters", *twice)
+    return passed(f"{len(counts)} parameters in {len(run.optimizers)} optimizers")
+
+
+@check(needs="two optimizer steps")
+def gradients_arrive(run: Run) -> Outcome | None:
+    """Every parameter of the optimizer gets a gradient."""
+    if len(run.steps) < 2:
+        return None
+    held = run.held()
+    mine = [one for key, one in run.parameters.items() if key in held and one.tensor.requires_grad]
+    without = [one for one in mine if not one.gradients]
+    if without:
+        names = _names(without)
+        why = (
+            "their modules are never called"
+            if not any(one.called for one in without)
+            else (
+                "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
+            )
+        )
+        return failed(f"{_some(names)} never got a gradient; {why}", "use them, or leave them out", *names)
+    zero = _names([one for one in mine if one.gradients and not one.nonzero])
+    if zero:
+        text = f"the gradients of {_some(zero)} were zero in every step"
+        return failed(text, "see what their output is multiplied by", *zero)
+    return passed(counted(len(mine), "parameter")) if mine else None
+
+
+@check(needs="normalisation layers")
+def frozen_statistics(run: Run) -> Outcome | None:
+    """Frozen normalisation layers keep their statistics."""
+    layers = [one for one in run.layers.values() if isinstance(one.module, NORMALISING)]
+    moving = [
+        one.name
+        for one in layers
+        if one.train_calls and one.module.affine and not any(p.requires_grad for p in one.module.parameters())
+    ]
+    if moving:
+        text = f"{_some(tuple(moving))} are frozen, and in training mode: their running statistics move"
+        return failed(text, "call eval() on frozen layers after train()", *moving)
+    return passed(counted(len(layers), "layer")) if layers else None
+
+
+@check(needs="normalisation layers in training mode")
+def normalised_over_enough(run: Run) -> Outcome | None:
+    """Normalisation has enough values to normalise over."""
+    layers = [one for one in run.layers.values() if one.smallest_count is not None]
+    few = [one for one in layers if (one.smallest_count or 0) <= 4]
+    if few:
+        text = f"{few[0].name} normalises over {few[0].smallest_count} values a channel"
+        names = [one.name for one in few]
+        return failed(text, "larger batches, or GroupNorm", *names)
+    return passed(counted(len(layers), "layer")) if layers else None
+
+
+@check(needs="a list of modules")
+def own_weights(run: Run) -> Outcome | None:
+    """Layers of a list are layers of their own."""
+    shared: list[str] = []
+    lists = 0
+    for root in run.roots:
+        for path, module in root.named_modules():
+            if not isinstance(module, (nn.ModuleList, nn.Sequential)):
+                continue
+            lists += 1
+            places = [(name, one) for name, one in module._modules.items() if one is not None]
+            counts = Counter(id(one) for _, one in places)
+            for name, one in places:
+                if counts[id(one)] > 1 and next(one.parameters(), None) is not None:
+                    shared.append(f"{path}.{name}" if path else name)
+    if shared:
+        text = f"{_some(tuple(shared))} are one and the same module"
+        return warned(text, "make each anew: [Layer() for _ in range(n)], not [Layer()] * n", *shared)
+    return passed(counted(lists, "list")) if lists else None

@@ -1,0 +1,50 @@
+"""Will the run be the same tomorrow?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+import torch
+
+from stablelint.runtime.audit.outcome import Outcome, check, passed, warned
+from stablelint.runtime.audit.record import Run
+
+ORDER = 5
+_SEEDS = {"torch": "torch.manual_seed(…)", "random": "random.seed(…)", "numpy": "numpy.random.seed(…)"}
+
+
+@check(needs="a training step")
+def seeds(run: Run) -> Outcome | None:
+    """Generators that are drawn from are seeded."""
+    if not run.steps:
+        return None
+    missing = [name for name in ("torch", *sorted(run.drawn)) if name not in run.seeded]
+    if missing:
+        text = f"{', '.join(missing)} drew numbers and had no seed"
+        return warned(text, "; ".join(_SEEDS[name] for name in missing), *missing)
+    return passed(f"seeded: {', '.join(sorted(run.seeded))}")
+
+
+@check(needs="a GPU in use")
+def deterministic_kernels(run: Run) -> Outcome | None:
+    """Kernels are deterministic."""
+    if not any(one.tensor.is_cuda for one in run.parameters.values()):
+        return None
+    if torch.backends.cudnn.benchmark:
+        text = "cuDNN chooses its algorithms by timing them"
+        return warned(text, "torch.backends.cudnn.benchmark = False where runs are compared")
+    if not torch.are_deterministic_algorithms_enabled():
+        return warned("nondeterministic kernels are allowed", "torch.use_deterministic_algorithms(True)")
+    return passed("deterministic algorithms are asked for")
+
+
+@check(needs="nothing")
+def environment(run: Run) -> Outcome | None:
+    """The environment is known."""
+    numpy = sys.modules.get("numpy")
+    parts = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
+    parts += [f"NumPy {numpy.__version__}"] if numpy is not None else []
+    parts += [f"{torch.get_num_threads()} threads", f"hash seed {os.environ.get('PYTHONHASHSEED', 'random')}"]
+    return passed(", ".join(parts))

@@ -1,0 +1,197 @@
+"""What the autograd graph of a loss tells before it is walked backwards: saved values, broadcasts, parameters.
+
+Nothing is recomputed: nodes keep the results their gradients need, and those are read in place.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stablelint.runtime.audit.values import dense
+
+_MOST_NODES = 20_000
+_SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
+_OPERANDS = {  # what the operation's contract is about
+    "LogBackward0": "_saved_self",
+    "Log2Backward0": "_saved_self",
+    "SqrtBackward0": "_saved_result",
+    "RsqrtBackward0": "_saved_result",
+    "DivBackward0": "_saved_other",
+    "ReciprocalBackward0": "_saved_result",
+    "ExpBackward0": "_saved_result",
+    "AcosBackward0": "_saved_self",
+    "AsinBackward0": "_saved_self",
+}
+
+
+_FROM_SAVED: dict[str, Callable[[float, float], float]] = {  # the operand next to zero, from the saved range
+    "LogBackward0": lambda low, high: low,
+    "Log2Backward0": lambda low, high: low,
+    "DivBackward0": lambda low, high: low,
+    "SqrtBackward0": lambda low, high: low * low,
+    "ReciprocalBackward0": lambda low, high: 1 / high if high else math.inf,
+    "RsqrtBackward0": lambda low, high: high**-2 if high else math.inf,
+}
+
+
+@dataclass(slots=True)
+class UnitFacts:
+    """How the units of an activation behaved in one pass; `near` is the parameter whose layer feeds it."""
+
+    operation: str
+    near: int | None
+    alive: torch.Tensor  # by unit: gave anything but zero (ReLU)
+    saturated: float  # share of the elements
+
+
+@dataclass(slots=True)
+class OperandFacts:
+    """The range of an operand whose value a contract limits."""
+
+    operation: str
+    smallest: float  # magnitude of the operand, where zero is its edge; over finite elements
+    high: float  # of what was saved
+    nearest: float  # to the edge of the contract, where that is not zero
+    row: tuple[str, int] | None  # file and line of the expression
+
+
+@dataclass(slots=True)
+class GraphFacts:
+    """What was read from one graph."""
+
+    reached: set[int] = field(default_factory=set)  # identities of the parameters
+    units: list[UnitFacts] = field(default_factory=list)
+    operands: list[OperandFacts] = field(default_factory=list)
+    kept: Callable[[], object] = lambda: None  # None as soon as the graph is freed
+    crossed: tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None = (
+        None  # (N, 1) against (N,)
+    )
+
+
+def nodes_of(root: Any, limit: int = _MOST_NODES) -> Iterator[Any]:
+    """The nodes of a graph, each once, from the loss inwards."""
+    seen = {root}
+    waiting = [root]
+    while waiting and len(seen) < limit:
+        node = waiting.pop()
+        yield node
+        for other, _ in node.next_functions:
+            if other is not None and other not in seen:
+                seen.add(other)
+                waiting.append(other)
+
+
+def read_graph(root: Any, since: int) -> GraphFacts:
+    """The facts of the graph of a loss; `since` is the sequence number from which nodes are new."""
+    facts = GraphFacts()
+    oldest = root
+    for node in nodes_of(root):
+        name = node.name()
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            facts.reached.add(id(variable))
+            continue
+        if since <= node._sequence_nr() < oldest._sequence_nr():
+            oldest = node
+        if name in ("ReluBackward0", *_SATURATED):
+            values = _saved(node, "_saved_result")
+            if values is not None and values.numel():
+                facts.units.append(_units(node, name, values))
+        elif name in _OPERANDS:
+            operand = _operand(node, name)
+            if operand is not None:
+                facts.operands.append(operand)
+        elif name in ("SubBackward0", "AddBackward0") and facts.crossed is None:
+            facts.crossed = _crossed(node)
+    mark = _Mark()
+    facts.kept = weakref.ref(mark)
+    oldest.register_hook(mark)
+    return facts
+
+
+class _Mark:
+    """A hook that does nothing, on the oldest node of a graph: it lives as long as anything made from it."""
+
+    def __call__(self, *_: object) -> None:
+        """The backward pass goes by."""
+
+
+def _saved(node: Any, name: str) -> torch.Tensor | None:
+    try:
+        value = getattr(node, name, None)
+    except RuntimeError:  # freed, or written since
+        return None
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
+    flat = dense(values)
+    channels = 1 if flat.dim() >= 4 else flat.dim() - 1
+    alive = (
+        (flat != 0).movedim(channels, -1).reshape(-1, flat.shape[channels]).any(0)
+        if flat.dim()
+        else flat != 0
+    )
+    edge = _SATURATED.get(name)
+    share = 0.0
+    if edge is not None:
+        distance = flat.abs() if name == "TanhBackward0" else (2 * flat - 1).abs()
+        share = float((distance > edge).float().mean())
+    return UnitFacts(name.removesuffix("Backward0").lower(), _nearest_parameter(node), alive, share)
+
+
+def _nearest_parameter(node: Any) -> int | None:
+    """The matrix that feeds `node`: the first parameter met on the way towards the input."""
+    for other in nodes_of(node, 24):
+        variable = getattr(other, "variable", None)
+        if variable is not None and variable.dim() > 1:
+            return id(variable)
+    return None
+
+
+def _operand(node: Any, name: str) -> OperandFacts | None:
+    saved = _saved(node, _OPERANDS[name])
+    if saved is None or not saved.numel():
+        return None
+    values = dense(saved)
+    values = values[torch.isfinite(values)]
+    if not values.numel():
+        return None
+    magnitude = values.abs()
+    low, high = float(magnitude.min()), float(magnitude.max())
+    smallest = _FROM_SAVED[name](low, high) if name in _FROM_SAVED else math.inf
+    nearest = 1 - high if name in ("AcosBackward0", "AsinBackward0") else math.inf
+    return OperandFacts(name.removesuffix("Backward0").lower(), smallest, high, nearest, row_of(node))
+
+
+def _crossed(node: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None:
+    """A column that met a row: the result is a square though an operand was a column or a row of its length."""
+    (result,) = (tuple(one.shape) for one in node._input_metadata)
+    if len(result) != 2 or result[0] != result[1] or result[0] < 2:
+        return None
+    for other, index in node.next_functions:
+        if other is None:
+            continue
+        shape = tuple(other._input_metadata[index].shape)
+        if shape in ((result[0], 1), (result[0],)):
+            return shape, result, row_of(node)
+    return None
+
+
+def row_of(node: Any) -> tuple[str, int] | None:
+    """File and line of the expression that made a node, of the graphs for which torch kept them."""
+    from stablelint.runtime.guard.frames import is_library
+
+    for entry in reversed(node.metadata.get("traceback_", ())):
+        head = entry.strip().partition("\n")[0]
+        if head.startswith('File "'):
+            filename, _, rest = head[6:].partition('", line ')
+            if not is_library(filename):
+                return filename, int(rest.partition(",")[0])
+    return None

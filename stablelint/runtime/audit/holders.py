@@ -1,0 +1,130 @@
+"""Which names of the program hold tensors from step to step, and where they are filled."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import FrameType, ModuleType
+from typing import Any
+
+import torch
+
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import is_library, parse_file
+
+_CONTAINERS = (list, deque, dict)
+_MOST_ITEMS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What one name holds: tensors, how many of them carry a graph, and bytes."""
+
+    tensors: int
+    graphs: int
+    bytes: int
+    filename: str
+
+
+def holdings(frames: list[FrameType], roots: list[torch.nn.Module]) -> dict[str, Holding]:
+    """The tensors held by names of `frames`, by their objects' attributes and by the modules that train."""
+    found: dict[str, Holding] = {}
+    for name, value, filename in _names(frames, roots):
+        holding = _holding(value, filename)
+        if holding is not None:
+            found.setdefault(name, holding)
+    return found
+
+
+def _names(frames: list[FrameType], roots: list[torch.nn.Module]) -> Iterator[tuple[str, object, str]]:
+    seen: set[int] = set()
+    for frame in frames:
+        filename = frame.f_code.co_filename
+        scopes = [frame.f_locals] if frame.f_code.co_name == "<module>" else [frame.f_locals, frame.f_globals]
+        for scope in scopes:
+            for name, value in list(scope.items()):
+                if id(value) in seen or name.startswith("__") or isinstance(value, (type, ModuleType)):
+                    continue
+                seen.add(id(value))
+                yield name, value, filename
+                if _is_plain_object(value):
+                    yield from _attributes(name, value)
+    for root in roots:
+        if id(root) not in seen:
+            yield from _attributes(type(root).__name__, root)
+
+
+def _attributes(name: str, value: object) -> Iterator[tuple[str, object, str]]:
+    code = getattr(type(value).__init__, "__code__", None)
+    filename = code.co_filename if code is not None else ""
+    return ((f"{name}.{key}", one, filename) for key, one in list(vars(value).items()))
+
+
+def _is_plain_object(value: object) -> bool:
+    return (hasattr(value, "__dict__") and not callable(value)) or isinstance(value, torch.nn.Module)
+
+
+def _holding(value: Any, filename: str) -> Holding | None:
+    if isinstance(value, torch.Tensor):
+        items: list[object] = [value]
+        if not value.requires_grad or value.is_leaf:
+            return None
+    elif type(value) in _CONTAINERS and len(value) <= _MOST_ITEMS:  # another's own may compute what it holds
+        items = list(value.values()) if isinstance(value, dict) else list(value)
+        items = [inner for one in items for inner in (one if isinstance(one, (list, tuple)) else (one,))]
+    else:
+        return None
+    tensors = [
+        one for one in items if isinstance(one, torch.Tensor) and not isinstance(one, torch.nn.Parameter)
+    ]
+    if not tensors:
+        return None
+    graphs = sum(one.grad_fn is not None for one in tensors)
+    return Holding(len(tensors), graphs, sum(one.numel() * one.element_size() for one in tensors), filename)
+
+
+def growing(before: Mapping[str, Holding], after: Mapping[str, Holding], steps: int) -> dict[str, Holding]:
+    """The names that took at least a tensor a step between two looks."""
+    return {
+        name: held
+        for name, held in after.items()
+        if held.tensors - (before[name].tensors if name in before else 0) >= max(steps, 2)
+    }
+
+
+def filled_at(name: str, files: set[str]) -> Location | None:
+    """The statement that puts something into `name`: `name.append(…)`, `name += …`, `name = name + …`."""
+    for filename in sorted(one for one in files if one and not is_library(one)):
+        tree = parse_file(filename)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.stmt) and _fills(node, name.rpartition(".")[2]):
+                start = Position(node.lineno, node.col_offset + 1)
+                end = Position(node.end_lineno or node.lineno, (node.end_col_offset or 0) + 1)
+                return Location(filename, node.lineno, Span(start, end), ast.unparse(node), "")
+    return None
+
+
+def _fills(node: ast.stmt, name: str) -> bool:
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(target, "append" | "extend" | "appendleft" | "insert"))):
+            return _called(target) == name
+        case ast.AugAssign(target, ast.Add()):
+            return _called(target) == name
+        case ast.Assign([target], ast.BinOp(left, ast.Add(), right)):
+            return _called(target) == name and name in (_called(left), _called(right))
+        case ast.Assign([ast.Subscript(target)], _):
+            return _called(target) == name
+    return False
+
+
+def _called(node: ast.expr) -> str | None:
+    """`total` and `self.total` are both called total."""
+    match node:
+        case ast.Name(name) | ast.Attribute(_, name):
+            return name
+        case ast.Subscript(value):
+            return _called(value)
+    return None

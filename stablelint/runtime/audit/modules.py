@@ -1,0 +1,98 @@
+"""The modules that are called: their names, their parameters before the first step, and what layers give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Run
+from stablelint.runtime.audit.shield import shielded
+from stablelint.runtime.audit.values import sample_of, summary_of, uniform_dimensions
+
+NORMALISING = (nn.modules.batchnorm._BatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+
+Call = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], None]
+
+
+class ModuleBook:
+    """Hooks for all modules of the process, and the names that they lead to."""
+
+    def __init__(self, run: Run, on_forward: Call) -> None:
+        self._run = run
+        self.trouble = run.trouble
+        self._on_forward = on_forward
+        self._stack: list[nn.Module] = []
+        self._paths: dict[int, str] = {}
+        self._roots: list[nn.Module] = []
+
+    @shielded
+    def enter(self, module: nn.Module, _: object) -> None:
+        """A module is about to be called."""
+        if torch.compiler.is_compiling():
+            return
+        if not self._stack and id(module) not in self._paths:
+            self._learn(module)
+        self._stack.append(module)
+
+    @shielded
+    def leave(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None
+    ) -> None:
+        """A module was called; where it raised, torch gives no result (and no keywords)."""
+        if torch.compiler.is_compiling() or not self._stack:
+            return
+        while self._stack and self._stack.pop() is not module:
+            pass
+        for parameter in module._parameters.values():
+            if parameter is not None and torch.is_grad_enabled() and id(parameter) in self._run.parameters:
+                self._run.parameters[id(parameter)].called = True
+        if isinstance(result, torch.Tensor) and not module._modules:
+            self._layer(module, args, result)
+        if not self._stack and result is not None and next(module.parameters(), None) is not None:
+            self._on_forward(module, args, kwargs, result)
+
+    def names_of(self, parameters: Iterable[torch.Tensor]) -> dict[int, str]:
+        """What parameters are called, by identity."""
+        known = self._run.parameters
+        return {
+            id(one): known[id(one)].name if id(one) in known else f"parameter {index} of the optimizer"
+            for index, one in enumerate(parameters)
+        }
+
+    def _learn(self, root: nn.Module) -> None:
+        if next(root.parameters(), None) is None:
+            return
+        self._roots.append(root)
+        lead = "" if len(self._roots) == 1 else f"{type(root).__name__}."
+        for path, module in root.named_modules():
+            path = path.removeprefix("module.").replace("_orig_mod.", "")
+            self._paths.setdefault(id(module), f"{lead}{path}" or type(module).__name__)
+            for name, parameter in module._parameters.items():
+                if parameter is None or id(parameter) in self._run.parameters:
+                    continue
+                full = f"{lead}{path}.{name}" if path else f"{lead}{name}"
+                if isinstance(parameter, nn.parameter.UninitializedParameter):
+                    continue
+                self._run.parameters[id(parameter)] = ParameterFacts(
+                    full, parameter, module, summary_of(parameter), uniform_dimensions(parameter)
+                )
+
+    def _layer(self, module: nn.Module, args: tuple[Any, ...], result: torch.Tensor) -> None:
+        name = self._paths.get(id(module))
+        if name is None or not result.is_floating_point() or not result.numel():
+            return
+        facts = self._run.layers.get(name)
+        given = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if facts is None:
+            first = sample_of(given) if given is not None and module._parameters else None
+            facts = self._run.layers[name] = LayerFacts(name, module, first)
+        low, high = torch.aminmax(result.detach())
+        facts.low, facts.high = min(facts.low, float(low)), max(facts.high, float(high))
+        if module.training and torch.is_grad_enabled():
+            facts.train_calls += 1
+            if isinstance(module, NORMALISING) and given is not None and given.dim() > 1:
+                count = given.numel() // max(given.shape[1], 1)
+                facts.smallest_count = min(facts.smallest_count or count, count)

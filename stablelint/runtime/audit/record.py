@@ -1,0 +1,180 @@
+"""What was seen of a run: plain facts, in the order in which they happened."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stablelint.runtime.audit.graph import GraphFacts
+from stablelint.runtime.audit.values import Summary
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import Site, resolve
+
+
+@dataclass(slots=True, eq=False)
+class Forward:
+    """One call of an outermost module that holds parameters."""
+
+    root: torch.nn.Module
+    training: bool
+    grad: bool  # gradients were enabled
+    site: Site | None
+    fetched_from: LoaderFacts | None  # the loader of the batch under way
+    inputs: tuple[torch.Tensor, ...]  # copies of the first rows
+    fingerprint: bytes | None
+    trained: bool = False  # a backward pass went through it
+    scored: bool = False  # a loss was computed from it with gradients disabled
+    pair: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the arguments themselves, of the first ones
+
+
+@dataclass(slots=True, eq=False)
+class LossCall:
+    """One call of a loss function of `torch.nn.functional`."""
+
+    kind: str
+    arguments: Mapping[str, Any]
+    input: torch.Tensor  # copies of the first rows
+    target: torch.Tensor
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    value: float | None
+    grad: bool
+    site: Site | None
+    forward: Forward | None = None  # whose output the input is
+
+    def option(self, name: str) -> Any:
+        """An argument of the call."""
+        return self.arguments.get(name)
+
+
+@dataclass(slots=True, eq=False)
+class Backward:
+    """One backward call."""
+
+    value: float
+    site: Site | None
+    root: str | None  # the autograd node of the loss
+    graph: int  # identity of that node, as long as it lives
+    repeated: bool  # the same graph was walked before
+    fetches: int  # batches that were handed out since the backward call before
+    scaled: bool = False
+    facts: GraphFacts | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One optimizer step, with what led to it."""
+
+    optimizer: int
+    backwards: list[Backward]
+    site: Site | None
+    rates: tuple[float, ...]
+    stale: bool  # a backward pass added to gradients that a step had used already
+    has_gradients: bool
+    zero_gradients: bool  # there are gradients, and all of them are zero
+    clips: list[tuple[float, Site | None]] = field(default_factory=list)  # norm and place, before the step
+    clipped_after: Site | None = None
+    clipped_scaled: Site | None = None  # clipped while the gradients were still multiplied by the scaler
+    norms: dict[str, float] = field(default_factory=dict)  # of the gradients, by parameter
+    moved: dict[str, float] = field(default_factory=dict)  # update over weight, by parameter
+
+    @property
+    def loss(self) -> float | None:
+        """The loss of the last backward call."""
+        return self.backwards[-1].value if self.backwards else None
+
+
+@dataclass(slots=True, eq=False)
+class ParameterFacts:
+    """A parameter of a module that was called, as it was before the first step."""
+
+    name: str
+    tensor: torch.Tensor
+    owner: torch.nn.Module | None
+    start: Summary
+    uniform: tuple[int, ...]  # the dimensions along which all slices of the matrix were the same
+    gradients: int = 0  # steps with a gradient
+    nonzero: int = 0  # steps with a gradient that is not zero
+    called: bool = False  # its module was called in a pass that was trained
+
+
+@dataclass(slots=True)
+class LayerFacts:
+    """A module without children: what it took first, and the range of what it gave."""
+
+    name: str
+    module: torch.nn.Module
+    first: torch.Tensor | None  # a copy of the first rows of its first input
+    low: float = 0.0
+    high: float = 0.0
+    train_calls: int = 0
+    smallest_count: int | None = None  # values a channel is normalised over, at least
+
+
+@dataclass(slots=True, eq=False)
+class LoaderFacts:
+    """A DataLoader and what became of its batches."""
+
+    loader: Any
+    trained: bool = False
+    batches: int = 0
+    iterators: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """Everything a check may look at."""
+
+    forwards: list[Forward] = field(default_factory=list)
+    losses: list[LossCall] = field(default_factory=list)
+    backwards: list[Backward] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    optimizers: list[torch.optim.Optimizer] = field(default_factory=list)
+    parameters: dict[int, ParameterFacts] = field(default_factory=dict)
+    layers: dict[str, LayerFacts] = field(default_factory=dict)  # in the order of their first calls
+    loaders: list[LoaderFacts] = field(default_factory=list)
+    early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
+    seeded: set[str] = field(default_factory=set)
+    drawn: set[str] = field(default_factory=set)  # generators whose state moved
+    functions: dict[type, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
+    holders: tuple[str, ...] = ()  # names that hold tensors with their graph, at the end
+    holder_at: Location | None = None
+    growing: tuple[str, ...] = ()  # names that take a tensor with every step
+    growing_at: Location | None = None
+    trouble: list[str] = field(default_factory=list)  # what could not be watched, and why
+    loss_on_batch: Any = None  # a callable (model, arguments) -> loss, where it is known
+
+    @property
+    def roots(self) -> list[torch.nn.Module]:
+        """The outermost modules that were called, in order."""
+        return list({id(one.root): one.root for one in self.forwards}.values())
+
+    @property
+    def trained(self) -> list[Forward]:
+        """The calls through which a backward pass went."""
+        return [one for one in self.forwards if one.trained]
+
+    def trained_losses(self, *kinds: str) -> list[LossCall]:
+        """Loss calls with gradients, of these kinds."""
+        return [one for one in self.losses if one.kind in kinds and one.grad]
+
+    def held(self) -> set[int]:
+        """Identities of the parameters that optimizers hold."""
+        return {id(one) for each in self.optimizers for group in each.param_groups for one in group["params"]}
+
+    def facts(self) -> Iterator[GraphFacts]:
+        """What was read from the graphs of the losses."""
+        return (one.facts for one in self.backwards if one.facts is not None)
+
+
+def place(site: Site | None) -> Location | None:
+    """The expression of a site."""
+    return resolve(site) if site is not None else None
+
+
+def line(row: tuple[str, int] | None) -> Location | None:
+    """A line of a file, where no more is known."""
+    return Location(*row, None, linecache.getline(*row).strip(), "") if row is not None else None

@@ -1,0 +1,412 @@
+"""Listens to a few training steps and writes down what happens; nothing that the program owns is written."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn.modules import module as torch_module
+
+from stablelint.runtime.audit.graph import read_graph
+from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdings
+from stablelint.runtime.audit.modules import ModuleBook
+from stablelint.runtime.audit.record import Backward, Forward, LoaderFacts, LossCall, Run, Step
+from stablelint.runtime.audit.replayed import LossOnBatch, detached
+from stablelint.runtime.audit.shield import shielded
+from stablelint.runtime.audit.taps import Taps
+from stablelint.runtime.audit.values import fingerprint, sample_of
+from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard.frames import Site, site_of, step_frames, user_frame
+from stablelint.runtime.guard.names import gradients_in, parameters_of
+from stablelint.runtime.guard.norms import fused_norms
+from stablelint.runtime.guard.trace import tensors_in
+
+_FRAMES = 12
+_FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
+
+
+class Recorder(hooks.IdleObserver):
+    """Fills a `Run` until an optimizer has taken `steps` steps, then calls `on_end`, which may raise."""
+
+    def __init__(self, steps: int | None, on_end: Callable[[], object] = lambda: None) -> None:
+        self.run = Run()
+        self.trouble = self.run.trouble
+        self._limit = steps
+        self._on_end = on_end
+        self._taps = Taps(self)
+        self._modules = ModuleBook(self.run, self._on_forward)
+        self._process = os.getpid()
+        self._removed: list[Any] = []
+        self._attached = False
+        self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
+        self._walked: list[weakref.ref[torch.Tensor]] = []
+        self._sequence = 0  # of the first node after the last backward call
+        self._fetches = 0
+        self._judged = 0  # calls whose part in a backward pass is known
+        self._batch_from: LoaderFacts | None = None
+        self._batch_print: bytes | None = None
+        self._iterators: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
+        self._unscaled_loss: float | None = None
+        self._scaled = False  # gradients are multiplied by a scaler's factor
+        self._clips: list[tuple[float, Site | None]] = []
+        self._clipped_scaled: Site | None = None
+        self._used: dict[int, bool] = {}  # by optimizer: a step used the gradients, and they were not zeroed
+        self._stale: dict[int, bool] = {}
+        self._since: dict[int, int] = {}  # by optimizer: backward calls at its last step
+        self._counts: dict[int, int] = {}
+        self._ready: dict[int, tuple[Step, list[torch.Tensor]]] = {}
+        self._early: dict[str, Holding] = {}
+        self._states = _generators()
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._attached = True
+        self._anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+        torch.autograd.set_detect_anomaly(True, check_nan=False)  # the first graph knows its lines
+        hooks.attach(self)
+        self._taps.open()
+        self._removed = [
+            torch_module.register_module_forward_pre_hook(self._modules.enter),
+            torch_module.register_module_forward_hook(
+                self._modules.leave, with_kwargs=True, always_call=True
+            ),
+        ]
+
+    def stop(self) -> None:
+        """Stop listening; torch is as it was. Calling it again changes nothing."""
+        if not self._attached:
+            return
+        self._attached = False
+        for handle in self._removed:
+            handle.remove()
+        self._taps.close()
+        hooks.detach(self)
+        self.plain_graphs()
+        self.run.drawn = {
+            name
+            for name, state in _generators().items()
+            if name in self._states and self._states[name] != state
+        }
+
+    def plain_graphs(self) -> None:
+        """Graphs that do not know their lines, as without the audit."""
+        torch.autograd.set_detect_anomaly(*self._anomaly)
+
+    # what the modules tell
+
+    @shielded
+    def _on_forward(
+        self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
+        inputs = tuple(tensors_in((args, kwargs)))
+        first = next((one for one in inputs if one.numel()), None)
+        forward = Forward(
+            root,
+            root.training,
+            torch.is_grad_enabled(),
+            _here(),
+            self._batch_from,
+            tuple(sample_of(one) for one in inputs),
+            self._batch_print or (fingerprint(first) if first is not None else None),
+        )
+        if forward.grad and all(one.pair is None for one in self.run.forwards if one.root is root):
+            forward.pair = detached(args), detached(kwargs)
+        self.run.forwards.append(forward)
+        self._outputs = [(ref, one) for ref, one in self._outputs if ref() is not None]
+        for output in tensors_in(result):
+            self._outputs.append((weakref.ref(output), forward))
+            if output.grad_fn is not None:
+                output.grad_fn.register_hook(_Reached(forward))
+        loss = result.get("loss") if isinstance(result, dict) else None
+        if forward.pair is not None and isinstance(loss, torch.Tensor) and self.run.loss_on_batch is None:
+            self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
+
+    # what the taps tell
+
+    @shielded
+    def on_loss(self, kind: str, arguments: dict[str, Any], value: object) -> None:
+        """Keep the first rows of input and target."""
+        given, target = arguments["input"], arguments["target"]
+        if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor) or self._elsewhere():
+            return
+        forward, output = self._source_of(given)
+        single = isinstance(value, torch.Tensor) and value.numel() == 1
+        call = LossCall(
+            kind,
+            {name: one for name, one in arguments.items() if name not in ("input", "target")},
+            sample_of(given),
+            sample_of(target),
+            (tuple(given.shape), tuple(target.shape)),
+            float(value.detach()) if single and isinstance(value, torch.Tensor) else None,
+            torch.is_grad_enabled() and given.requires_grad,
+            _here(),
+            forward,
+        )
+        self.run.losses.append(call)
+        if forward is None:
+            return
+        forward.scored = forward.scored or not call.grad
+        if forward.pair is not None and output is not None and call.grad and self.run.loss_on_batch is None:
+            self.run.loss_on_batch = LossOnBatch(forward.root, *forward.pair, kind, arguments, given, output)
+
+    def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
+        """The call whose output `tensor` is, or is a view of."""
+        for reference, forward in reversed(self._outputs):
+            output = reference()
+            if output is not None and (output is tensor or tensor._base is output):
+                return forward, output
+        return (self.run.forwards[-1], None) if self.run.forwards else (None, None)
+
+    @shielded
+    def on_schedule(self, scheduler: Any) -> None:
+        """Note a scheduler that is ahead of its optimizer; the step in its own construction is not one."""
+        if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self._elsewhere():
+            self.run.early_schedule = self.run.early_schedule or _here()
+
+    @shielded
+    def on_loader(self, loader: Any) -> None:
+        """Note a loader."""
+        self._facts_of(loader)
+
+    @shielded
+    def on_iterate(self, loader: Any, iterator: object) -> None:
+        """Note whose batches the iterator hands out."""
+        facts = self._facts_of(loader)
+        facts.iterators += 1
+        if not isinstance(iterator, (list, tuple)):
+            self._iterators[iterator] = facts
+
+    def _facts_of(self, loader: Any) -> LoaderFacts:
+        for facts in self.run.loaders:
+            if facts.loader is loader:
+                return facts
+        self.run.loaders.append(LoaderFacts(loader))
+        return self.run.loaders[-1]
+
+    @shielded
+    def on_seed(self, generator: str) -> None:
+        """Note a seed."""
+        self.run.seeded.add(generator)
+
+    @shielded
+    def on_unscale(self) -> None:
+        """Gradients are what they are again."""
+        self._scaled = False
+
+    @shielded
+    def on_clip_value(self) -> None:
+        """Note the clip."""
+        self._clip(float("nan"))
+
+    @shielded
+    def on_function(self, function: type, arguments: tuple[Any, ...]) -> None:
+        """Keep the arguments of the first call of each custom function."""
+        if function not in self.run.functions and any(
+            isinstance(one, torch.Tensor) and one.requires_grad for one in arguments
+        ):
+            self.run.functions[function] = detached(arguments)
+
+    # what the guard's hooks tell
+
+    @shielded
+    def on_fetch(self, iterator: object, batch: object) -> None:
+        """A batch was handed out."""
+        facts = self._iterators.get(iterator)
+        self._fetches += 1
+        self._batch_from = facts
+        parts = [fingerprint(one) for one in tensors_in(batch)]
+        self._batch_print = b"".join(parts) or None
+        if facts is not None:
+            facts.batches += 1
+
+    @shielded
+    def on_scale(self, scaler: object, outputs: object) -> None:
+        """The loss as it is before it is scaled."""
+        if getattr(scaler, "is_enabled", lambda: True)():
+            self._unscaled_loss = sum(float(one.detach().sum()) for one in tensors_in(outputs))
+            self._scaled = True
+
+    @shielded
+    def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
+        """Note norm and place of a clip."""
+        self._clip(float(total_norm))
+
+    def _clip(self, norm: float) -> None:
+        site = _here()
+        if self.run.steps and not self.run.backwards[self._since.get(self.run.steps[-1].optimizer, 0) :]:
+            self.run.steps[-1].clipped_after = site
+            return
+        self._clips.append((norm, site))
+        if self._scaled:
+            self._clipped_scaled = site
+
+    @shielded
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Read the graph, and whether the gradients that will be added to were used already."""
+        if not losses or self._elsewhere():
+            return
+        for key, optimizer in enumerate(self.run.optimizers):
+            present = any(fused_norms([one.detach() for one in gradients_in(optimizer)]))
+            self._used[key] = self._used.get(key, False) and present
+            self._stale[key] = self._used[key]
+        loss = losses[0]
+        value = self._unscaled_loss
+        self.run.backwards.append(
+            backward := Backward(
+                sum(float(one.detach().sum()) for one in losses) if value is None else value,
+                _here(),
+                loss.grad_fn.name() if loss.grad_fn is not None else None,
+                id(loss.grad_fn),
+                any(reference() is loss for reference in self._walked),
+                self._fetches,
+                self._scaled,
+            )
+        )
+        self._unscaled_loss, self._fetches = None, 0
+        self._walked = [*self._walked[-3:], weakref.ref(loss)]
+        if loss.grad_fn is not None:
+            backward.facts = read_graph(loss.grad_fn, self._sequence)
+        self._sequence = torch._C._autograd._get_sequence_nr()
+
+    @shielded
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """The loaders whose batches were learned from."""
+        for forward in self.run.forwards[self._judged :]:
+            if forward.trained and isinstance(forward.fetched_from, LoaderFacts):
+                forward.fetched_from.trained = True
+        self._judged = len(self.run.forwards)
+
+    @shielded
+    def before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """The gradients are there now, or when the closure has run."""
+        if self._elsewhere():
+            return None
+        key = self._key_of(optimizer)
+        site = _here()
+        closure = kwargs.get("closure") or (args[1] if len(args) > 1 and callable(args[1]) else None)
+        if closure is None:
+            self._gradients_ready(key, optimizer, site)
+            return None
+
+        def watched() -> object:
+            result = closure()
+            self._gradients_ready(key, optimizer, site)
+            return result
+
+        if kwargs.get("closure") is not None:
+            return args, {**kwargs, "closure": watched}
+        return (args[0], watched, *args[2:]), kwargs
+
+    def _key_of(self, optimizer: torch.optim.Optimizer) -> int:
+        for key, known in enumerate(self.run.optimizers):
+            if known is optimizer:
+                return key
+        self.run.optimizers.append(optimizer)
+        return len(self.run.optimizers) - 1
+
+    def _gradients_ready(self, key: int, optimizer: torch.optim.Optimizer, site: Site | None) -> None:
+        parameters = parameters_of(optimizer)
+        names = self._modules.names_of(parameters)
+        with_gradient = [one for one in parameters if one.grad is not None]
+        norms = fused_norms([one.grad.detach() for one in with_gradient if one.grad is not None])
+        for parameter, norm in zip(with_gradient, norms, strict=True):
+            facts = self.run.parameters.get(id(parameter))
+            if facts is not None:
+                facts.gradients += 1
+                facts.nonzero += norm != 0
+        step = Step(
+            key,
+            self.run.backwards[self._since.get(key, 0) :],
+            site,
+            tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group),
+            self._stale.get(key, False),
+            bool(with_gradient),
+            bool(with_gradient) and not any(norms),
+            self._clips,
+            clipped_scaled=self._clipped_scaled,
+            norms={names[id(one)]: norm for one, norm in zip(with_gradient, norms, strict=True)},
+        )
+        self._clips, self._clipped_scaled = [], None
+        self._ready[key] = step, [one.detach().clone() for one in parameters]
+
+    @shielded
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """What the step did to the parameters; the end, if it was the last one to be watched."""
+        key = self._key_of(optimizer)
+        if self._elsewhere() or key not in self._ready:
+            return
+        step, before = self._ready.pop(key)
+        parameters = parameters_of(optimizer)
+        names = self._modules.names_of(parameters)
+        with torch.no_grad():
+            moves = fused_norms([new.detach() - old for new, old in zip(parameters, before, strict=True)])
+            sizes = fused_norms(before)
+        for parameter, move, size in zip(parameters, moves, sizes, strict=True):
+            if size:
+                step.moved[names[id(parameter)]] = move / size
+        self.run.steps.append(step)
+        self._since[key] = len(self.run.backwards)
+        self._used[key] = True
+        self._scaled = False
+        self._counts[key] = self._counts.get(key, 0) + 1
+        if len(self.run.steps) == 1:
+            self.plain_graphs()
+        if self._counts[key] == _FIRST_LOOK and not self._early:
+            self._early = self._holdings()
+        if self._limit is not None and self._counts[key] >= self._limit:
+            self.look_at_names()
+            self._on_end()
+
+    @shielded
+    def look_at_names(self) -> None:
+        """Which names hold graphs, and which have grown since the first look."""
+        now = self._holdings()
+        files = {held.filename for held in now.values()}
+        graphs = [name for name, held in now.items() if held.graphs > 1]
+        self.run.holders = tuple(graphs) or tuple(name for name, held in now.items() if held.graphs)
+        self.run.holder_at = next((at for name in self.run.holders if (at := filled_at(name, files))), None)
+        taken = max(self._counts.values(), default=0) - _FIRST_LOOK
+        more = growing(self._early, now, taken)
+        self.run.growing = tuple(
+            f"{name} ({held.tensors} tensors, {held.bytes:,} bytes)" for name, held in more.items()
+        )
+        self.run.growing_at = next((at for name in more if (at := filled_at(name, files))), None)
+
+    def _holdings(self) -> dict[str, Holding]:
+        return holdings(list(step_frames(sys._getframe(1), _FRAMES)), self.run.roots)
+
+    def _elsewhere(self) -> bool:
+        """Whether this is a copy of the process, such as a loader's worker."""
+        return os.getpid() != self._process
+
+
+class _Reached:
+    """A hook on the node of an output: a backward pass went through its forward pass."""
+
+    def __init__(self, forward: Forward) -> None:
+        self._forward = forward
+
+    def __call__(self, *_: object) -> None:
+        self._forward.trained = True
+
+
+def _here() -> Site | None:
+    frame = user_frame()
+    return site_of(frame) if frame is not None else None
+
+
+def _generators() -> dict[str, Any]:
+    """The states of the generators that Python and NumPy share in a process."""
+    states: dict[str, Any] = {"random": random.getstate()}
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        kind, keys, *rest = numpy.get_state()
+        states["numpy"] = kind, keys.tobytes(), tuple(rest)
+    return states

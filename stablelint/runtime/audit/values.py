@@ -1,0 +1,142 @@
+"""Numbers that describe a tensor, and fingerprints of its rows."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+
+import torch
+
+from stablelint.runtime.guard.event import Json
+
+_BINS = 24
+_SAMPLES = 64  # rows of a batch that are kept
+_ELEMENTS = 1 << 21  # elements of a batch that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Range, moments and counts of the elements of a tensor; the moments run over finite elements."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    low: float
+    high: float
+    mean: float
+    deviation: float
+    nan: int
+    inf: int
+    zeros: float  # share of the elements
+    integral: bool  # every element is a whole number
+
+    @property
+    def spread(self) -> str:
+        """Range and moments in words."""
+        return f"{self.low:.3g} … {self.high:.3g} (mean {self.mean:.3g}, deviation {self.deviation:.3g})"
+
+
+def summary_of(tensor: torch.Tensor) -> Summary:
+    """The summary of `tensor`, of any dtype and layout; an empty one has a range of zero."""
+    values = dense(tensor)
+    shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+    finite = values[torch.isfinite(values)]
+    if not finite.numel():
+        return Summary(shape, dtype, 0.0, 0.0, 0.0, 0.0, *_counts(values), 0.0, False)
+    deviation, mean = torch.std_mean(finite, correction=0)
+    low, high = torch.aminmax(finite)
+    zeros = float((finite == 0).double().mean())
+    integral = not tensor.is_floating_point() or bool((finite == finite.round()).all())
+    return Summary(
+        shape,
+        dtype,
+        float(low),
+        float(high),
+        float(mean),
+        float(deviation),
+        *_counts(values),
+        zeros,
+        integral,
+    )
+
+
+def _counts(values: torch.Tensor) -> tuple[int, int]:
+    return int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
+
+
+def dense(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements of `tensor` as real numbers, float32 or float64, in strided memory."""
+    values = tensor.detach()
+    if hasattr(values, "to_local"):
+        values = values.to_local()
+    if values.layout is not torch.strided:
+        values = values.to_dense()
+    if values.is_complex():
+        values = torch.view_as_real(values)
+    return values.double() if values.dtype in (torch.float64, torch.int64) else values.float()
+
+
+def sample_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of the first rows of `tensor`, as many as are worth keeping."""
+    values = tensor.detach()
+    if values.dim() and values.numel():
+        row = values.numel() // values.shape[0]
+        values = values[: max(1, min(_SAMPLES, _ELEMENTS // max(row, 1)))]
+    return values.clone()
+
+
+def fingerprint(tensor: torch.Tensor) -> bytes:
+    """A hash of dtype, shape and elements."""
+    values = tensor.detach().cpu().contiguous()
+    if values.layout is not torch.strided:
+        values = values.to_dense()
+    digest = hashlib.blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
+    digest.update(values.flatten().view(torch.uint8).numpy().tobytes() if values.numel() else b"")
+    return digest.digest()
+
+
+def rows_differ(tensor: torch.Tensor) -> bool:
+    """Whether the rows (along the first dimension) of `tensor` are not all alike."""
+    return tensor.shape[0] < 2 or bool((tensor != tensor[:1]).any())
+
+
+def uniform_dimensions(matrix: torch.Tensor) -> tuple[int, ...]:
+    """The dimensions, of the first two, along which all slices of a matrix are the same."""
+    values = matrix.detach()
+    if values.dim() < 2:
+        return ()
+    return tuple(one for one in (0, 1) if values.shape[one] > 1 and not rows_differ(values.transpose(0, one)))
+
+
+def shape_text(shape: tuple[int, ...] | torch.Size) -> str:
+    """`(8, 3)` as 8×3."""
+    return "×".join(map(str, shape)) or "scalar"
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How often values fall into equal bins between `low` and `high`."""
+
+    title: str
+    low: float
+    high: float
+    counts: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Json]:
+        """Title, range and counts."""
+        return {"title": self.title, "low": self.low, "high": self.high, "counts": list(self.counts)}
+
+
+def histogram_of(tensor: torch.Tensor, title: str) -> Histogram | None:
+    """The histogram of the finite elements of `tensor`; None where there are none."""
+    values = dense(tensor).flatten().cpu()
+    values = values[torch.isfinite(values)]
+    if not values.numel():
+        return None
+    low, high = float(values.min()), float(values.max())
+    counts = torch.histc(values, _BINS, low, high) if high > low else torch.tensor([values.numel()])
+    return (
+        Histogram(title, low, high, tuple(int(count) for count in counts))
+        if math.isfinite(high - low)
+        else None
+    )

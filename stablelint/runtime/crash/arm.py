@@ -1,0 +1,79 @@
+"""Explains the exception that ends a guarded process; the program's own traceback comes first."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from stablelint.runtime.crash.explanation import Explanation, explanation_of
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.trail import Trail
+from stablelint.runtime.guard_start import Plan
+
+
+def arm(plan: Plan) -> None:
+    """From now on an exception that ends this process is explained in the plan's folder."""
+    trail = Trail()
+    trail.start()
+    _tell_samples()
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        previous(kind, error, trace)
+        found = explain(error, trail)
+        if found is not None:
+            _store(plan, found.as_json(error))
+
+    sys.excepthook = hook
+
+
+def explain(error: BaseException, trail: Trail | None = None) -> Explanation | None:
+    """What is known of an exception that torch raised; None where that is nothing, or no exception of torch."""
+    if not isinstance(
+        error, (RuntimeError, IndexError, ValueError, AssertionError, TypeError)
+    ) and not hasattr(error, "__notes__"):
+        return None
+    try:
+        return explanation_of(Scene(error, trail or Trail()))
+    except Exception:  # an explanation that fails must not hide the error
+        if os.environ.get("STABLELINT_TRACEBACK"):
+            raise
+        return None
+
+
+def _store(plan: Plan, payload: dict[str, Any]) -> None:
+    path = Path(plan.folder) / f"crash-{os.getpid()}.json"
+    try:
+        path.write_text(json.dumps(payload), encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
+
+
+def _tell_samples() -> None:
+    """What a data set raises says for which sample it was, also in the traceback of a worker."""
+    fetcher = torch.utils.data._utils.fetch._MapDatasetFetcher
+    original: Callable[..., Any] = fetcher.fetch
+
+    @functools.wraps(original)
+    def fetch(self: Any, indices: Any) -> Any:
+        try:
+            return original(self, indices)
+        except Exception as error:
+            trace = error.__traceback__
+            while trace is not None:
+                names = trace.tb_frame.f_locals
+                if trace.tb_frame.f_code.co_filename == original.__code__.co_filename and "idx" in names:
+                    error.add_note(f"stablelint: sample {names['idx']} of {type(self.dataset).__name__}")
+                    break
+                trace = trace.tb_next
+            raise
+
+    setattr(fetcher, "fetch", fetch)  # noqa: B010

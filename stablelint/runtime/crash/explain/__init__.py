@@ -1,0 +1,1 @@
+"""The explainers, one file a kind of error; found by walking."""

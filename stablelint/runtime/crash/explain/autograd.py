@@ -1,0 +1,351 @@
+"""Errors of the backward pass: graphs walked twice, values overwritten, losses without a graph."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from stablelint.runtime.audit.graph import nodes_of, row_of
+from stablelint.runtime.audit.record import line, place
+from stablelint.runtime.crash.explanation import Explanation, explains
+from stablelint.runtime.crash.scene import Scene, assigned
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import parse_file
+
+# What cuts a value off its graph.
+_CUTS = frozenset(
+    "item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split()
+)
+
+_VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
+_SILENT = ("no_grad", "inference_mode")
+
+
+def _losses(scene: Scene) -> tuple[torch.Tensor, ...]:
+    """What the failing backward call was given."""
+    frame = scene.called("backward")
+    given = (
+        frame.frame.f_locals.get("tensors", frame.frame.f_locals.get("self")) if frame is not None else None
+    )
+    return tuple(
+        one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, torch.Tensor)
+    )
+
+
+@explains(r"Trying to backward through the graph a second time")
+def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A graph, or a part of one, that an earlier backward call has freed."""
+    losses = _losses(scene)
+    if not losses or losses[0].grad_fn is None:
+        return None
+    root, before = losses[0].grad_fn, scene.trail.backwards[-1] if scene.trail.backwards else None
+    if before is None:
+        return None
+    other = [("the backward call that freed it", at)] if (at := place(before.site)) is not None else []
+    if root._sequence_nr() < before.sequence:
+        return Explanation(
+            "second-backward",
+            "this loss went backward before, and its graph was freed then",
+            advice=(
+                "call backward() once for each loss; add losses up first",
+                "retain_graph=True, if twice is meant",
+            ),
+            location=scene.location,
+            other=tuple(other),
+        )
+    old = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
+    names = list(_names_of(scene, {id(one) for one in old}))
+    newest = max(old, key=lambda one: one._sequence_nr(), default=None)
+    made = line(row_of(newest)) if newest is not None else None
+    if made is not None:
+        other.append(("a part of the graph that was freed with it was made here", made))
+    if names:
+        summary = (
+            f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
+        )
+        advice = [f"{names[0]}.detach() where only its value is wanted"]
+    else:
+        summary = "a part of this graph was made before the last backward call, which freed it"
+        carried = _carried(scene, made)
+        advice = ["detach() what is carried from step to step"]
+        if carried:
+            summary += f": {carried} is carried from step to step"
+            advice = [f"{carried} = {carried}.detach() after each step"]
+    advice.append("or one backward call for the sum of the losses")
+    return Explanation(
+        "second-backward", summary, advice=tuple(advice), location=scene.location, other=tuple(other)
+    )
+
+
+def _is_old(node: Any, sequence: int) -> bool:
+    return not hasattr(node, "variable") and node._sequence_nr() < sequence
+
+
+def _names_of(scene: Scene, nodes: set[int]) -> Iterator[str]:
+    """Names of the program whose tensors were made by these nodes."""
+    for frame in reversed(scene.frames):
+        for name, value in frame.frame.f_locals.items() if frame.mine else ():
+            if isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes:
+                yield name
+
+
+def _carried(scene: Scene, made: Location | None) -> str | None:
+    """The one name of the loop around the failing line that is read before it is assigned, and holds a tensor."""
+    user = scene.user
+    if user is None or scene.location is None:
+        return None
+    tree, row = parse_file(user.site.code.co_filename), scene.location.row
+    loops = [
+        one
+        for one in (ast.walk(tree) if tree is not None else ())
+        if isinstance(one, (ast.For, ast.While)) and one.lineno <= row <= (one.end_lineno or 0)
+    ]
+    if not loops:
+        return None
+    loop = max(loops, key=lambda one: one.lineno)
+    stored: set[str] = set()
+    found: list[str] = []
+    for statement in loop.body:
+        names = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
+        found += [one.id for one in names if isinstance(one.ctx, ast.Load) and one.id not in stored]
+        stored |= {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    scope = user.names
+    carried = [
+        one
+        for one in dict.fromkeys(found)
+        if one in stored and any(_has_graph(value) for value in _flat(scope.get(one)))
+    ]
+    return carried[0] if len(carried) == 1 else None
+
+
+def _flat(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def _has_graph(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.grad_fn is not None
+
+
+@explains(r"modified by an inplace operation: \[[^\]]*\[([\d, ]*)\]\]")
+def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """A value that a gradient needs, and that was written after it was kept."""
+    losses = _losses(scene)
+    if not losses or losses[0].grad_fn is None:
+        return None
+    saver = next((node for node in nodes_of(losses[0].grad_fn) if _lost_a_value(node)), None)
+    if saver is None:
+        return None
+    kept_at = line(row_of(saver))
+    operation = _readable(saver.name())
+    shape = tuple(int(one) for one in match[1].split(",") if one.strip())
+    summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
+    other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
+    advice = ["write a new tensor instead: x = x + 1, torch.where, clone()"]
+    step = next((one for one in reversed(scene.trail.steps) if one.sequence > saver._sequence_nr()), None)
+    if step is not None and _takes_parameter(saver, shape):
+        at = place(step.site)
+        other += [("an optimizer wrote the parameters here", at)] if at is not None else []
+        summary = "an optimizer stepped between the forward pass and this backward call, which needs the old weights"
+        advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
+    elif kept_at is not None and (written := _writer(kept_at)) is not None:
+        other.append(("and it is written here", written))
+        summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
+    else:
+        advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
+    return Explanation("in-place", summary, advice=tuple(advice), location=scene.location, other=tuple(other))
+
+
+def _lost_a_value(node: Any) -> bool:
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            try:
+                getattr(node, name)
+            except RuntimeError as error:  # a node whose graph was freed says something else
+                if "inplace operation" in str(error):
+                    return True
+    return False
+
+
+def _readable(node: str) -> str:
+    return re.sub(r"Backward\d*$", "", node).lower()
+
+
+def _takes_parameter(node: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a parameter of this shape, or a transpose of one, is an operand of a node."""
+    for operand, _ in node.next_functions:
+        if operand is not None:
+            for other in nodes_of(operand, _VIEWS):
+                variable = getattr(other, "variable", None)
+                if variable is not None and sorted(variable.shape) == sorted(shape):
+                    return True
+                if variable is None and other.name() not in (
+                    "TBackward0",
+                    "TransposeBackward0",
+                    "AsStridedBackward0",
+                ):
+                    break
+    return False
+
+
+def _writer(kept: Location) -> Location | None:
+    """The first statement behind the line that kept a value which writes a name of that line in place."""
+    tree = parse_file(kept.filename)
+    if tree is None:
+        return None
+    scope: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.lineno <= kept.row <= (node.end_lineno or 0):
+            scope = node
+    statements = [
+        one for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
+    ]
+    names = {
+        one.id
+        for statement in statements
+        if statement.lineno <= kept.row <= (statement.end_lineno or 0)
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Name)
+    }
+    for statement in sorted(statements, key=lambda one: one.lineno):
+        if statement.lineno > kept.row and _written(statement) & names:
+            return _place_of(kept.filename, statement)
+    return None
+
+
+def _written(statement: ast.stmt) -> set[str]:
+    """The names that a statement writes in place."""
+    found: set[str] = set()
+    match statement:
+        case ast.AugAssign(target):
+            found.add(_root(target))
+        case ast.Assign(targets):
+            found |= {_root(one) for one in targets if isinstance(one, ast.Subscript)}
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(ast.Attribute(owner, method)) if method.endswith("_") and not method.startswith(
+                "_"
+            ):
+                found.add(_root(owner))
+    return found - {""}
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _place_of(filename: str, statement: ast.stmt) -> Location:
+    return Location(filename, statement.lineno, None, ast.unparse(statement), "")
+
+
+@explains(r"does not require grad and does not have a grad_fn")
+def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A loss that was cut off."""
+    user = scene.user
+    if user is None:
+        return None
+    losses = _losses(scene)
+    name = next((key for key, value in user.frame.f_locals.items() if losses and value is losses[0]), None)
+    made = None
+    if name is not None and scene.location is not None:
+        code = user.site.code
+        made = assigned(code.co_filename, code.co_firstlineno, name, scene.location.row)
+    other = [("the loss was made here", made)] if made is not None else []
+    because, advice = [], ["compute the loss from the model's output with operations of torch alone"]
+    if scene.location is not None and _without_gradients(
+        user.site.code.co_filename, (made or scene.location).row
+    ):
+        because.append(
+            "gradients are disabled where it is made: it stands under no_grad, or something like it"
+        )
+        advice = ["leave that block before the loss is computed"]
+    elif made is not None and (cuts := _cuts_in(made.expression)):
+        because.append(f"`{made.expression}` cuts it off: {', '.join(cuts)}")
+    models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
+    frozen = [
+        one for one in models if (held := list(one.parameters())) and not any(p.requires_grad for p in held)
+    ]
+    if frozen and len(frozen) == len([one for one in models if list(one.parameters())]):
+        because.append(f"no parameter of {type(frozen[0]).__name__} asks for gradients")
+        advice = ["requires_grad_(True) for what is to be trained"]
+    return Explanation(
+        "no-graph",
+        f"{name or 'what went backward'} has no graph: nothing it was computed from asks for gradients",
+        tuple(because),
+        tuple(advice),
+        location=scene.location,
+        other=tuple(other),
+    )
+
+
+def _without_gradients(filename: str, row: int) -> bool:
+    """Whether a line stands within `with torch.no_grad():`, or a function that is decorated so."""
+    tree = parse_file(filename)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= row <= (node.end_lineno or 0):
+            items = (
+                node.decorator_list
+                if isinstance(node, ast.FunctionDef)
+                else [one.context_expr for one in node.items]
+            )
+            for item in items:
+                called = item.func if isinstance(item, ast.Call) else item
+                if isinstance(called, (ast.Attribute, ast.Name)) and ast.unparse(called).endswith(_SILENT):
+                    return True
+    return False
+
+
+def _cuts_in(text: str) -> list[str]:
+    tree = ast.parse(text)
+    names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)]
+    return [one for one in dict.fromkeys(names) if one in _CUTS]
+
+
+@explains(r"grad can be implicitly created only for scalar outputs")
+def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A loss of several numbers."""
+    losses = _losses(scene)
+    if not losses:
+        return None
+    operand = scene.operand(losses[0], "the loss")
+    advice = f"{operand.name}.mean().backward(), or a loss whose reduction is not 'none'"
+    summary = f"{operand.name} {operand.shape} is not one number"
+    return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,), location=scene.location)
+
+
+@explains(
+    r"a (view of a )?leaf Variable that requires grad (?:is being|has been) used in an in-place operation"
+)
+def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
+    """A parameter that is written where gradients are recorded."""
+    operands = scene.operands()[:1]
+    name = operands[0].name if operands else "a parameter"
+    return Explanation(
+        "leaf-in-place",
+        f"{name} asks for gradients, and is written while they are recorded",
+        advice=(
+            "with torch.no_grad(): around the write, if it sets the parameter",
+            f"{name}.clone(), if it computes with it",
+        ),
+        operands=operands,
+        location=scene.location,
+    )
+
+
+@explains(r"Can't call numpy\(\) on Tensor that requires grad")
+def to_numpy(scene: Scene, _: re.Match[str]) -> Explanation:
+    """A tensor with a graph that is to become an array."""
+    operands = scene.operands()[:1]
+    name = operands[0].name if operands else "the tensor"
+    return Explanation(
+        "no-array",
+        f"{name} has a graph",
+        advice=(f"{name}.detach().numpy()",),
+        operands=operands,
+        location=scene.location,
+    )

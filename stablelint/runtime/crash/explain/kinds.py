@@ -1,0 +1,116 @@
+"""Dtypes and devices that do not fit."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from stablelint.runtime.crash.explanation import Explanation, Operand, explains
+from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.scene import Scene
+
+_DTYPES = (
+    r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
+    r"Found dtype \w+ but expected|to have one of the following scalar types"
+)
+
+
+@explains(
+    r"expected target dtype to be Long or Byte, but got (\w+)|expected scalar type Long but found (\w+)"
+)
+def class_labels(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """Labels of a classification that are no class numbers."""
+    frame = scene.called("cross_entropy") or scene.called("nll_loss")
+    if frame is None:
+        return None
+    given, target = frame.frame.f_locals["input"], frame.frame.f_locals["target"]
+    operands = (scene.operand(given, "input"), scene.operand(target, "target"))
+    values = target.detach().flatten()
+    whole = bool((values == values.round()).all())
+    advice = f"{operands[1].name}.long()" if whole else "a loss of differences, if these are quantities"
+    if given.shape == target.shape and target.dim() > 1 and whole:
+        advice = f"{operands[1].name}.argmax(1), if rows are one-hot; float targets of {tuple(given.shape)} are allowed"
+    summary = (
+        f"cross entropy takes class numbers of dtype int64, and {operands[1].name} is {operands[1].dtype}"
+    )
+    return Explanation("dtype", summary, advice=(advice,), operands=operands, location=scene.location)
+
+
+@explains(_DTYPES)
+def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Operands of different dtypes."""
+    operands = scene.operands()
+    if not operands:
+        return None
+    kinds = list(dict.fromkeys(one.dtype for one in operands))
+    advice: list[str] = []
+    if (frame := scene.called("embedding")) is not None:
+        indices = scene.operand(frame.frame.f_locals["input"], "input")
+        summary = f"an embedding takes indices, and {indices.name} is {indices.dtype}"
+        advice.append(f"{indices.name}.long(), if these are indices; nn.Linear, if they are quantities")
+    elif len(kinds) < 2:
+        return None
+    else:
+        first, other = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
+        summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
+        advice += _cast(operands)
+    return Explanation(
+        "dtype",
+        summary,
+        advice=tuple(advice),
+        operands=operands,
+        layers=shapes_through_layers(scene),
+        location=scene.location,
+    )
+
+
+def _cast(operands: tuple[Operand, ...]) -> list[str]:
+    """Bring the other operands to the dtype of the parameters, or double down to single."""
+    weight = next((one for one in operands if " of " in one.name), None)
+    for one in operands:
+        if weight is not None and one is not weight and one.dtype != weight.dtype:
+            text = f"{one.name}.to({_torch(weight.dtype)})"
+            why = (
+                "; NumPy arrays are float64 unless they are told otherwise" if one.dtype == "float64" else ""
+            )
+            return [text + why]
+    double = next((one for one in operands if one.dtype == "float64"), None)
+    if double is not None:
+        return [f"{double.name}.float(); NumPy arrays are float64 unless they are told otherwise"]
+    whole = next((one for one in operands if not getattr(torch, one.dtype).is_floating_point), None)
+    return (
+        [f"{whole.name}.float()"]
+        if whole is not None
+        else [f"{operands[1].name}.to({_torch(operands[0].dtype)})"]
+    )
+
+
+def _torch(dtype: str) -> str:
+    return f"torch.{dtype}"
+
+
+@explains(
+    r"Expected all tensors to be on the same device|is not on the expected device|should be the same or input should be"
+)
+def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Operands on different devices."""
+    operands = scene.operands()
+    places = {one.device for one in operands}
+    if len(places) < 2:
+        return None
+    weight = next((one for one in operands if " of " in one.name), None)
+    home = (
+        weight.device if weight is not None else next((one for one in sorted(places) if one != "cpu"), "cpu")
+    )
+    strays = [one for one in operands if one.device != home]
+    summary = ", ".join(
+        f"{one.name} is on {one.device}" for one in operands if one in strays or one is weight
+    )
+    if weight is None:
+        summary = ", ".join(f"{one.name} is on {one.device}" for one in operands)
+    advice = [f"{one.name} = {one.name}.to({home!r})" for one in strays if one.name.isidentifier()]
+    advice += [
+        f"{one.name} must be made on, or moved to, {home}" for one in strays if not one.name.isidentifier()
+    ]
+    return Explanation("device", summary, advice=tuple(advice), operands=operands, location=scene.location)

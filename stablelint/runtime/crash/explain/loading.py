@@ -1,0 +1,87 @@
+"""Errors of data sets and of loaders' workers."""
+
+from __future__ import annotations
+
+import linecache
+import re
+
+from stablelint.runtime.crash.explanation import Explanation, explains
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import is_library, resolve
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
+_SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")
+
+
+@explains(r"Caught (\w+) in DataLoader worker process (\d+)")
+def worker(scene: Scene, match: re.Match[str]) -> Explanation:
+    """An exception that a worker handed on: its own place, and the sample."""
+    places = [found for found in _FRAME.finditer(scene.message) if not is_library(found[1])]
+    sample = _SAMPLE.search(scene.message)
+    told = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
+    what = told[-1] if told else match[1]
+    summary = f"worker {match[2]}: {what}"
+    if sample is not None:
+        summary = f"{sample[1]}: {what} (worker {match[2]})"
+    advice = (
+        [f"dataset[{sample[1].split()[1]}] raises it without a loader"]
+        if sample is not None
+        else ["num_workers=0 raises it in this process"]
+    )
+    if "stack expects each tensor to be equal size" in scene.message:
+        summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
+        advice = ["pad or crop them in the data set, or give the loader a collate_fn"]
+    at = None
+    if places:
+        filename, row = places[-1][1], int(places[-1][2])
+        at = Location(filename, row, None, linecache.getline(filename, row).strip(), places[-1][3])
+    return Explanation(
+        "data",
+        summary,
+        advice=tuple(advice),
+        location=at or scene.location,
+        other=(("the loop waited here", scene.location),)
+        if at is not None and scene.location is not None
+        else (),
+    )
+
+
+@explains(
+    r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\) (exited unexpectedly|is killed by signal: (\w[\w ]*))"
+)
+def killed(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A worker that ended without an exception."""
+    advice = ["num_workers=0 shows whether the data set itself fails"]
+    if "Bus error" in scene.message or "shm" in scene.message:
+        advice = ["more shared memory (docker run --shm-size), or fewer workers"]
+    elif match[3] and "Killed" in match[3]:
+        advice = ["fewer workers, or smaller samples: the system ends processes when memory is short"]
+    return Explanation(
+        "data", f"a worker of the loader {match[2]}", advice=tuple(advice), location=scene.location
+    )
+
+
+@explains(r"")
+def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """An exception of a data set in this process."""
+    notes = " ".join(getattr(scene.error, "__notes__", ()))
+    found = _SAMPLE.search(notes)
+    if found is None or scene.user is None:
+        return None
+    summary = f"{found[1]}: {type(scene.error).__name__}: {scene.message}"
+    return Explanation("data", summary, location=resolve(scene.user.site))
+
+
+@explains(r"Cannot re-initialize CUDA in forked subprocess")
+def forked(scene: Scene, _: re.Match[str]) -> Explanation:
+    """CUDA in a worker that was forked after CUDA had been started."""
+    return Explanation(
+        "data",
+        "a worker that was forked uses CUDA, which its parent had started",
+        advice=(
+            "keep the data set on the CPU, and move batches in the loop",
+            "multiprocessing_context='spawn'",
+        ),
+        location=scene.location,
+    )

@@ -1,0 +1,83 @@
+"""Memory that ran out: what was asked for, and what holds the rest."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from stablelint.runtime.audit.holders import Holding, filled_at, holdings
+from stablelint.runtime.crash.explanation import Explanation, explains
+from stablelint.runtime.crash.scene import Scene
+
+_SHOWN = 5
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+@explains(
+    r"out of memory|can't allocate memory: you tried to allocate (\d+) bytes|not enough memory: you tried to allocate (\d+)"
+)
+def memory(scene: Scene, match: re.Match[str]) -> Explanation:
+    """The expression that asked, the largest tensors by name, and names that keep graphs."""
+    asked = next((int(one) for one in match.groups() if one), None)
+    operands = scene.operands()
+    frames = [one.frame for one in reversed(scene.frames) if one.mine]
+    held = holdings(frames, [])
+    because: list[str] = []
+    shapes = {one.shape for one in operands}
+    if len(shapes) > 1:
+        try:
+            result = tuple(torch.broadcast_shapes(*shapes))
+        except RuntimeError:
+            result = ()
+        if result and result not in shapes:
+            because.append(f"{' and '.join(str(one.shape) for one in operands)} broadcast to {result}")
+    largest = sorted(_tensors(scene), key=lambda one: -one[1])[:_SHOWN]
+    because += [f"{name} holds {_size(size)}" for name, size in largest if size]
+    graphs = {name: one for name, one in held.items() if one.graphs > 1}
+    because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
+    other = []
+    advice = ["a smaller batch"]
+    for name in graphs:
+        advice.insert(0, f"keep values in {name}: .item() or .detach()")
+        at = filled_at(name, _files(held))
+        other += [(f"{name} is filled here", at)] if at is not None else []
+    summary = f"{_size(asked)} were asked for at once" if asked else "the memory of the device is full"
+    return Explanation(
+        "memory",
+        summary,
+        tuple(because),
+        tuple(advice),
+        operands,
+        location=scene.location,
+        other=tuple(other),
+    )
+
+
+def _files(held: dict[str, Holding]) -> set[str]:
+    return {one.filename for one in held.values()}
+
+
+def _tensors(scene: Scene) -> list[tuple[str, int]]:
+    """Names of the program and the bytes of their tensors, or of their modules' parameters."""
+    found: dict[int, tuple[str, int]] = {}
+    for frame in reversed(scene.frames):
+        for name, value in frame.frame.f_locals.items() if frame.mine else ():
+            if isinstance(value, torch.Tensor):
+                found.setdefault(id(value), (name, value.numel() * value.element_size()))
+            elif isinstance(value, torch.nn.Module):
+                size = sum(one.numel() * one.element_size() for one in value.parameters())
+                found.setdefault(id(value), (f"the parameters of {name}", size))
+            elif (
+                type(value) in (list, tuple) and value and all(isinstance(one, torch.Tensor) for one in value)
+            ):
+                size = sum(one.numel() * one.element_size() for one in value)
+                found.setdefault(id(value), (name, size))
+    return list(found.values())
+
+
+def _size(count: int | None) -> str:
+    value, unit = float(count or 0), 0
+    while value >= 1024 and unit + 1 < len(_UNITS):
+        value, unit = value / 1024, unit + 1
+    return f"{value:.3g} {_UNITS[unit]}"

@@ -1,0 +1,241 @@
+"""Shapes that do not fit."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from torch import nn
+
+from stablelint.runtime.crash.explanation import Explanation, Operand, explains
+from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.scene import Scene
+
+Shape = tuple[int, ...]
+
+
+def _explained(scene: Scene, summary: str, *advice: str, operands: tuple[Operand, ...] = ()) -> Explanation:
+    return Explanation(
+        "shape",
+        summary,
+        advice=advice,
+        operands=operands or scene.operands(),
+        layers=shapes_through_layers(scene),
+        location=scene.location,
+    )
+
+
+def _numbers(text: str) -> Shape:
+    return tuple(int(one) for one in re.findall(r"-?\d+", text))
+
+
+@explains(r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got input")
+def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A linear layer, or a product of matrices."""
+    layer, operands = scene.module, scene.operands()
+    if isinstance(layer, nn.Linear) and operands:
+        given = operands[0].shape
+        summary = f"{scene.module_name()} takes {layer.in_features} features, and {operands[0].name} has {given[-1]}"
+        if len(given) > 2 and math.prod(given[1:]) == layer.in_features:
+            return _explained(
+                scene, summary, f"flatten it before: {operands[0].name}.flatten(1) has {layer.in_features}"
+            )
+        advice = [f"nn.Linear({given[-1]}, {layer.out_features}) fits what it is given"]
+        for dimension, size in enumerate(given[:-1]):
+            if size == layer.in_features:
+                advice.append(
+                    f"dimension {dimension} of {operands[0].name} has {size}: transposed it would fit"
+                )
+        return _explained(scene, summary, *advice)
+    if len(operands) < 2:
+        return None
+    left, right = operands[:2]
+    summary = f"{left.name} {left.shape} @ {right.name} {right.shape}: {left.shape[-1]} columns meet {_rows(right)} rows"
+    return _explained(scene, summary, *_transposed(left, right))
+
+
+def _rows(operand: Operand) -> int:
+    return operand.shape[-2] if len(operand.shape) > 1 else operand.shape[0]
+
+
+def _transposed(left: Operand, right: Operand) -> Iterator[str]:
+    if len(left.shape) > 1 and len(right.shape) > 1:
+        if left.shape[-1] == right.shape[-1]:
+            yield f"{left.name} @ {right.name}.mT gives {(*left.shape[:-1], right.shape[-2])}"
+        if left.shape[-2] == right.shape[-2]:
+            yield f"{left.name}.mT @ {right.name} gives {(*left.shape[:-2], left.shape[-1], right.shape[-1])}"
+
+
+@explains(r"Expected size for first two dimensions of batch2 tensor|must match the reduction dim")
+def batched(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A product of batches of matrices."""
+    operands = [one for one in scene.operands() if len(one.shape) == 3]
+    if len(operands) < 2:
+        return None
+    left, right = operands[:2]
+    summary = f"{left.name} {left.shape} and {right.name} {right.shape} cannot be multiplied"
+    return _explained(scene, summary, *_transposed(left, right))
+
+
+@explains(
+    r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
+)
+def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """Operands of an elementwise operation."""
+    operands = scene.operands()
+    if len(operands) < 2:
+        return None
+    left, right = operands[:2]
+    summary = (
+        f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {match[3]}: "
+        f"{match[1]} against {match[2]}"
+    )
+    return _explained(scene, summary, *_fitting(left, right))
+
+
+def _fitting(left: Operand, right: Operand) -> Iterator[str]:
+    """Views of either operand with which the two would broadcast."""
+    for one, other in ((left, right), (right, left)):
+        for dimension in range(len(one.shape) + 1):
+            wider = (*one.shape[:dimension], 1, *one.shape[dimension:])
+            if len(wider) <= len(other.shape) and _broadcasts(wider, other.shape):
+                yield f"{one.name}.unsqueeze({dimension}), of shape {wider}, would fit {other.name}"
+        if len(one.shape) == 2 and _broadcasts(one.shape[::-1], other.shape):
+            yield f"{one.name}.T, of shape {one.shape[::-1]}, would fit {other.name}"
+
+
+def _broadcasts(one: Shape, other: Shape) -> bool:
+    return all(a == b or 1 in (a, b) for a, b in zip(one[::-1], other[::-1], strict=False))
+
+
+@explains(r"Sizes of tensors must match except in dimension (\d+)")
+def concatenated(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """`torch.cat` of tensors that differ elsewhere."""
+    operands, along = scene.operands(), int(match[1])
+    if len(operands) < 2:
+        return None
+    first = operands[0].shape
+    odd = next((one for one in operands if _besides(one.shape, along) != _besides(first, along)), None)
+    if odd is None or len(odd.shape) != len(first):
+        return None
+    advice = [
+        f"along dimension {other} they would fit"
+        for other in range(len(first))
+        if all(_besides(one.shape, other) == _besides(first, other) for one in operands)
+    ]
+    summary = f"{odd.name} {odd.shape} does not continue {operands[0].name} {first} along dimension {along}"
+    return _explained(scene, summary, *advice)
+
+
+def _besides(shape: Shape, dimension: int) -> Shape:
+    return (*shape[:dimension], *shape[dimension + 1 :])
+
+
+@explains(
+    r"stack expects each tensor to be equal size, but got (\[[\d, ]*\]) at entry 0 and (\[[\d, ]*\]) at entry (\d+)"
+)
+def stacked(scene: Scene, match: re.Match[str]) -> Explanation:
+    """`torch.stack`, of a loader's samples too."""
+    first, other = _numbers(match[1]), _numbers(match[2])
+    summary = f"tensor 0 has shape {first}, tensor {match[3]} has {other}; stack needs one shape"
+    collating = scene.called("collate_tensor_fn") is not None or "collate" in scene.message
+    if collating:
+        return _explained(
+            scene, f"the samples of a batch differ: {summary}", "pad or crop them, or give a collate_fn"
+        )
+    return _explained(
+        scene, summary, "pad them to one shape (torch.nn.utils.rnn.pad_sequence), or use torch.cat"
+    )
+
+
+@explains(r"shape '(\[[-\d, ]*\])' is invalid for input of size (\d+)")
+def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """`view` or `reshape` to another number of elements."""
+    operands = scene.operands()
+    if not operands:
+        return None
+    given, wanted, total = operands[0], _numbers(match[1]), int(match[2])
+    fixed = math.prod(one for one in wanted if one != -1)
+    summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
+    summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
+    advice = []
+    if given.shape and len(wanted) > 1:
+        rest = math.prod(given.shape[1:])
+        advice.append(
+            f"{given.name}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
+        )
+    return _explained(scene, summary, *advice)
+
+
+@explains(r"view size is not compatible with input tensor's size and stride")
+def strided(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """`view` of a tensor whose elements do not lie in order."""
+    operands = scene.operands()
+    if not operands:
+        return None
+    given = operands[0]
+    summary = f"the elements of {given.name} {given.shape} do not lie in order: it was transposed, permuted or expanded"
+    return _explained(
+        scene, summary, "reshape(…) copies where it must", "if dimensions are to be swapped: permute"
+    )
+
+
+@explains(
+    r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+) channels"
+)
+def channels(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A convolution and the channels of its input."""
+    given, wanted, got = _numbers(match[2]), int(match[3]), int(match[4])
+    summary = f"{scene.module_name()} takes {wanted} channels, and is given {got}: {given}"
+    if given[-1] == wanted and len(given) > 3:
+        order = (0, len(given) - 1, *range(1, len(given) - 1))
+        return _explained(scene, summary, f"the channels come last: .permute{order}")
+    advice = (
+        f"in_channels={got}" if got != given[-1] else f"see which dimension of {given} counts the channels"
+    )
+    return _explained(scene, summary, advice)
+
+
+@explains(
+    r"Expected (\dD) \(unbatched\) or (\dD) \(batched\) input to (\w+), but got input of size: \[([\d, ]*)\]"
+)
+def dimensions(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A convolution and the dimensions of its input."""
+    given = _numbers(match[4])
+    summary = f"{scene.module_name()} takes {match[1]} or {match[2]} input, and is given {given}"
+    advice = (
+        "unsqueeze the channels: .unsqueeze(1)"
+        if len(given) == int(match[2][0]) - 1
+        else "see what was flattened"
+    )
+    return _explained(scene, summary, advice)
+
+
+@explains(r"running_mean should contain (\d+) elements not (\d+)")
+def normalised(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A batch norm and the channels of its input."""
+    summary = f"{scene.module_name()} is made for {match[2]} channels, and is given {match[1]}"
+    return _explained(scene, summary, f"num_features={match[1]}, or move the channels to dimension 1")
+
+
+@explains(r"normalized_shape=(\[[\d, ]+\]), expected input with shape .* but got input of size(\[[\d, ]+\])")
+def layer_normalised(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A layer norm and the last dimensions of its input."""
+    wanted, given = _numbers(match[1]), _numbers(match[2])
+    summary = f"{scene.module_name()} normalises over {wanted}, and is given {given}"
+    return _explained(scene, summary, f"normalized_shape={list(given[-len(wanted) :])}")
+
+
+@explains(r"input.size\(-1\) must be equal to input_size. Expected (\d+), got (\d+)")
+def recurrent(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A recurrent layer and the features of its input."""
+    summary = f"{scene.module_name()} takes {match[1]} features a step, and is given {match[2]}"
+    return _explained(scene, summary, f"input_size={match[2]}, or transpose what it is given")
+
+
+@explains(r"Expected more than 1 value per channel when training, got input size torch.Size\(\[([\d, ]+)\]\)")
+def single(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A batch norm over one value."""
+    summary = f"{scene.module_name()} cannot normalise over the one value a channel of {_numbers(match[1])}"
+    return _explained(scene, summary, "DataLoader(…, drop_last=True)", "model.eval() where it is not trained")

@@ -1,0 +1,111 @@
+"""The operands of an expression in a frame that an exception left: read, never computed by the program's code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from stablelint.runtime.guard.frames import Site, parse_file, raw_position
+
+_UNKNOWN = object()
+# Methods of tensors that compute nothing but a view or a copy.
+_PURE = frozenset(
+    "view reshape transpose permute t flatten squeeze unsqueeze expand float double half bfloat16 long int bool "
+    "cpu detach contiguous to type_as mean sum abs".split()
+)
+
+
+def node_at(site: Site) -> ast.expr | ast.stmt | None:
+    """The syntax of the instruction that failed: the expression with exactly its span, or the statement around."""
+    row, end_row, column, end_column = raw_position(site.code, site.offset)
+    tree = parse_file(site.code.co_filename)
+    best: ast.expr | ast.stmt | None = None
+    for node in ast.walk(tree) if tree is not None else ():
+        if not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        if (node.end_lineno, node.end_col_offset) == (end_row, end_column):
+            exact = (node.lineno, node.col_offset) == (row, column)
+            if exact or (isinstance(node, ast.Call) and node.lineno <= (row or 0)):
+                best = node if exact or best is None else best
+                if exact and isinstance(node, ast.expr):
+                    return node
+    return best
+
+
+def operands(node: ast.AST | None, scope: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that an operation takes, with the text of each."""
+    for one in _parts(node):
+        value = value_of(one, scope)
+        if isinstance(value, torch.Tensor):
+            yield ast.unparse(one), value
+        elif type(value) in (list, tuple):
+            text = ast.unparse(one)
+            yield from (
+                (f"{text}[{index}]", item)
+                for index, item in enumerate(value)
+                if isinstance(item, torch.Tensor)
+            )
+
+
+def _parts(node: ast.AST | None) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left, _, right):
+            yield from (left, right)
+        case ast.Compare(left, _, rights):
+            yield from (left, *rights)
+        case ast.AugAssign(target, _, value):
+            yield from (target, value)
+        case ast.UnaryOp(_, operand):
+            yield operand
+        case ast.Subscript(value, index):
+            yield value
+            yield from index.elts if isinstance(index, ast.Tuple) else (index,)
+        case ast.Call(function, arguments, keywords):
+            if isinstance(function, ast.Attribute):
+                yield function.value
+            for one in (*arguments, *(keyword.value for keyword in keywords)):
+                yield from one.elts if isinstance(one, (ast.List, ast.Tuple)) else (one,)
+        case ast.Return(value) | ast.Expr(value) | ast.Assign(_, value) if value is not None:
+            yield from _parts(value)
+
+
+def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
+    """The value that an expression had, where that can be told without the program's code; else a mark."""
+    match node:
+        case ast.Name(name):
+            return scope.get(name, _UNKNOWN)
+        case ast.Constant(value):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(value)) if isinstance(value, (int, float)):
+            return -value
+        case ast.Attribute(value, name):
+            return _attribute(value_of(value, scope), name)
+        case ast.Subscript(value, index):
+            whole, key = value_of(value, scope), value_of(index, scope)
+            if type(whole) in (list, tuple, dict) and isinstance(key, (int, str)):
+                try:
+                    return whole[key]
+                except LookupError:
+                    return _UNKNOWN
+        case ast.Call(ast.Attribute(value, name), arguments, []) if name in _PURE:
+            tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
+            if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):
+                try:
+                    with torch.no_grad():
+                        return getattr(tensor, name)(*taken)
+                except (RuntimeError, TypeError, IndexError):
+                    return _UNKNOWN
+    return _UNKNOWN
+
+
+def _attribute(value: Any, name: str) -> Any:
+    if isinstance(value, torch.Tensor):
+        return getattr(value, name) if name in ("T", "mT", "data", "grad", "shape") else _UNKNOWN
+    if isinstance(value, torch.nn.Module):
+        for table in (value._parameters, value._buffers, value._modules):
+            if name in table:
+                return table[name]
+    return getattr(value, "__dict__", {}).get(name, _UNKNOWN)

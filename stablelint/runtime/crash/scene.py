@@ -1,0 +1,234 @@
+"""Where an exception left the program: its frames, the failing expression, and what took part in it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.crash.explanation import Operand
+from stablelint.runtime.crash.expression import node_at, operands
+from stablelint.runtime.crash.trail import Trail
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import Site, is_library, parse_file, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame of the traceback, with the instruction it had reached."""
+
+    frame: FrameType
+    site: Site
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The values of all names, local ones first."""
+        return {**self.frame.f_globals, **self.frame.f_locals}
+
+    @property
+    def mine(self) -> bool:
+        """Whether it is the program's own code."""
+        return not is_library(self.site.code.co_filename)
+
+
+@dataclass(slots=True)
+class Scene:
+    """An exception and its traceback."""
+
+    error: BaseException
+    trail: Trail
+    frames: list[Frame] = field(init=False)  # outermost first
+
+    def __post_init__(self) -> None:
+        self.frames = list(_frames(self.error.__traceback__))
+
+    @property
+    def message(self) -> str:
+        """What the exception says."""
+        return str(self.error)
+
+    @property
+    def user(self) -> Frame | None:
+        """The innermost frame of the program's own code."""
+        return next((one for one in reversed(self.frames) if one.mine), None)
+
+    @property
+    def location(self) -> Location | None:
+        """The expression of the program that failed."""
+        return resolve(self.user.site) if self.user is not None else None
+
+    @property
+    def module(self) -> nn.Module | None:
+        """The innermost module of torch that was being called from the program's expression."""
+        for one in reversed(self.frames):
+            if one.mine:
+                return None
+            owner = one.frame.f_locals.get("self")
+            if isinstance(owner, nn.Module) and type(owner).__module__.startswith("torch.nn.modules"):
+                return owner
+        return None
+
+    def called(self, name: str) -> Frame | None:
+        """The frame of a function of that name below the program's expression."""
+        for one in reversed(self.frames):
+            if one.mine:
+                return None
+            if one.site.code.co_name == name:
+                return one
+        return None
+
+    def module_name(self) -> str:
+        """What the program calls `module`, and its kind."""
+        path, module = self.module_path(), self.module
+        return path if module is None or path == _kind(module) else f"{path} ({_kind(module)})"
+
+    def module_path(self) -> str:
+        """What the program calls `module`: its path in the model, or a name."""
+        module = self.module
+        if module is None:
+            return "the layer"
+        for one in self.frames:
+            owner = one.frame.f_locals.get("self")
+            if isinstance(owner, nn.Module):
+                for path, child in owner.named_modules():
+                    if child is module and path:
+                        return str(path)
+        for one in reversed(self.frames):
+            for name, value in one.names.items() if one.mine else ():
+                if value is module:
+                    return name
+        return _kind(module)
+
+    def operands(self) -> tuple[Operand, ...]:
+        """The tensors of the failing operation, named as the program names them."""
+        for frame in self._inner_frames():
+            found: dict[int, tuple[str, torch.Tensor]] = {}
+            for text, tensor in operands(node_at(frame.site), frame.names):
+                found.setdefault(id(tensor), (text, tensor))
+            if found:
+                return tuple(self.operand(tensor, text) for text, tensor in found.values())
+        return ()
+
+    def _inner_frames(self) -> Iterator[Frame]:
+        """The frames below the program's expression, that of the module first, and then the program's own."""
+        module, below = self.module, []
+        for frame in reversed(self.frames):
+            below.append(frame)
+            if frame.mine:
+                break
+        owned = [one for one in below if module is not None and one.frame.f_locals.get("self") is module]
+        yield from (one for one in owned if not one.site.code.co_name.startswith("_call"))
+        yield from below
+
+    def operand(self, tensor: torch.Tensor, text: str) -> Operand:
+        """A tensor by the program's name for it, and the statement that gave it that name."""
+        user = self.user
+        module = self.module
+        if module is not None:
+            for name, one in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
+                if one is tensor:
+                    return Operand.of(tensor, f"{name} of {self.module_path()}", *self._made_module(module))
+        if user is None:
+            return Operand.of(tensor, text)
+        for name, value in user.frame.f_locals.items():
+            if value is tensor:
+                return Operand.of(tensor, name, *self._origin(user, name))
+        if self.frames and self.frames[-1] is user:
+            root: ast.expr = ast.parse(text, mode="eval").body
+            while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+                root = root.func if isinstance(root, ast.Call) else root.value
+            if not isinstance(root, ast.Name) or root.id == "self":
+                return Operand.of(tensor, text)
+            return Operand.of(tensor, text, *self._origin(user, root.id))
+        node = node_at(user.site)
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            return Operand.of(tensor, ast.unparse(node.args[0]))
+        return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
+
+    def _origin(self, frame: Frame, name: str) -> tuple[str | None, Location | None]:
+        """The last statement before the failing line that gives a name of a frame its value."""
+        row = resolve(frame.site).row
+        found = assigned(frame.site.code.co_filename, frame.site.code.co_firstlineno, name, row)
+        if found is not None:
+            return f"{name} = …", found
+        arguments = inspect.getargs(frame.site.code)
+        if name in arguments.args:
+            return f"argument of {frame.site.code.co_name}", None
+        return None, None
+
+    def _made_module(self, module: nn.Module) -> tuple[str | None, Location | None]:
+        """The statement `self.name = …` in the class of the module that holds `module`."""
+        for one in self.frames:
+            owner = one.frame.f_locals.get("self")
+            if not isinstance(owner, nn.Module):
+                continue
+            for name, child in owner._modules.items():
+                if child is module:
+                    code = getattr(type(owner).__init__, "__code__", None)
+                    at = assigned(code.co_filename, code.co_firstlineno, name, 1 << 30) if code else None
+                    return (f"made in {type(owner).__name__}", at) if at is not None else (None, None)
+        return None, None
+
+
+def assigned(filename: str, function_row: int, name: str, before: int) -> Location | None:
+    """The last assignment to `name` or `self.name` in a function (or module) above row `before`."""
+    tree = parse_file(filename)
+    if tree is None:
+        return None
+    scope: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first == function_row:
+                scope = node
+    best: ast.stmt | None = None
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)) and node.lineno < before:
+            if any(_is(target, name) for target in _targets(node)) and (
+                best is None or node.lineno > best.lineno
+            ):
+                best = node
+    if best is None:
+        return None
+    end_row, end_column = best.end_lineno or best.lineno, best.end_col_offset or 0
+    text = ast.unparse(best)
+    if isinstance(best, ast.For):
+        text = f"for {ast.unparse(best.target)} in {ast.unparse(best.iter)}"
+        end_row, end_column = best.iter.end_lineno or best.lineno, best.iter.end_col_offset or 0
+    span = Span(Position(best.lineno, best.col_offset + 1), Position(end_row, end_column + 1))
+    return Location(filename, best.lineno, span, text, "")
+
+
+def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For) -> Iterator[ast.expr]:
+    waiting = list(node.targets) if isinstance(node, ast.Assign) else [node.target]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (ast.Tuple, ast.List)):
+            waiting.extend(one.elts)
+        else:
+            yield one.value if isinstance(one, ast.Starred) else one
+
+
+def _is(target: ast.expr, name: str) -> bool:
+    match target:
+        case ast.Name(found) | ast.Attribute(ast.Name("self"), found):
+            return found == name
+    return False
+
+
+def _kind(module: nn.Module) -> str:
+    text = str(module)
+    return text if "\n" not in text and len(text) < 80 else type(module).__name__
+
+
+def _frames(trace: TracebackType | None) -> Iterator[Frame]:
+    while trace is not None:
+        yield Frame(trace.tb_frame, Site(trace.tb_frame.f_code, trace.tb_lasti))
+        trace = trace.tb_next

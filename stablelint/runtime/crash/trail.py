@@ -1,0 +1,66 @@
+"""What a guarded process remembers of its last steps, for the errors that a traceback alone does not explain."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard.frames import Site, site_of, user_frame
+
+_KEPT = 4
+_LINES_FOR = 2  # backward calls whose graphs know the lines of their nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A backward call or an optimizer's step: its place, and how many autograd nodes had been made."""
+
+    site: Site | None
+    sequence: int
+
+
+class Trail(hooks.IdleObserver):
+    """The last backward calls and steps. The graphs of the first pass know their lines; later ones are plain."""
+
+    def __init__(self) -> None:
+        self.backwards: deque[Mark] = deque(maxlen=_KEPT)
+        self.steps: deque[Mark] = deque(maxlen=_KEPT)
+        self._lines_left = _LINES_FOR
+        self._before = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+
+    def start(self) -> None:
+        """Begin to remember."""
+        hooks.attach(self)
+        if not self._before[0]:
+            torch.autograd.set_detect_anomaly(True, check_nan=False)
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Plain graphs from the second backward call on."""
+        if self._lines_left:
+            self._lines_left -= 1
+            if not self._lines_left:
+                self._plain()
+
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Remember the call."""
+        self.backwards.append(_mark())
+
+    def before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Remember the step."""
+        self.steps.append(_mark())
+
+    def _plain(self) -> None:
+        if not self._before[0]:
+            torch.autograd.set_detect_anomaly(*self._before)
+
+
+def _mark() -> Mark:
+    frame = user_frame()
+    sequence = torch._C._autograd._get_sequence_nr()
+    return Mark(site_of(frame) if frame is not None else None, sequence)

@@ -1,0 +1,93 @@
+"""`stablelint audit` as a process: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+FAULTY = """
+import torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    loss = torch.nn.functional.cross_entropy(model(torch.randn(8, 3)).softmax(-1), torch.randint(0, 2, (8,)))
+    loss.backward()
+    optimizer.step()
+print("the end")
+"""
+SOUND = FAULTY.replace(".softmax(-1)", "").replace(
+    "    loss.back", "    optimizer.zero_grad()\n    loss.back"
+)
+
+
+def audit(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stablelint", "audit", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+
+
+def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(FAULTY)
+    done = audit("--html", "page.html", "--", sys.executable, "train.py", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert "\nthe end" not in f"\n{done.stdout}"
+    assert "failed[raw-scores]" in done.stdout
+    assert "train.py:8:12" in done.stdout
+    assert "optimizer.zero_grad() in each step" in done.stdout
+    assert "10 optimizer steps were watched" in done.stdout
+    page = (tmp_path / "page.html").read_text()
+    assert "<svg" in page
+    assert "zeroed-gradients" in page
+
+
+def test_a_sound_command_runs_to_its_end_where_it_may(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SOUND)
+    done = audit("--steps", "0", "--output-format", "json", "--", sys.executable, "train.py", folder=tmp_path)
+    assert done.returncode == 0, done.stdout
+    first, _, rest = done.stdout.partition("\n")
+    assert first == "the end"
+    payload = json.loads(rest)
+    assert payload["steps"] == 20
+    assert payload["counts"]["failed"] == payload["counts"]["warned"] == 0
+    assert {one["family"] for one in payload["checks"]} >= {"data", "labels", "model", "loop", "memory"}
+    assert not payload["trouble"]
+
+
+def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        SOUND.replace("print(", "    if step == 4:\n        raise SystemExit(3)\nprint(")
+    )
+    done = audit("--all", "--", sys.executable, "train.py", folder=tmp_path)
+    assert done.returncode == 3
+    assert "5 optimizer steps were watched" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "no command to run"),
+        (("--steps", "many", "--", "x"), "not a number of steps: many"),
+        (("--", sys.executable, "-c", "pass"), "no training was seen"),
+        (("--", "no-such-command"), "no such command"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(arguments: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    done = audit(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr

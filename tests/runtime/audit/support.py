@@ -1,0 +1,52 @@
+"""Programs run under the audit in this process."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+from stablelint.runtime.audit import Audit
+from stablelint.runtime.audit.child import AuditDone
+from tests.runtime.audit.faults import Fault
+
+PROGRAMS = Path(__file__).parent / "programs"
+FRAMEWORKS = {"lightning_module": "lightning", "trainer": "transformers"}
+
+
+def audited(path: Path, steps: int = 10) -> Audit:
+    """The audit of a program, ended after so many steps."""
+
+    def end() -> None:
+        found.finish()
+        raise AuditDone
+
+    found = Audit(steps, end)
+    try:
+        with found:
+            runpy.run_path(str(path), run_name="__main__")
+    except Exception as error:  # a program may also end by its fault
+        print(f"{path.name}: {error}")
+    except AuditDone:
+        pass
+    return found
+
+
+def planted(fault: Fault, folder: Path) -> Path:
+    """The program with the fault in it."""
+    text = (PROGRAMS / f"{fault.program}.py").read_text()
+    assert text.count(fault.old) >= 1, fault.old
+    path = folder / f"{fault.program}.py"
+    path.write_text(text.replace(fault.old, fault.new))
+    return path
+
+
+def named(found: Audit, fault: Fault) -> bool:
+    """Whether the check of the fault failed or warned, with what the fault names."""
+    for one in (*found.failed, *found.warned):
+        if one.check.name == fault.check:
+            told = [one.outcome.evidence, *one.outcome.subjects]
+            if one.outcome.location is not None:
+                told.append(one.outcome.location.expression)
+                told.append(str(one.outcome.location.filename))
+            return any(fault.names in text for text in told)
+    return False

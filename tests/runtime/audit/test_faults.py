@@ -1,0 +1,67 @@
+"""Every planted fault is named by its check; the sound programs raise one warning at most in all."""
+
+from __future__ import annotations
+
+import random
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from stablelint.runtime.audit.outcome import all_checks  # noqa: E402
+from tests.runtime.audit.faults import FAULTS, Fault  # noqa: E402
+from tests.runtime.audit.support import FRAMEWORKS, PROGRAMS, audited, named, planted  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SOUND = sorted(path.stem for path in PROGRAMS.glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def one_thread():  # type: ignore[no-untyped-def]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def needs(program: str) -> None:
+    library = FRAMEWORKS.get(program)
+    if library is not None and find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda one: f"{one.program}: {one.name}")
+def test_names_the_fault(fault: Fault, tmp_path: Path) -> None:
+    needs(fault.program)
+    random.seed(1)
+    torch.manual_seed(1)
+    found = audited(planted(fault, tmp_path))
+    assert named(found, fault), str(found)
+    assert not found.run.trouble
+
+
+@pytest.mark.parametrize("program", SOUND)
+def test_a_sound_program_passes(program: str) -> None:
+    needs(program)
+    found = audited(PROGRAMS / f"{program}.py")
+    assert len(found.run.steps) >= 10
+    assert not (*found.failed, *found.warned), str(found)
+    assert not found.run.trouble
+    assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]
+
+
+def test_the_page_lists_every_check() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "audit.md").read_text("utf-8")
+    for one in all_checks():
+        assert f"`{one.name}` | {one.sentence} | {one.needs} |" in page
+
+
+def test_every_check_has_a_fault_that_it_finds() -> None:
+    unplanted = {
+        "deterministic-kernels",
+        "environment",
+        "half-gradients",
+    }  # a GPU, nothing, a model in float16
+    assert {one.name for one in all_checks()} - unplanted == {one.check for one in FAULTS}

@@ -1,0 +1,393 @@
+"""Programs that end by an exception of torch, and what must be said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\ntorch.manual_seed(0)\n"
+
+NETWORK = (
+    HEAD
+    + """
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+        self.fc1 = nn.Linear(200, 32)
+        self.fc2 = nn.Linear(32, 4)
+
+    def forward(self, images):
+        features = F.relu(self.norm(self.conv(images)))
+        flat = features.flatten(1)
+        return self.fc2(F.relu(self.fc1(flat)))
+
+model = Network()
+"""
+)
+
+TRAIN = (
+    HEAD
+    + """
+model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+inputs = torch.randn(8, 6)
+"""
+)
+
+LOADER = (
+    HEAD
+    + """
+from torch.utils.data import DataLoader, Dataset
+
+class Samples(Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, index):
+        ITEM
+
+for batch in DataLoader(Samples(), batch_size=4, num_workers=WORKERS):
+    pass
+"""
+)
+
+
+@dataclass(frozen=True)
+class Crash:
+    name: str
+    source: str
+    kind: str
+    says: tuple[str, ...]  # in summary, reasons, operands or other places
+    advice: str
+
+
+CRASHES = (
+    Crash(
+        "linear behind a convolution",
+        NETWORK + "images = torch.randn(5, 3, 8, 8)\nmodel(images)\n",
+        "shape",
+        (
+            "fc1",
+            "200 features",
+            "flat",
+            "288",
+            "weight of fc1",
+            "flat = features.flatten(1)",
+            "self.fc1 = nn.Linear(200, 32)",
+        ),
+        "nn.Linear(288, 32)",
+    ),
+    Crash(
+        "flatten forgotten",
+        HEAD + "layer = nn.Linear(48, 4)\nx = torch.randn(5, 3, 4, 4)\nlayer(x)\n",
+        "shape",
+        ("layer", "48 features", "x has 4"),
+        "x.flatten(1)",
+    ),
+    Crash(
+        "matrices",
+        HEAD + "a = torch.randn(3, 4)\nb = torch.randn(5, 4)\nc = a @ b\n",
+        "shape",
+        ("a (3, 4)", "b (5, 4)"),
+        "b.mT",
+    ),
+    Crash(
+        "batches of matrices",
+        HEAD + "q = torch.randn(2, 3, 4)\nk = torch.randn(2, 5, 4)\ns = torch.bmm(q, k)\n",
+        "shape",
+        ("q (2, 3, 4)", "k (2, 5, 4)"),
+        "k.mT",
+    ),
+    Crash(
+        "broadcast",
+        HEAD + "x = torch.randn(4, 6)\nscale = x.mean(1)\ny = x * scale\n",
+        "shape",
+        ("x (4, 6)", "scale (4,)", "scale = x.mean(1)"),
+        "scale.unsqueeze(1)",
+    ),
+    Crash(
+        "concatenation",
+        HEAD + "a = torch.randn(4, 6)\nb = torch.randn(4, 2)\nc = torch.cat([a, b])\n",
+        "shape",
+        ("b (4, 2)", "a (4, 6)"),
+        "along dimension 1",
+    ),
+    Crash(
+        "view",
+        HEAD + "x = torch.randn(5, 3, 4)\ny = x.view(-1, 16)\n",
+        "shape",
+        ("x (5, 3, 4)", "60 elements", "16"),
+        "x.flatten(1)",
+    ),
+    Crash(
+        "view of a transpose",
+        HEAD + "x = torch.randn(5, 3).transpose(0, 1)\ny = x.view(15)\n",
+        "shape",
+        ("x (3, 5)",),
+        "reshape",
+    ),
+    Crash(
+        "channels last",
+        NETWORK + "images = torch.randn(5, 10, 10, 3)\nmodel(images)\n",
+        "shape",
+        ("conv", "3 channels", "images"),
+        "permute(0, 3, 1, 2)",
+    ),
+    Crash(
+        "no channel",
+        HEAD + "conv = nn.Conv2d(1, 4, 3)\nx = torch.randn(5, 2, 8, 8, 1)\nconv(x)\n",
+        "shape",
+        ("conv",),
+        "flattened",
+    ),
+    Crash(
+        "batch norm",
+        HEAD + "norm = nn.BatchNorm1d(8)\nx = torch.randn(4, 6)\nnorm(x)\n",
+        "shape",
+        ("8 channels", "given 6"),
+        "num_features=6",
+    ),
+    Crash(
+        "layer norm",
+        HEAD + "norm = nn.LayerNorm(8)\nx = torch.randn(4, 6)\nnorm(x)\n",
+        "shape",
+        ("[8]|(8,)", "(4, 6)"),
+        "normalized_shape=[6]",
+    ),
+    Crash(
+        "recurrent layer",
+        HEAD + "rnn = nn.LSTM(8, 4)\nx = torch.randn(4, 2, 6)\nrnn(x)\n",
+        "shape",
+        ("rnn", "8 features"),
+        "input_size=6",
+    ),
+    Crash(
+        "float64 from NumPy",
+        TRAIN + "import numpy as np\nx = torch.from_numpy(np.ones((4, 6)))\nmodel(x)\n",
+        "dtype",
+        ("x is float64", "weight"),
+        "x.to(torch.float32)",
+    ),
+    Crash(
+        "float labels",
+        TRAIN
+        + "labels = torch.tensor([0.0, 1.0] * 4)\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
+        "dtype",
+        ("labels is float32", "scores"),
+        "labels.long()",
+    ),
+    Crash(
+        "indices as floats",
+        HEAD + "table = nn.Embedding(9, 2)\nwords = torch.tensor([1.0, 2.0])\ntable(words)\n",
+        "dtype",
+        ("words is float32",),
+        "words.long()",
+    ),
+    Crash(
+        "another device",
+        HEAD + "layer = nn.Linear(4, 2, device='meta')\nx = torch.randn(3, 4)\nlayer(x)\n",
+        "device",
+        ("x is on cpu", "weight of layer"),
+        "x = x.to('meta')",
+    ),
+    Crash(
+        "label out of range",
+        TRAIN
+        + "labels = torch.tensor([1, 2, 3, 1, 2, 3, 1, 2])\nloss = nn.CrossEntropyLoss()(model(inputs), labels)\n",
+        "target",
+        ("labels holds 3 at 2, 3 at 5", "3 classes"),
+        "labels - 1",
+    ),
+    Crash(
+        "negative label",
+        TRAIN
+        + "labels = torch.tensor([1, 2, 0, -1, 2, 0, 1, 2])\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
+        "target",
+        ("-1 at 3", "scores"),
+        "ignore_index",
+    ),
+    Crash(
+        "word out of range",
+        HEAD + "table = nn.Embedding(9, 2)\nwords = torch.tensor([[1, 2], [12, 3]])\ntable(words)\n",
+        "index",
+        ("words holds 12 at (1, 0)", "9 rows"),
+        "num_embeddings=13",
+    ),
+    Crash(
+        "labels in a column",
+        TRAIN
+        + "labels = torch.zeros(8, 1).long()\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
+        "target",
+        ("labels is (8, 1)", "(8, 3)"),
+        "labels.squeeze(1)",
+    ),
+    Crash(
+        "scores in binary_cross_entropy",
+        HEAD + "p = torch.tensor([0.2, 1.7])\ny = torch.ones(2)\nF.binary_cross_entropy(p, y)\n",
+        "target",
+        ("p holds 1.7 at 1",),
+        "with_logits",
+    ),
+    Crash(
+        "binary shapes",
+        HEAD + "p = torch.randn(4, 1)\ny = torch.ones(4)\nF.binary_cross_entropy_with_logits(p, y)\n",
+        "target",
+        ("p is (4, 1)", "y is (4,)"),
+        "p.squeeze(-1)",
+    ),
+    Crash(
+        "batches of different size",
+        TRAIN + "labels = torch.zeros(6).long()\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
+        "target",
+        ("scores (8, 3)", "labels (6,)"),
+        "first dimension",
+    ),
+    Crash(
+        "a hidden state is carried on",
+        HEAD
+        + """
+cell = nn.GRUCell(4, 6)
+hidden = torch.zeros(2, 6)
+for step in range(3):
+    hidden = cell(torch.randn(2, 4), hidden)
+    loss = hidden.sum()
+    loss.backward()
+""",
+        "second-backward",
+        ("hidden is carried", "loss.backward()", "hidden = cell("),
+        "hidden.detach()",
+    ),
+    Crash(
+        "the same loss twice",
+        TRAIN + "loss = model(inputs).sum()\nloss.backward()\nloss.backward()\n",
+        "second-backward",
+        ("this loss went backward before", "loss.backward()"),
+        "retain_graph",
+    ),
+    Crash(
+        "a fake that was not detached",
+        HEAD
+        + """
+generator, judge = nn.Linear(2, 3), nn.Linear(3, 1)
+fake = generator(torch.randn(4, 2)).tanh()
+judge(fake).mean().backward()
+judge(fake).sum().backward()
+""",
+        "second-backward",
+        ("fake was made before", "generator("),
+        "fake.detach()",
+    ),
+    Crash(
+        "written after exp",
+        HEAD
+        + """
+x = torch.randn(4, requires_grad=True)
+y = torch.exp(x)
+y += 1
+y.sum().backward()
+""",
+        "in-place",
+        ("y += 1", "exp", "y = torch.exp(x)"),
+        "x = x + 1",
+    ),
+    Crash(
+        "an index written after sigmoid",
+        TRAIN
+        + """
+out = torch.sigmoid(model(inputs))
+out[:, 0] = 0
+out.sum().backward()
+""",
+        "in-place",
+        ("out[:, 0] = 0", "sigmoid"),
+        "clone()",
+    ),
+    Crash(
+        "a step between forward and backward",
+        TRAIN
+        + """
+output = model(inputs)
+first, second = output.sum(), (output ** 2).sum()
+first.backward(retain_graph=True)
+optimizer.step()
+second.backward()
+""",
+        "in-place",
+        ("an optimizer stepped", "optimizer.step()"),
+        "before any step",
+    ),
+    Crash(
+        "item() in the loss",
+        TRAIN + "loss = torch.tensor(model(inputs).sum().item())\nloss.backward()\n",
+        "no-graph",
+        ("loss has no graph", "item", "loss = torch.tensor("),
+        "operations of torch",
+    ),
+    Crash(
+        "a loss under no_grad",
+        TRAIN + "with torch.no_grad():\n    loss = model(inputs).sum()\n    loss.backward()\n",
+        "no-graph",
+        ("gradients are disabled",),
+        "leave that block",
+    ),
+    Crash(
+        "a loss of many numbers",
+        TRAIN + "loss = model(inputs)\nloss.backward()\n",
+        "no-scalar",
+        ("loss (8, 3)",),
+        "loss.mean()",
+    ),
+    Crash(
+        "a parameter written",
+        HEAD + "weight = torch.randn(3, requires_grad=True)\nweight -= 1\n",
+        "leaf-in-place",
+        ("weight",),
+        "torch.no_grad()",
+    ),
+    Crash(
+        "an exception in a worker",
+        LOADER.replace("ITEM", "return torch.ones(3)[index]").replace("WORKERS", "1"),
+        "data",
+        ("sample 3 of Samples", "torch.ones(3)[index]"),
+        "dataset[3]",
+    ),
+    Crash(
+        "an exception in a data set",
+        LOADER.replace("ITEM", "return {0: 1}[index]").replace("WORKERS", "0"),
+        "data",
+        ("sample 1 of Samples", "{0: 1}[index]"),
+        "",
+    ),
+    Crash(
+        "samples of different length",
+        LOADER.replace("ITEM", "return torch.ones(3 + index % 2)").replace("WORKERS", "0"),
+        "shape",
+        ("(3,)", "(4,)"),
+        "collate_fn",
+    ),
+    Crash(
+        "memory",
+        HEAD
+        + """
+kept = []
+layer = nn.Linear(4, 4)
+for step in range(3):
+    kept.append(layer(torch.randn(2, 4)))
+rows = torch.zeros(1, 1).expand(1 << 26, 1)
+table = rows + rows.T
+""",
+        "memory",
+        ("PiB|TiB", "kept keeps 3 tensors", "broadcast to (67108864, 67108864)", "kept.append"),
+        "item()",
+    ),
+)
+
+UNKNOWN = (
+    "raise RuntimeError('something else')",
+    "raise ValueError('mat1')",
+    "import torch\nraise RuntimeError('Trying to backward through the graph a second time')",
+    "import torch\nraise RuntimeError('mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)')",
+    "import torch\nraise IndexError('Target 7 is out of bounds.')",
+    "{}['missing']",
+)

@@ -1,0 +1,133 @@
+"""Errors of torch, explained in the words of the program that they ended; what is unknown is not said."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from stablelint.runtime.crash import arm as armed  # noqa: E402
+from stablelint.runtime.crash.explanation import Explanation  # noqa: E402
+from stablelint.runtime.crash.trail import Trail  # noqa: E402
+from stablelint.runtime.guard import hooks  # noqa: E402
+from tests.runtime.crash.crashes import CRASHES, UNKNOWN, Crash  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def sample_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.utils.data._utils.fetch._MapDatasetFetcher, "fetch", armed_fetch())
+
+
+def armed_fetch() -> Any:
+    fetcher = torch.utils.data._utils.fetch._MapDatasetFetcher
+    before = fetcher.fetch
+    armed._tell_samples()
+    after, fetcher.fetch = fetcher.fetch, before
+    return after
+
+
+def explained(path: Path) -> tuple[Explanation | None, BaseException]:
+    """Run a program to its end, and ask for the explanation of what ended it."""
+    trail = Trail()
+    trail.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            runpy.run_path(str(path), run_name="__main__")
+    except Exception as error:
+        return armed.explain(error, trail), error
+    finally:
+        hooks.detach(trail)
+        torch.autograd.set_detect_anomaly(False)
+    raise AssertionError("the program ended well")
+
+
+@pytest.mark.parametrize("crash", CRASHES, ids=lambda one: one.name)
+def test_says_what_met_what_and_what_to_do(crash: Crash, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(crash.source)
+    found, error = explained(path)
+    assert found is not None, error
+    assert found.kind == crash.kind, found
+    told = json.dumps(found.as_json(error))
+    shown = json.loads(told)
+    text = " | ".join(
+        [
+            found.summary,
+            *found.because,
+            *(f"{what} {at.expression}" for what, at in found.other),
+            *(
+                f"{one.name} {one.shape} {one.location.expression if one.location else ''}"
+                for one in found.operands
+            ),
+            shown["expression"] or "",
+        ]
+    )
+    for part in crash.says:
+        assert any(one in text for one in part.split("|")), f"{part!r} not in {text}"
+    assert crash.advice in " | ".join(found.advice), found.advice
+
+
+@pytest.mark.parametrize("source", UNKNOWN)
+def test_invents_nothing(source: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    assert explained(path)[0] is None
+
+
+def test_the_layers_lead_to_the_one_that_fails(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(CRASHES[0].source)
+    found, _ = explained(path)
+    assert found is not None
+    assert [row[0] for row in found.layers] == ["conv", "norm", "fc1"]
+    assert found.layers[0][1:] == ("(5, 3, 8, 8)", "(5, 8, 6, 6)")
+    assert found.layers[-1][1:] == ("(5, 288)", "fails")
+
+
+def test_only_the_first_graphs_know_their_lines() -> None:
+    trail = Trail()
+    trail.start()
+    try:
+        seen = []
+        for _ in range(3):
+            loss = torch.ones(2, requires_grad=True).exp().sum()
+            seen.append("traceback_" in loss.grad_fn.metadata)
+            loss.backward()
+        assert seen == [True, True, False]
+        assert len(trail.backwards) == 3
+        assert "torch" in sys.modules
+    finally:
+        hooks.detach(trail)
+        torch.autograd.set_detect_anomaly(False)
+
+
+def test_the_explanation_follows_the_traceback(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CRASHES[0].source)
+    command = [sys.executable, "-m", "stablelint", "run", "--", sys.executable, "train.py"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert done.returncode == 1
+    traceback, _, explanation = done.stderr.partition("\n\nRuntimeError[shape]: ")
+    assert traceback.startswith("Traceback")
+    assert "mat1 and mat2 shapes cannot be multiplied" in traceback
+    assert explanation.startswith(
+        "fc1 (Linear(in_features=200, out_features=32, bias=True)) takes 200 features"
+    )
+    assert "weight of fc1 comes from: train.py:11: self.fc1 = nn.Linear(200, 32)" in explanation
+    assert "help: nn.Linear(288, 32) fits what it is given" in explanation
