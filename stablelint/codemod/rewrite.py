@@ -10,13 +10,14 @@ from functools import cached_property
 from stablelint.codemod import bound, calls, statements
 from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
+from stablelint.codemod.proof import caution
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.scope import Scope
 from stablelint.codemod.sharing import check_unshared
 from stablelint.codemod.source import SourceError, SourceText
 from stablelint.codemod.spelling import File
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Diagnostic, Edit, Fix, Proposal, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Proposal, Span
 
 
 class Rewriter:
@@ -64,7 +65,9 @@ class Rewriter:
         if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
             raise Withheld("the parts of the fix touch the same code")
         edits.sort(key=lambda edit: edit.span)
-        return Fix(proposal.applicability, proposal.message, tuple(edits))
+        doubt = caution(self._file, proposal)
+        trust = proposal.applicability if doubt is None else Applicability.UNSAFE
+        return Fix(trust, proposal.message, tuple(edits), doubt)
 
     def _edits(self, proposal: Proposal) -> list[Edit]:
         match proposal.kind:

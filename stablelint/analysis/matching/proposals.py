@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
@@ -135,8 +136,24 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
-        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline
+        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline,
+        *_program(site, module), fix.floating, fix.single
     )  # fmt: skip
+
+
+def _program(site: Site, module: ModuleInfo) -> tuple[tuple[Span | None, ...], tuple[Span | None, ...]]:
+    """Where the operations and the literals stand that the pattern has met; None for what is not in this file."""
+    own = _nodes(module.source.tree)
+
+    def span(value: Value) -> Span | None:
+        return module.source.span(value.node) if value.node is not None and id(value.node) in own else None
+
+    return tuple(map(span, site.match.covered)), tuple(map(span, site.match.literals))
+
+
+@lru_cache(maxsize=4)
+def _nodes(tree: ast.AST) -> frozenset[int]:
+    return frozenset(map(id, descendants(tree)))
 
 
 def _unnamed(value: Value, module: ModuleInfo) -> str:

@@ -23,7 +23,7 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The operands of a call: a type of element (or "python", "numpy") and a shape."""
+    """The operands of a call: a type of element (or "mixed", "numpy", "python") and a shape."""
 
     sort: str
     shape: tuple[int, ...]
@@ -37,6 +37,7 @@ CASES = (
     Case("int64", (3, 4)),
     Case("complex64", (3, 4)),
     Case("float32", (5,)),
+    Case("mixed", (3, 4)),
     Case("numpy", (3, 4)),
     Case("python", ()),
 )
@@ -55,7 +56,7 @@ def operands(core: Core, case: Case, double: bool = False) -> list[Any]:
     """Fresh operands, the same each time; `double` gives those of floating-point numbers in double precision."""
     generator = torch.Generator().manual_seed(7)
     found: list[Any] = []
-    for bounds in core.operands.values():
+    for place, bounds in enumerate(core.operands.values()):
         if bounds is None:
             found.append(torch.randint(case.shape[1] if len(case.shape) > 1 else 1, case.shape[:1] + case.shape[2:]))
             continue
@@ -68,6 +69,8 @@ def operands(core: Core, case: Case, double: bool = False) -> list[Any]:
         elif case.sort in ("numpy", "python"):
             found.append(value.numpy() if case.sort == "numpy" else float(value))
             continue
+        elif case.sort == "mixed":  # the first in single precision, the others in double, and broadcast
+            value = value[:1] if place else value.float()
         else:
             value = value.to(getattr(torch, case.sort))
             value = value.double() if double else value

@@ -65,6 +65,8 @@ def _first(core: Core) -> str:
 def _plain(core: Core, rng: random.Random) -> Iterator[Program]:
     yield _program("plain", core, f"def f({core.names}):\n    return {core.text}")
     x = _first(core)
+    cast = "; ".join(f"{name} = {name}.float()" for name, bounds in core.operands.items() if bounds)
+    yield _program("cast", core, f"def f({core.names}):\n    {cast}\n    return {core.text}")
     yield _program("lambda", core, f"f = lambda {core.names}: [{core.text} for _ in range(2)]")
     yield _program(
         "loop",
