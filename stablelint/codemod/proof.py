@@ -28,7 +28,7 @@ def caution(file: File, proposal: Proposal) -> str | None:
 
     Raises Withheld where it is refuted: the program would be another one.
     """
-    if not proposal.program:
+    if not proposal.program or proposal.kind != "replace":
         return None
     match = _Match(file, proposal)
     doubts = list(match.doubts())
@@ -49,6 +49,7 @@ class _Match:
         self._others: list[ast.expr] = []  # what is called without being torch's for certain
         self._moved: list[ast.expr] = []  # operands that stand elsewhere than the rewrite
         self._walrus: list[ast.NamedExpr] = []
+        self._written: set[str] = set()  # the numbers that stand among the operands
 
     def doubts(self) -> Iterator[str]:
         """What is not shown, the gravest first; raises Withheld for what is refuted."""
@@ -67,6 +68,8 @@ class _Match:
             yield from change_between(self._tree, given, self._moved, self._texts())
         for given in self._through:
             yield from kept_alive(self._file, given, self._met)
+        if any(isinstance(link.parent, ast.Try) and link.field == "body" for link in self._tree.ancestors(root)):
+            yield "errors are caught around it, and it may raise another one"
         yield from self._types()
 
     def _visit(self, node: ast.AST, root: ast.AST) -> None:
@@ -87,8 +90,10 @@ class _Match:
         if any(one in self._operations or one in self._literals for one in ast.walk(node)):
             for child in ast.iter_child_nodes(node):
                 self._visit(child, root)
-        elif isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and self._through:
-            self._moved.append(node)
+        elif isinstance(node, ast.expr):
+            self._written.add(ast.dump(node))
+            if self._through and not isinstance(node, ast.Constant):
+                self._moved.append(node)
 
     def _leads_on(self, value: ast.expr) -> bool:
         """Whether a value holds an operation or literal of the match, or is a name for one."""
@@ -125,6 +130,9 @@ class _Match:
         for literal in self._literals:
             if literal is None or literal not in self._met:
                 raise Withheld("a number that the rewrite relies on is one that others can set")
+        for text, tree in ((ast.unparse(tree), tree) for tree in self._texts()):
+            if _is_number(tree) and ast.dump(tree) not in self._written:
+                raise Withheld(f"`{text}` is what a name stands for, which others can set")
 
     def _elsewhere(self) -> Iterator[str]:
         """Operations that the walk has not come to: in another function, or behind a name bound twice."""
@@ -196,6 +204,11 @@ class _Match:
 
 def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:
     return [None if span is None else tree.find(span) for span in spans]
+
+
+def _is_number(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)
 
 
 def _is_self(node: ast.expr) -> bool:

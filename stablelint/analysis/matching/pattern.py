@@ -50,7 +50,6 @@ class Match:
 
     bindings: dict[str, Value] = field(default_factory=dict)
     covered: list[Value] = field(default_factory=list)  # operations that the pattern names
-    literals: list[Value] = field(default_factory=list)  # numbers that the pattern asks for
     through: bool = False  # a rearrangement stands between matched operations
     tests: Tests = field(default_factory=dict)  # what the matched path has tested
     where: int = 0  # the function in which the match is made
@@ -58,12 +57,13 @@ class Match:
     elsewhere: bool = (
         False  # one lies in another function, whose caller may exclude it, or off the defaults' path
     )
+    literals: list[Value] = field(default_factory=list)  # numbers that the pattern asks for
 
     def copy(self) -> Match:
         """An independent copy, for an attempt that may fail."""
         return Match(
-            dict(self.bindings), list(self.covered), list(self.literals), self.through, self.tests, self.where,
-            self.branches, self.elsewhere
+            dict(self.bindings), list(self.covered), self.through, self.tests, self.where, self.branches, self.elsewhere,
+            list(self.literals)
         )  # fmt: skip
 
     def adopt(self, attempt: Match) -> None:

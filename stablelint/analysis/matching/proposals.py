@@ -137,18 +137,23 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
         text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline,
-        *_program(site, module), fix.floating, fix.single
+        *_program(fix, site, module), fix.floating, fix.single
     )  # fmt: skip
 
 
-def _program(site: Site, module: ModuleInfo) -> tuple[tuple[Span | None, ...], tuple[Span | None, ...]]:
-    """Where the operations and the literals stand that the pattern has met; None for what is not in this file."""
+def _program(
+    fix: FixTemplate, site: Site, module: ModuleInfo
+) -> tuple[tuple[Span | None, ...], tuple[Span | None, ...]]:
+    """Where the operations and the literals stand that the fix relies on; None for what is not in this file."""
     own = _nodes(module.source.tree)
+    asked = {name for text in fix.when for name in parse_predicate(text).metavariables}
+    relied = [site.match.bindings[name] for name in sorted(asked & site.match.bindings.keys())]
+    literals = [*site.match.literals, *(value for value in relied if value.is_constant)]
 
     def span(value: Value) -> Span | None:
         return module.source.span(value.node) if value.node is not None and id(value.node) in own else None
 
-    return tuple(map(span, site.match.covered)), tuple(map(span, site.match.literals))
+    return tuple(map(span, site.match.covered)), tuple(map(span, literals))
 
 
 @lru_cache(maxsize=4)
@@ -257,10 +262,28 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     given = _first_argument(value, target, site, module)
     if given is not None:
         return Binding(module.source.segment(given), module.source.span(given), value.dtype)
+    setting = _setting(value, site, module)
+    if setting is not None:
+        span = module.source.span(setting) if encloses(target, setting) else None
+        return Binding(module.source.segment(setting), span, value.dtype)
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
     return Binding(text, span, value.dtype)
+
+
+def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:
+    """The name or attribute by which an operation of the match is given a number: others may set it to another one."""
+    if not value.is_constant:
+        return None
+    for operation in site.match.covered:
+        if not isinstance(operation.node, ast.Call) or operation.module is not module:
+            continue
+        names = [name for name, operand in operation.operands.items() if operand is value]
+        for keyword in operation.node.keywords:
+            if keyword.arg in names and isinstance(keyword.value, ast.Name | ast.Attribute):
+                return keyword.value
+    return None
 
 
 def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInfo) -> ast.expr | None:

@@ -48,19 +48,33 @@ class Core:
         inner = (node for node in ast.walk(self.tree) if node is not self.tree)
         return [node for node in inner if isinstance(node, ast.Call | ast.BinOp) and _reads(node, self)]
 
-    def literals(self) -> list[ast.Constant]:
-        """The numbers and truth values that are written in it."""
-        found = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
-        return [node for node in found if isinstance(node.value, bool | int | float)]
+    def literals(self) -> list[ast.expr]:
+        """The numbers and truth values that are written in it; a negative one with its sign."""
+        nodes = list(ast.walk(self.tree))
+        signed = [one for one in nodes if isinstance(one, ast.UnaryOp) and _is_number(one.operand)]
+        within = [one.operand for one in signed]
+        plain = [one for one in nodes if _is_number(one) and one not in within]
+        return [*signed, *(one for one in plain if isinstance(one, ast.expr))]
+
+    def other(self, literal: ast.expr) -> str:
+        """Another number that could stand in a literal's place."""
+        value = ast.literal_eval(literal)
+        if any(isinstance(one, ast.keyword) and one.value is literal and one.arg == "dim" for one in ast.walk(self.tree)):
+            return "0" if value else "-1"
+        return str(not value) if isinstance(value, bool) else str(value + 1)
 
     def with_(self, node: ast.AST, text: str) -> str:
-        """Its text with all that is equal to `node` written as `text`; of a constant, that node alone."""
+        """Its text with all that is equal to `node` written as `text`; of a literal, that node alone."""
         return ast.unparse(_Written(node, text).visit(_marked(self.tree, node)))
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
 
 
 class _Written(ast.NodeTransformer):
     def __init__(self, node: ast.AST, text: str) -> None:
-        self._shape = None if isinstance(node, ast.Constant) else ast.dump(node)
+        self._shape = None if isinstance(node, ast.Constant | ast.UnaryOp) else ast.dump(node)
         self._new = ast.parse(text, mode="eval").body
 
     def visit(self, node: ast.AST) -> Any:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from tests.codemod.differential.cores import Core
 
 HEAD = "import math\n\nimport torch\nimport torch.nn.functional as F\n\n"
-_OTHERS = {True: "False", False: "True", 1: "0.5", -1: "0", 0: "-1", 2: "3", 1.0: "0.5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +362,7 @@ def _settings(core: Core, rng: random.Random) -> Iterator[Program]:
     if not literals:
         return
     node = rng.choice(literals)
-    value, other = repr(node.value), _OTHERS.get(node.value, "0.5")  # type: ignore[arg-type]
+    value, other = ast.unparse(node), core.other(node)
     names = core.names
     by_name, of_self = core.with_(node, "k"), core.with_(node, "self.k")
     yield _program(
