@@ -77,6 +77,7 @@ class _Match:
             self._walrus.append(node)
         if node in self._operations or node in self._literals:
             self._met.add(node)
+            self._written.add(ast.dump(node))
             for child in self._children(node):
                 self._visit(child, root)
             return

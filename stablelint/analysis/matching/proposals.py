@@ -19,6 +19,8 @@ from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 from stablelint.syntax.walk import descendants
 
+_NONE = "what to do instead depends on what is meant; the rule's page has the choices"
+_NOT_THIS = "the rule's rewrites are for other forms of the operation"
 _SHOWN = 48  # characters of an expression in a message
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
 _SEVERAL = frozenset(
@@ -40,12 +42,15 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
         offered, _ = _offers(reading, module)
         if offered:
             return offered, None
-    return offered, withheld
+    if offered:
+        return offered, None
+    return offered, withheld or (_NOT_THIS if site.rule.fixes else _NONE)
 
 
 def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
     offered: list[Proposal] = []
     withheld: str | None = None
+    unmet: str | None = None
     for fix in site.rule.fixes:
         template = parse_template(fix.replace or "...")  # a statement moved or deleted has no text of its own
         missing = template.metavariables - site.match.bindings.keys()
@@ -53,9 +58,12 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
             continue
-        if predicates.all_hold(fix.when, site.context) is not Truth.YES:
+        failed = next((text for text in fix.when if predicates.all_hold((text,), site.context) is not Truth.YES), None)
+        if failed is not None:
+            unmet = unmet or _unmet(failed, site)
             continue
         if not _suits_dtype(fix, site):
+            unmet = unmet or "the rule's rewrites are for other element types"
             continue
         ill = unsuited(template.text, site)
         if ill is not None:
@@ -66,7 +74,17 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             offered.append(proposal)
         else:
             withheld = withheld or proposal
-    return tuple(offered), None if offered else withheld
+    return tuple(offered), None if offered else withheld or unmet
+
+
+def _unmet(condition: str, site: Site) -> str | None:
+    """Why a fix is not open to a site, where its page asks for something that is not known."""
+    predicate = parse_predicate(condition)
+    name = next(iter(predicate.metavariables), "")
+    text = " ".join((site.texts.get(name) or "").split())
+    if predicate.name == "floating" and not predicate.negated and 0 < len(text) <= _SHOWN:
+        return f"nothing shows that `{text}` holds floating-point numbers"
+    return None
 
 
 def place_to_change(site: Site, module: ModuleInfo) -> None:

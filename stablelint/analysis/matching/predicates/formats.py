@@ -47,7 +47,7 @@ def _maybe_half(predicate: Predicate, context: Context) -> Truth:
 
 
 def _upcast(predicate: Predicate, context: Context) -> Truth:
-    return is_upcast(value_of(predicate, context))
+    return Truth.of(is_upcast(value_of(predicate, context)))
 
 
 def _vanishes(predicate: Predicate, context: Context) -> Truth:
