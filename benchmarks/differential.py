@@ -33,7 +33,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", help="only programs of this kind")
     parser.add_argument("--code", help="only around the patterns of this rule")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="the first N differences with their code")
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="N", help="the first N differences with their code"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     ran, rewritten = Counter[str](), Counter[str]()

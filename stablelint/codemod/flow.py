@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stablelint.codemod.effects import evaluated_before
-from stablelint.codemod.locate import Tree
+from stablelint.codemod.locate import Link, Tree
 
 _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -110,7 +110,7 @@ def readers(function: ast.AST, name: str) -> Iterator[ast.Name]:
             yield one
 
 
-def _within_statement(tree: Tree, node: ast.AST) -> Iterator[object]:
+def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
     for link in tree.ancestors(node):
         if isinstance(link.parent, ast.stmt):
             return

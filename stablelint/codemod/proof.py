@@ -68,7 +68,9 @@ class _Match:
             yield from change_between(self._tree, given, self._moved, self._texts())
         for given in self._through:
             yield from kept_alive(self._file, given, self._met)
-        if any(isinstance(link.parent, ast.Try) and link.field == "body" for link in self._tree.ancestors(root)):
+        if any(
+            isinstance(link.parent, ast.Try) and link.field == "body" for link in self._tree.ancestors(root)
+        ):
             yield "errors are caught around it, and it may raise another one"
         yield from self._types()
 

@@ -12,6 +12,7 @@ from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.matching.suited import unsuited
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Value
+from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
@@ -58,7 +59,9 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
             continue
-        failed = next((text for text in fix.when if predicates.all_hold((text,), site.context) is not Truth.YES), None)
+        failed = next(
+            (text for text in fix.when if predicates.all_hold((text,), site.context) is not Truth.YES), None
+        )
         if failed is not None:
             unmet = unmet or _unmet(failed, site)
             continue

@@ -59,7 +59,10 @@ class Core:
     def other(self, literal: ast.expr) -> str:
         """Another number that could stand in a literal's place."""
         value = ast.literal_eval(literal)
-        if any(isinstance(one, ast.keyword) and one.value is literal and one.arg == "dim" for one in ast.walk(self.tree)):
+        if any(
+            isinstance(one, ast.keyword) and one.value is literal and one.arg == "dim"
+            for one in ast.walk(self.tree)
+        ):
             return "0" if value else "-1"
         return str(not value) if isinstance(value, bool) else str(value + 1)
 

@@ -58,7 +58,9 @@ def operands(core: Core, case: Case, double: bool = False) -> list[Any]:
     found: list[Any] = []
     for place, bounds in enumerate(core.operands.values()):
         if bounds is None:
-            found.append(torch.randint(case.shape[1] if len(case.shape) > 1 else 1, case.shape[:1] + case.shape[2:]))
+            found.append(
+                torch.randint(case.shape[1] if len(case.shape) > 1 else 1, case.shape[:1] + case.shape[2:])
+            )
             continue
         low, high = bounds
         value = low + (high - low) * torch.rand(case.shape, generator=generator, dtype=torch.float64)
@@ -165,16 +167,18 @@ def _compared(pairs: Any, core: Core, case: Case, tolerance: Mapping[Any, float]
         if failed is not None:
             yield Difference("raises", case, failed)
             continue
-        exact, _ = (
-            outcome(one, operands(core, case, double=True)) if "float" in case.sort else (before, None)
-        )
+        exact, _ = outcome(one, operands(core, case, double=True)) if "float" in case.sort else (before, None)
         exact = exact if len(exact) == len(before) else before
         if len(before) != len(after):
             yield Difference("shape", case, f"{len(before)} results, then {len(after)}")
             continue
         part = "value"
         for old, new, best in zip(before, after, exact, strict=True):
-            part = {"operands": "side effect", "gradients": "gradient"}.get(old, part) if isinstance(old, str) else part
+            part = (
+                {"operands": "side effect", "gradients": "gradient"}.get(old, part)
+                if isinstance(old, str)
+                else part
+            )
             what = _unlike(old, new, best, tolerance)
             if what is not None:
                 yield Difference(part if what == "value" else f"{part}: {what}", case, _shown(old, new))

@@ -177,7 +177,10 @@ def f({core.names}):
     self_made, self_use = (
         ast.unparse(_Renamed(x, f"self.{x}").visit(ast.parse(text, mode="eval").body)) for text in (made, use)
     )
-    for kind, between in {"attribute rebound": f"self.{x} = self.{x} * 0.5", "stepped": "self.step()"}.items():
+    for kind, between in {
+        "attribute rebound": f"self.{x} = self.{x} * 0.5",
+        "stepped": "self.step()",
+    }.items():
         yield _program(
             kind,
             core,
@@ -372,7 +375,10 @@ def _settings(core: Core, rng: random.Random) -> Iterator[Program]:
         f"calls = [m.f, lambda *a: m.f(*a, k={other})]",
     )
     yield _program(
-        "global", core, f"k = {value}\n\n\ndef f({names}):\n    return {by_name}", f"m.k = {other}\ncalls = [m.f]"
+        "global",
+        core,
+        f"k = {value}\n\n\ndef f({names}):\n    return {by_name}",
+        f"m.k = {other}\ncalls = [m.f]",
     )
     yield _program(
         "closure",
@@ -474,7 +480,11 @@ class Model(torch.nn.Module):
 """,
         f"{setting}calls = [m.Model(), m.Model({other})]",
     )
-    layers = {"torch.softmax": "Softmax(dim=-1)", "F.softmax": "Softmax(dim=-1)", "torch.sigmoid": "Sigmoid()"}
+    layers = {
+        "torch.softmax": "Softmax(dim=-1)",
+        "F.softmax": "Softmax(dim=-1)",
+        "torch.sigmoid": "Sigmoid()",
+    }
     if name in layers:
         whole = core.with_(node, f"self.act({ast.unparse(node.args[0])})")
         yield _program(
