@@ -112,12 +112,14 @@ class Binding:
 
     `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
     exists any more (a name was rebound, the value came from another function). `span` is where that text
-    stands, when it stands within the finding itself. `dtype` is the element type where known ("float16").
+    stands, when it stands within the finding itself; `origin`, where there is no text, where the value was computed in
+    the same function. `dtype` is the element type where known ("float16").
     """
 
     text: str | None
     span: Span | None = None
     dtype: str | None = None
+    origin: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ import contextlib
 from dataclasses import replace as with_fields
 from functools import cached_property
 
-from stablelint.codemod import bound, calls, statements
+from stablelint.codemod import bound, calls, draft, statements
 from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
+from stablelint.codemod.naming import named
 from stablelint.codemod.proof import caution
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.scope import Scope
@@ -90,6 +91,11 @@ class Rewriter:
         if node is None:
             raise Withheld("the code has moved or stands inside an f-string")
         if isinstance(node, ast.expr):
+            proposal, changes = named(self._file, proposal, node)
+            if changes:
+                made = draft.edits(self._file.tree, changes)
+                edits = replace_expression(self._file, proposal, node)
+                return [*made, *(one for one in edits if not any(conflict(one, other) for other in made))]
             definition = bound.at_definition(self._file.tree, proposal, node)
             if definition is not None:
                 moved, value = definition

@@ -145,7 +145,10 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
             own = site.match.bindings[name].node
             if own is not None and not _inside_function(own, site):
                 return "the expression to change stands in another function, which others may call"
-            return _unnamed(site.match.bindings[name], module)
+            origin = _origin(site.match.bindings[name], fix, site, module)
+            if origin is None:
+                return _unnamed(site.match.bindings[name], module)
+            binding = Binding(None, None, binding.dtype, origin)
         bindings[name] = binding
     also: tuple[Proposal, ...] = ()
     if fix.constructor is not None:
@@ -180,6 +183,21 @@ def _program(
 @lru_cache(maxsize=4)
 def _nodes(tree: ast.AST) -> frozenset[int]:
     return frozenset(map(id, descendants(tree)))
+
+
+def _origin(value: Value, fix: FixTemplate, site: Site, module: ModuleInfo) -> Span | None:
+    """Where the function computes a value, if a rewrite of the whole match could have it named there.
+
+    Of a parameter, where an operation of the match is given it.
+    """
+    node = value.node
+    for operation in () if isinstance(node, ast.expr) else site.match.covered:
+        if operation.first is not None and operation.first.key == value.key:
+            node = _operand_of(operation.node, module) or node
+    is_replaced = fix.kind == "replace" and fix.target is None
+    if not is_replaced or value.module is not module or not isinstance(node, ast.expr):
+        return None
+    return module.source.span(node) if id(node) in _nodes(module.source.tree) else None
 
 
 def _unnamed(value: Value, module: ModuleInfo) -> str:
@@ -319,11 +337,18 @@ def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInf
     result = next(results, None)
     if result is None or result.first is None or result.first.key != value.key:
         return None
-    function = target.func
+    return _operand_of(target, module)
+
+
+def _operand_of(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
+    """What a call of an operation has for its first operand: the receiver of a method, else the first argument."""
+    if not isinstance(call, ast.Call):
+        return None
+    function = call.func
     root: ast.AST = function
     while isinstance(root, ast.Attribute):
         root = root.value
     of_module = isinstance(root, ast.Name) and root.id in module.imports
     if isinstance(function, ast.Attribute) and not of_module and operations.method(function.attr) is not None:
         return function.value
-    return target.args[0] if target.args and not isinstance(target.args[0], ast.Starred) else None
+    return call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else None
