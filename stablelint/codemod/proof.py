@@ -131,11 +131,18 @@ class _Match:
 
     def _check_literals(self) -> None:
         for literal in self._literals:
-            if literal is None or literal not in self._met:
+            if literal is None or literal not in self._met or not self._is_literal(literal):
                 raise Withheld("a number that the rewrite relies on is one that others can set")
         for text, tree in ((ast.unparse(tree), tree) for tree in self._texts()):
             if _is_number(tree) and ast.dump(tree) not in self._written:
                 raise Withheld(f"`{text}` is what a name stands for, which others can set")
+
+    def _is_literal(self, node: ast.AST) -> bool:
+        """Whether nothing but numbers stands in an expression, or a local name for one."""
+        if isinstance(node, ast.Name):
+            given = definition(self._tree, node)
+            return given is not None and self._is_literal(given.value)
+        return not any(isinstance(one, ast.Name | ast.Call) for one in ast.walk(node))
 
     def _elsewhere(self) -> Iterator[str]:
         """Operations that the walk has not come to: in another function, or behind a name bound twice."""
