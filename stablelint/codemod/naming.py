@@ -60,7 +60,11 @@ def _kept(tree: Tree, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
     if isinstance(site, ast.Assign) and binds(site, name):
         later = [one for one in later if one.lineno <= (site.end_lineno or 0)]
     region = draft.whole_lines(tree, statement)
-    if later or any(binds(one, name) for one in between) or comments(tree.source.text[region.start : region.end]):
+    if (
+        later
+        or any(binds(one, name) for one in between)
+        or comments(tree.source.text[region.start : region.end])
+    ):
         raise Withheld(refusal)
     return name, [draft.removal(tree, region)]
 
@@ -71,14 +75,18 @@ def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draf
     statement, function = tree.statement(origin), function_of(tree, node)
     text = bare(tree.text(origin))
     region = tree.region(statement)
-    if function is None or function_of(tree, origin) is not function or tree.siblings(statement) is not tree.siblings(
-        tree.statement(node)
+    if (
+        function is None
+        or function_of(tree, origin) is not function
+        or tree.siblings(statement) is not tree.siblings(tree.statement(node))
     ):
         raise Withheld(f"`{_short(text)}`, which the rewrite needs, is computed in another block")
     operand = Operand("", text, origin, origin)
     hoisted = hoist(tree, file.scope, operand, origin, region, _wish(tree, origin))
     line = hoisted.line("({})" if "\n" in text else "{}")
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    target = (
+        statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    )
     if isinstance(target, ast.Name):
         within = set(ast.walk(node))
         others = [one for one in readers(function, target.id) if one not in within]

@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import replace as with_fields
 from functools import cached_property
 
-from stablelint.codemod import bound, calls, draft, statements
+from stablelint.codemod import bound, calls, draft, scales, statements
 from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.naming import named
@@ -96,6 +96,12 @@ class Rewriter:
                 made = draft.edits(self._file.tree, changes)
                 edits = replace_expression(self._file, proposal, node)
                 return [*made, *(one for one in edits if not any(conflict(one, other) for other in made))]
+            everywhere = scales.beside_exponential(self._file.tree, proposal, node)
+            if everywhere is not None:
+                return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
+            part = scales.of_scale(self._file.tree, proposal, node)
+            if part is not None:
+                return replace_expression(self._file, *part)
             definition = bound.at_definition(self._file.tree, proposal, node)
             if definition is not None:
                 moved, value = definition

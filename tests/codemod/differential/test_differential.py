@@ -57,4 +57,6 @@ def test_the_judge_sees_what_an_unproved_rewrite_changes(
     assert tried(program, core).differences == ()
     monkeypatch.setattr("stablelint.codemod.rewrite.caution", lambda file, proposal: None)
     careless = tried(program, core)
-    assert careless.differences or careless.fixed == program.source  # what the analysis itself sees is not offered
+    assert (
+        careless.differences or careless.fixed == program.source
+    )  # what the analysis itself sees is not offered
