@@ -103,6 +103,7 @@ class Fix:
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...]
+    caution: str | None = None  # why a rewrite that is safe elsewhere is not proved to be so here
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +112,14 @@ class Binding:
 
     `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
     exists any more (a name was rebound, the value came from another function). `span` is where that text
-    stands, when it stands within the finding itself. `dtype` is the element type where known ("float16").
+    stands, when it stands within the finding itself; `origin`, where there is no text, where the value was computed in
+    the same function. `dtype` is the element type where known ("float16").
     """
 
     text: str | None
     span: Span | None = None
     dtype: str | None = None
+    origin: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,11 @@ class Proposal:
     `span` is the expression (or statement) that the template replaces. In `bindings`, "..." holds the further
     arguments for a template's ``...``; a keyword argument whose metavariable is missing is left out. An `inline`
     proposal is withheld where an operand would have to be bound to a name first.
+
+    `program` holds the places of the operations that the pattern has matched, the outermost last, and `literals` those
+    of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. It is
+    safe only for operands of which those named in `floating` hold real floating-point numbers, those in `single` in
+    single precision or better.
     """
 
     template: str
@@ -137,6 +145,10 @@ class Proposal:
     anchor: Span | None = None  # the statement relative to which an insertion is made
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
     inline: bool = False
+    program: tuple[Span | None, ...] = ()
+    literals: tuple[Span | None, ...] = ()
+    floating: tuple[str, ...] = ()
+    single: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

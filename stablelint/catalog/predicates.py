@@ -44,6 +44,7 @@ SIGNATURES: Mapping[str, Signature] = {
     ),
     "half": Signature(1, meaning="the element type is known to be float16 or bfloat16"),
     "maybe_half": Signature(1, meaning="something in the program shows that it can be float16 or bfloat16"),
+    "upcast": Signature(1, meaning="shown to be in single precision or better"),
     "range": Signature(
         1, compared="number", meaning="every value it can take compares so, by range analysis"
     ),

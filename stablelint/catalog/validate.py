@@ -21,7 +21,7 @@ KEYS = (
 )
 FIX_KEYS = (
     *("replace", "applicability", "message", "when", "kind", "target"),
-    *("dtypes", "redefines", "inline", "constructor"),
+    *("dtypes", "redefines", "inline", "constructor", "floating", "single"),
 )
 REQUIRES_KEYS = ("forward", "backward")
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
@@ -139,6 +139,8 @@ def _fix(table: Mapping[str, object]) -> FixTemplate:
         redefines=_boolean(table, "redefines", False),
         inline=_boolean(table, "inline", False),
         constructor=_string(table, "constructor") or None,
+        floating=_strings(table, "floating"),
+        single=_strings(table, "single"),
     )
 
 
@@ -155,6 +157,7 @@ def _check_metavariables(rule: Rule) -> None:
     for fix in rule.fixes:
         for text in fix.when:
             _defined(predicates.parse_predicate(text).metavariables, bound, "when", text)
+        _defined({*fix.floating, *fix.single}, bound, "floating", fix.replace)
         if fix.target:
             _defined({fix.target}, bound, "target", fix.target)
         if fix.replace:

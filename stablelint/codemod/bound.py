@@ -22,14 +22,14 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 
     None where the name stands for something else, may stand for something else, or has other readers.
     """
-    operand = _operand(proposal, node)
+    operand = operand_of_clamp(proposal, node)
     if operand is None or not isinstance(node, ast.Name):
         return None
     value = _clamp_of(tree, node)
     given = given_bounds(value) if value is not None else None
     if value is None or not given or not given.keys() & _sides(proposal.template):
         return None
-    return _moved(tree, proposal, operand, value), value
+    return moved(tree, proposal, operand, value), value
 
 
 def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -39,7 +39,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. A bound for
     a quotient is larger than one for a logarithm, so that all the readers must be quotients then.
     """
-    operand = _operand(proposal, node)
+    operand = operand_of_clamp(proposal, node)
     if operand is None or not isinstance(node, ast.Name) or _sides(proposal.template) != {"min"}:
         return None
     function = _function_without_loop(tree, node)
@@ -53,7 +53,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
     if None in roles or (_role(tree, node) in _QUOTIENTS and not roles <= _QUOTIENTS):
         return None
-    return _moved(tree, proposal, operand, value), value
+    return moved(tree, proposal, operand, value), value
 
 
 def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast.expr) -> Proposal:
@@ -104,7 +104,7 @@ def _role(tree: Tree, reader: ast.expr) -> str | None:
     return None
 
 
-def _moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
+def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
     """The proposal for `value` in place of the operand's name."""
     span = tree.source.span(tree.start(value), tree.end(value))
     binding = replace(proposal.bindings[operand], text=tree.text(value), span=span)
@@ -112,7 +112,7 @@ def _moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Pro
     return replace(proposal, span=span, bindings={**others, operand: binding})
 
 
-def _operand(proposal: Proposal, node: ast.expr) -> str | None:
+def operand_of_clamp(proposal: Proposal, node: ast.expr) -> str | None:
     """The metavariable that the template clamps, where it does nothing else, and where that is `node`."""
     for name, binding in proposal.bindings.items():
         if proposal.template.startswith(f"${name}.clamp") and binding.span == proposal.span:

@@ -168,6 +168,8 @@ def _number(node: ast.AST) -> float | None:
             return left + right
         if isinstance(node.op, ast.Sub):
             return left - right
+        if isinstance(node.op, ast.Div) and right:
+            return left / right
         if isinstance(node.op, ast.Pow) and left > 0:
             return float(left**right)
     return None

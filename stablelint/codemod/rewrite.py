@@ -7,16 +7,18 @@ import contextlib
 from dataclasses import replace as with_fields
 from functools import cached_property
 
-from stablelint.codemod import bound, calls, statements
+from stablelint.codemod import bound, calls, draft, scales, statements
 from stablelint.codemod.edits import conflict
 from stablelint.codemod.locate import Tree
+from stablelint.codemod.naming import named
+from stablelint.codemod.proof import caution
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.scope import Scope
 from stablelint.codemod.sharing import check_unshared
 from stablelint.codemod.source import SourceError, SourceText
 from stablelint.codemod.spelling import File
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Diagnostic, Edit, Fix, Proposal, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Proposal, Span
 
 
 class Rewriter:
@@ -64,7 +66,9 @@ class Rewriter:
         if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
             raise Withheld("the parts of the fix touch the same code")
         edits.sort(key=lambda edit: edit.span)
-        return Fix(proposal.applicability, proposal.message, tuple(edits))
+        doubt = caution(self._file, proposal)
+        trust = proposal.applicability if doubt is None else Applicability.UNSAFE
+        return Fix(trust, proposal.message, tuple(edits), doubt)
 
     def _edits(self, proposal: Proposal) -> list[Edit]:
         match proposal.kind:
@@ -87,6 +91,17 @@ class Rewriter:
         if node is None:
             raise Withheld("the code has moved or stands inside an f-string")
         if isinstance(node, ast.expr):
+            proposal, changes = named(self._file, proposal, node)
+            if changes:
+                made = draft.edits(self._file.tree, changes)
+                edits = replace_expression(self._file, proposal, node)
+                return [*made, *(one for one in edits if not any(conflict(one, other) for other in made))]
+            everywhere = scales.beside_exponential(self._file.tree, proposal, node)
+            if everywhere is not None:
+                return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
+            part = scales.of_scale(self._file.tree, proposal, node)
+            if part is not None:
+                return replace_expression(self._file, *part)
             definition = bound.at_definition(self._file.tree, proposal, node)
             if definition is not None:
                 moved, value = definition

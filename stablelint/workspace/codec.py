@@ -95,10 +95,10 @@ def _decode_span(value: Json) -> Span:
 
 def _encode_fix(fix: Fix) -> Json:
     edits = [[_encode_span(edit.span), edit.content] for edit in fix.edits]
-    return [fix.applicability.value, fix.message, edits]
+    return [fix.applicability.value, fix.message, edits, fix.caution]
 
 
 def _decode_fix(value: Json) -> Fix:
-    applicability, message, edits = value
+    applicability, message, edits, caution = value
     decoded = tuple(Edit(_decode_span(span), content) for span, content in edits)
-    return Fix(Applicability(applicability), message, decoded)
+    return Fix(Applicability(applicability), message, decoded, caution)

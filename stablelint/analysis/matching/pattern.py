@@ -57,16 +57,19 @@ class Match:
     elsewhere: bool = (
         False  # one lies in another function, whose caller may exclude it, or off the defaults' path
     )
+    literals: list[Value] = field(default_factory=list)  # numbers that the pattern asks for
 
     def copy(self) -> Match:
         """An independent copy, for an attempt that may fail."""
         return Match(
-            dict(self.bindings), list(self.covered), self.through, self.tests, self.where, self.branches, self.elsewhere
+            dict(self.bindings), list(self.covered), self.through, self.tests, self.where, self.branches, self.elsewhere,
+            list(self.literals)
         )  # fmt: skip
 
     def adopt(self, attempt: Match) -> None:
         """Takes over what an attempt that succeeded has found."""
         self.bindings, self.covered, self.through = attempt.bindings, attempt.covered, attempt.through
+        self.literals = attempt.literals
         self.tests, self.branches, self.elsewhere = attempt.tests, attempt.branches, attempt.elsewhere
 
     def enter(self, join: Value, position: int) -> bool:
@@ -131,9 +134,10 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
         return _bind(shape.name, value, found)
     if shape.op == "const":
         constant = value.constant()
-        return (
-            value.is_constant and type(constant) in (int, float, bool, str) and bool(constant == shape.data)
-        )
+        same = value.is_constant and type(constant) in (int, float, bool, str) and constant == shape.data
+        if same:
+            found.literals.append(value)
+        return bool(same)
     if shape.op == value.op:
         attempt = found.copy()
         if _operands(shape, value, attempt, optional):

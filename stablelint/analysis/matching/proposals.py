@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
@@ -11,6 +12,7 @@ from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.matching.suited import unsuited
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Value
+from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Binding, Proposal, Span
@@ -18,6 +20,8 @@ from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 from stablelint.syntax.walk import descendants
 
+_NONE = "what to do instead depends on what is meant; the rule's page has the choices"
+_NOT_THIS = "the rule's rewrites are for other forms of the operation"
 _SHOWN = 48  # characters of an expression in a message
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
 _SEVERAL = frozenset(
@@ -39,12 +43,15 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
         offered, _ = _offers(reading, module)
         if offered:
             return offered, None
-    return offered, withheld
+    if offered:
+        return offered, None
+    return offered, withheld or (_NOT_THIS if site.rule.fixes else _NONE)
 
 
 def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
     offered: list[Proposal] = []
     withheld: str | None = None
+    unmet: str | None = None
     for fix in site.rule.fixes:
         template = parse_template(fix.replace or "...")  # a statement moved or deleted has no text of its own
         missing = template.metavariables - site.match.bindings.keys()
@@ -52,9 +59,14 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
             continue
-        if predicates.all_hold(fix.when, site.context) is not Truth.YES:
+        failed = next(
+            (text for text in fix.when if predicates.all_hold((text,), site.context) is not Truth.YES), None
+        )
+        if failed is not None:
+            unmet = unmet or _unmet(failed, site)
             continue
         if not _suits_dtype(fix, site):
+            unmet = unmet or "the rule's rewrites are for other element types"
             continue
         ill = unsuited(template.text, site)
         if ill is not None:
@@ -65,7 +77,17 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             offered.append(proposal)
         else:
             withheld = withheld or proposal
-    return tuple(offered), None if offered else withheld
+    return tuple(offered), None if offered else withheld or unmet
+
+
+def _unmet(condition: str, site: Site) -> str | None:
+    """Why a fix is not open to a site, where its page asks for something that is not known."""
+    predicate = parse_predicate(condition)
+    name = next(iter(predicate.metavariables), "")
+    text = " ".join((site.texts.get(name) or "").split())
+    if predicate.name == "floating" and not predicate.negated and 0 < len(text) <= _SHOWN:
+        return f"nothing shows that `{text}` holds floating-point numbers"
+    return None
 
 
 def place_to_change(site: Site, module: ModuleInfo) -> None:
@@ -123,7 +145,10 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
             own = site.match.bindings[name].node
             if own is not None and not _inside_function(own, site):
                 return "the expression to change stands in another function, which others may call"
-            return _unnamed(site.match.bindings[name], module)
+            origin = _origin(site.match.bindings[name], fix, site, module)
+            if origin is None:
+                return _unnamed(site.match.bindings[name], module)
+            binding = Binding(None, None, binding.dtype, origin)
         bindings[name] = binding
     also: tuple[Proposal, ...] = ()
     if fix.constructor is not None:
@@ -135,8 +160,44 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
-        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline
+        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline,
+        *_program(fix, site, module), fix.floating, fix.single
     )  # fmt: skip
+
+
+def _program(
+    fix: FixTemplate, site: Site, module: ModuleInfo
+) -> tuple[tuple[Span | None, ...], tuple[Span | None, ...]]:
+    """Where the operations and the literals stand that the fix relies on; None for what is not in this file."""
+    own = _nodes(module.source.tree)
+    asked = {name for text in fix.when for name in parse_predicate(text).metavariables}
+    relied = [site.match.bindings[name] for name in sorted(asked & site.match.bindings.keys())]
+    literals = [*site.match.literals, *(value for value in relied if value.is_constant)]
+
+    def span(value: Value) -> Span | None:
+        return module.source.span(value.node) if value.node is not None and id(value.node) in own else None
+
+    return tuple(map(span, site.match.covered)), tuple(map(span, literals))
+
+
+@lru_cache(maxsize=4)
+def _nodes(tree: ast.AST) -> frozenset[int]:
+    return frozenset(map(id, descendants(tree)))
+
+
+def _origin(value: Value, fix: FixTemplate, site: Site, module: ModuleInfo) -> Span | None:
+    """Where the function computes a value, if a rewrite of the whole match could have it named there.
+
+    Of a parameter, where an operation of the match is given it.
+    """
+    node = value.node
+    for operation in () if isinstance(node, ast.expr) else site.match.covered:
+        if operation.first is not None and operation.first.key == value.key:
+            node = _operand_of(operation.node, module) or node
+    is_replaced = fix.kind == "replace" and fix.target is None
+    if not is_replaced or value.module is not module or not isinstance(node, ast.expr):
+        return None
+    return module.source.span(node) if id(node) in _nodes(module.source.tree) else None
 
 
 def _unnamed(value: Value, module: ModuleInfo) -> str:
@@ -240,10 +301,28 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     given = _first_argument(value, target, site, module)
     if given is not None:
         return Binding(module.source.segment(given), module.source.span(given), value.dtype)
+    setting = _setting(value, site, module)
+    if setting is not None:
+        span = module.source.span(setting) if encloses(target, setting) else None
+        return Binding(module.source.segment(setting), span, value.dtype)
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
     return Binding(text, span, value.dtype)
+
+
+def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:
+    """The name or attribute by which an operation of the match is given a number: others may set it to another one."""
+    if not value.is_constant:
+        return None
+    for operation in site.match.covered:
+        if not isinstance(operation.node, ast.Call) or operation.module is not module:
+            continue
+        names = [name for name, operand in operation.operands.items() if operand is value]
+        for keyword in operation.node.keywords:
+            if keyword.arg in names and isinstance(keyword.value, ast.Name | ast.Attribute):
+                return keyword.value
+    return None
 
 
 def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInfo) -> ast.expr | None:
@@ -258,11 +337,18 @@ def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInf
     result = next(results, None)
     if result is None or result.first is None or result.first.key != value.key:
         return None
-    function = target.func
+    return _operand_of(target, module)
+
+
+def _operand_of(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
+    """What a call of an operation has for its first operand: the receiver of a method, else the first argument."""
+    if not isinstance(call, ast.Call):
+        return None
+    function = call.func
     root: ast.AST = function
     while isinstance(root, ast.Attribute):
         root = root.value
     of_module = isinstance(root, ast.Name) and root.id in module.imports
     if isinstance(function, ast.Attribute) and not of_module and operations.method(function.attr) is not None:
         return function.value
-    return target.args[0] if target.args and not isinstance(target.args[0], ast.Starred) else None
+    return call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else None

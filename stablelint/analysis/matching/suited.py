@@ -149,6 +149,8 @@ def is_tensor(value: Value, site: Site) -> bool:
         and _is_operand(value, root)
     ):
         return True  # `torch.log(x)` and `x.log()` take tensors only
+    if any(isinstance(one.node, ast.Call) and _is_operand(value, one) for one in site.match.covered):
+        return True  # so do the operations within
     function = site.frame.function
     used = _used_as_tensors(function.node) if function is not None else frozenset()
     if function is not None and id(value.node) in _receivers(function.node):

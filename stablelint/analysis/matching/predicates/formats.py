@@ -46,6 +46,10 @@ def _maybe_half(predicate: Predicate, context: Context) -> Truth:
     return maybe_half(value_of(predicate, context), context)
 
 
+def _upcast(predicate: Predicate, context: Context) -> Truth:
+    return Truth.of(is_upcast(value_of(predicate, context)))
+
+
 def _vanishes(predicate: Predicate, context: Context) -> Truth:
     """A positive constant that the other's format rounds to 0 (or to 1 where it is near 1)."""
     constant, other = value_of(predicate, context), value_of(predicate, context, 1)
@@ -66,5 +70,6 @@ FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], Truth]] = {
     "dtype": _dtype,
     "half": _half,
     "maybe_half": _maybe_half,
+    "upcast": _upcast,
     "vanishes": _vanishes,
 }

@@ -1,0 +1,213 @@
+"""Runs a program and its fixed form on the same operands, and says in what they differ."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tests.codemod.differential.cores import Core
+from tests.codemod.differential.programs import Program
+
+_TOLERANCE = {torch.float64: 1e-7, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+_TOLERANCE |= {torch.complex64: 1e-4, torch.complex128: 1e-7}
+_NUMBERS = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The operands of a call: a type of element (or "mixed", "numpy", "python") and a shape."""
+
+    sort: str
+    shape: tuple[int, ...]
+
+
+CASES = (
+    Case("float32", (3, 4)),
+    Case("float64", (2, 3, 4)),
+    Case("float16", (3, 4)),
+    Case("bfloat16", (3, 4)),
+    Case("int64", (3, 4)),
+    Case("complex64", (3, 4)),
+    Case("float32", (5,)),
+    Case("mixed", (3, 4)),
+    Case("numpy", (3, 4)),
+    Case("python", ()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs, for which operands."""
+
+    what: str
+    case: Case
+    note: str = ""
+
+
+def operands(core: Core, case: Case, double: bool = False) -> list[Any]:
+    """Fresh operands, the same each time; `double` gives those of floating-point numbers in double precision."""
+    generator = torch.Generator().manual_seed(7)
+    found: list[Any] = []
+    for place, bounds in enumerate(core.operands.values()):
+        if bounds is None:
+            found.append(
+                torch.randint(case.shape[1] if len(case.shape) > 1 else 1, case.shape[:1] + case.shape[2:])
+            )
+            continue
+        low, high = bounds
+        value = low + (high - low) * torch.rand(case.shape, generator=generator, dtype=torch.float64)
+        if case.sort == "int64":
+            value = torch.randint(max(int(low), 1), max(int(high), 3), case.shape, generator=generator)
+        elif case.sort == "complex64":
+            value = torch.complex(value.float(), 0.5 * value.float())
+        elif case.sort in ("numpy", "python"):
+            found.append(value.numpy() if case.sort == "numpy" else float(value))
+            continue
+        elif case.sort == "mixed":  # the first in single precision, the others in double, and broadcast
+            value = value[:1] if place else value.float()
+        else:
+            value = value.to(getattr(torch, case.sort))
+            value = value.double() if double else value
+        found.append(value.requires_grad_() if value.dtype.is_floating_point or value.is_complex() else value)
+    return found
+
+
+def load(source: str) -> types.ModuleType:
+    """The program as a module; its source can be read, as TorchScript wants."""
+    name = f"differential_{next(_NUMBERS)}"
+    module = types.ModuleType(name)
+    filename = f"/{name}.py"
+    module.__file__ = filename
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    sys.modules[name] = module
+    exec(compile(source, filename, "exec"), module.__dict__)
+    return module
+
+
+def calls(source: str, driver: str) -> list[Callable[..., Any]]:
+    """The calls that a driver makes of a program."""
+    space: dict[str, Any] = {"m": load(source)}
+    exec(driver, space)
+    return list(space["calls"])
+
+
+def outcome(call: Callable[..., Any], given: Sequence[Any]) -> tuple[list[Any], str | None]:
+    """What a call gives: all that it returns, the operands after it and their gradients; or the name of its error.
+
+    Operands that require a gradient are handed over as the results of an operation, so that they may be written.
+    """
+    torch.manual_seed(0)
+    torch.set_grad_enabled(True)
+    leaves = [one for one in given if isinstance(one, torch.Tensor)]
+    passed = [one * 1 if isinstance(one, torch.Tensor) and one.requires_grad else one for one in given]
+    try:
+        result = list(_flat(call(*passed)))
+        tensors = [one for one in result if isinstance(one, torch.Tensor) and one.requires_grad]
+        if tensors:
+            _weighed(tensors).backward()
+    except Exception as error:
+        return [], type(error).__name__
+    grads = [leaf.grad for leaf in leaves]
+    return [*result, "operands", *passed, "gradients", *grads, torch.is_grad_enabled()], None
+
+
+def _weighed(tensors: list[torch.Tensor]) -> torch.Tensor:
+    total = torch.zeros((), dtype=torch.float64)
+    for tensor in tensors:
+        real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+        weight = torch.linspace(0.5, 1.5, real.numel(), dtype=torch.float64).view(real.shape)
+        total = total + (real.double() * weight).sum()
+    return total
+
+
+def _flat(result: Any) -> Iterator[Any]:
+    if isinstance(result, torch.distributions.Distribution):
+        yield type(result).__name__
+        yield from (result.mean, result.logits)  # type: ignore[attr-defined]
+    elif isinstance(result, list | tuple):
+        for one in result:
+            yield from _flat(one)
+    else:
+        yield result
+
+
+def differences(program: Program, fixed: str, core: Core, cases: Sequence[Case] = CASES) -> list[Difference]:
+    """In what a program and its fixed source differ, beyond rounding; none where the old one fails itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            old = calls(program.source, program.driver)
+        except Exception:
+            return []
+        try:
+            new = calls(fixed, program.driver)
+        except Exception as error:
+            return [Difference("raises", Case("any", ()), f"{type(error).__name__}: {error}")]
+        tolerance = dict(_TOLERANCE)
+        if ".float()" in program.source:  # rounds so, whatever comes and goes
+            tolerance[torch.float64] = tolerance[torch.float32]
+        pairs = list(zip(old, new, strict=True))
+        return [found for case in cases for found in _compared(pairs, core, case, tolerance)]
+
+
+def _compared(pairs: Any, core: Core, case: Case, tolerance: Mapping[Any, float]) -> Iterator[Difference]:
+    for one, other in pairs:
+        before, failed = outcome(one, operands(core, case))
+        if failed is not None:
+            continue
+        after, failed = outcome(other, operands(core, case))
+        if failed is not None:
+            yield Difference("raises", case, failed)
+            continue
+        exact, _ = outcome(one, operands(core, case, double=True)) if "float" in case.sort else (before, None)
+        exact = exact if len(exact) == len(before) else before
+        if len(before) != len(after):
+            yield Difference("shape", case, f"{len(before)} results, then {len(after)}")
+            continue
+        part = "value"
+        for old, new, best in zip(before, after, exact, strict=True):
+            part = (
+                {"operands": "side effect", "gradients": "gradient"}.get(old, part)
+                if isinstance(old, str)
+                else part
+            )
+            what = _unlike(old, new, best, tolerance)
+            if what is not None:
+                yield Difference(part if what == "value" else f"{part}: {what}", case, _shown(old, new))
+                break
+
+
+def _shown(old: Any, new: Any) -> str:
+    return f"{str(old)[:60]!r} != {str(new)[:60]!r}".replace("\\n", " ")
+
+
+def _unlike(old: Any, new: Any, best: Any, tolerances: Mapping[Any, float]) -> str | None:
+    if type(old) is not type(new):
+        return "type"
+    if not isinstance(old, torch.Tensor):
+        if hasattr(old, "shape"):
+            return _unlike(torch.as_tensor(old), torch.as_tensor(new), torch.as_tensor(best), tolerances)
+        same = old == new or (isinstance(old, float) and abs(old - new) < 1e-4 * max(1.0, abs(old)))
+        return None if same else "value"
+    for aspect in ("dtype", "shape", "requires_grad"):
+        if getattr(old, aspect) != getattr(new, aspect):
+            return aspect
+    tolerance = tolerances.get(old.dtype, 0.0)
+    kind = torch.complex128 if old.is_complex() else torch.float64
+    a, b = old.detach().to(kind), new.detach().to(kind)
+    c = best.detach().to(kind) if isinstance(best, torch.Tensor) and best.shape == old.shape else a
+    healthy = torch.isfinite(a) & torch.isfinite(c)
+    a, b, c = a[healthy], b[healthy], c[healthy]
+    if not a.numel():
+        return None
+    scale = max(1e-3, float(a.abs().max()))
+    near = ((a - b).abs() <= tolerance * scale) | ((c - b).abs() <= tolerance * scale)
+    return None if bool(near.all()) else "value"

@@ -1,0 +1,570 @@
+"""Programs around an expression, of the kinds in which a rewrite of it is easily wrong.
+
+A program is source, which is fixed, and a driver, which is not: Python in which `m` is the program's module and that
+lists the `calls` to make, each a function of the operands. A driver does what a program's other files may do: it gives
+other arguments, writes attributes, derives classes.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.codemod.differential.cores import Core
+
+HEAD = "import math\n\nimport torch\nimport torch.nn.functional as F\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program; `kind` is the danger that it holds."""
+
+    kind: str
+    code: str
+    source: str
+    driver: str = "calls = [m.f]"
+
+
+Writer = Callable[[Core, random.Random], Iterator[Program]]
+WRITERS: list[Writer] = []
+
+
+def programs(core: Core, rng: random.Random) -> Iterator[Program]:
+    """All kinds of programs around one expression; what is open in them is drawn by `rng`."""
+    for write in WRITERS:
+        yield from write(core, rng)
+
+
+def _kind(write: Writer) -> Writer:
+    WRITERS.append(write)
+    return write
+
+
+def _program(kind: str, core: Core, source: str, driver: str = "calls = [m.f]") -> Program:
+    return Program(kind, core.code, HEAD + textwrap.dedent(source).strip() + "\n", textwrap.dedent(driver))
+
+
+def _part(core: Core, rng: random.Random) -> tuple[str, str] | None:
+    """An operation within the core, and the core with the name `p` in its place."""
+    calls = core.calls()
+    if not calls:
+        return None
+    node = rng.choice(calls)
+    return ast.unparse(node), core.with_(node, "p")
+
+
+def _first(core: Core) -> str:
+    return next(name for name, bounds in core.operands.items() if bounds is not None)
+
+
+@_kind
+def _plain(core: Core, rng: random.Random) -> Iterator[Program]:
+    yield _program("plain", core, f"def f({core.names}):\n    return {core.text}")
+    x = _first(core)
+    cast = "; ".join(f"{name} = {name}.float()" for name, bounds in core.operands.items() if bounds)
+    yield _program("cast", core, f"def f({core.names}):\n    {cast}\n    return {core.text}")
+    yield _program("lambda", core, f"f = lambda {core.names}: [{core.text} for _ in range(2)]")
+    yield _program(
+        "loop",
+        core,
+        f"def f({core.names}):\n    for _ in range(2):\n        {x} = {core.text}\n    return {x}",
+    )
+    yield _program(
+        "caught",
+        core,
+        f"""
+        def f({core.names}):
+            try:
+                return {core.text}
+            except (RuntimeError, TypeError):
+                return None
+        """,
+    )
+    yield _program("scripted", core, f"@torch.jit.script\ndef f({core.names}):\n    return {core.text}")
+
+
+@_kind
+def _shared(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The part has another reader, of the kinds that see where it comes from."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    readers = {
+        "bound": ("", "r"),
+        "returned too": ("", "(r, torch.autograd.grad(r.sum(), p, retain_graph=True))"),
+        "retain_grad": ("p.retain_grad()", "r.sum().backward(retain_graph=True) or (r, p.grad)"),
+        "hook": ("p.register_hook(seen.append)", "r.sum().backward(retain_graph=True) or (r, list(seen))"),
+        "detached in place": ("p.detach_()", "(r, r.requires_grad)"),
+        "written": ("p.mul_(0.5)", "r"),
+        "element written": ("p[..., 0] = 0.5", "r"),
+        "alias written": ("q = p\n    q.mul_(0.5)", "r"),
+        "view written": ("q = p.view(-1)\n    q.mul_(0.5)", "r"),
+        "data written": ("p.data.mul_(0.5)", "r"),
+        "is_leaf": ("flag = p.requires_grad", "(r, flag, p)"),
+        "augmented": ("p += 0.25", "r"),
+        "handed on": ("note(p)", "r"),
+    }
+    for kind, (between, result) in readers.items():
+        yield _program(
+            kind,
+            core,
+            f"""
+seen = []
+
+
+def note(value):
+    value.mul_(0.5)
+
+
+def f({core.names}):
+    p = {made}
+    {between or "pass"}
+    r = {use}
+    return {result}
+""",
+            "calls = [lambda *a: (m.seen.clear(), m.f(*a))[1]]",
+        )
+
+
+@_kind
+def _changed(core: Core, rng: random.Random) -> Iterator[Program]:
+    """What the part is made of changes between its definition and its use."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    x = _first(core)
+    for kind, between in {
+        "rebound": f"{x} = {x} * 0.5",
+        "operand written": f"{x}.mul_(0.5)",
+        "operand's alias written": "q.mul_(0.5)",
+        "operand's data written": f"{x}.data.mul_(0.5)",
+        "operand's element written": f"{x}[..., 0] = 0.5",
+        "nonlocal": "change()",
+        "swapped": f"{x}, q = {x} * 0.5, {x}",
+        "deleted": f"del {x}",
+    }.items():
+        yield _program(
+            kind,
+            core,
+            f"""
+def f({core.names}):
+    {x} = {x} * 1
+    q = {x}
+
+    def change():
+        nonlocal {x}
+        {x} = {x} * 0.5
+
+    p = {made}
+    {between}
+    return {use}
+"""
+            if kind == "nonlocal"
+            else f"""
+def f({core.names}):
+    {x} = {x} * 1
+    q = {x}
+    p = {made}
+    {between}
+    return {use}
+""",
+        )
+    self_made, self_use = (
+        ast.unparse(_Renamed(x, f"self.{x}").visit(ast.parse(text, mode="eval").body)) for text in (made, use)
+    )
+    for kind, between in {
+        "attribute rebound": f"self.{x} = self.{x} * 0.5",
+        "stepped": "self.step()",
+    }.items():
+        yield _program(
+            kind,
+            core,
+            f"""
+class Model:
+    def step(self):
+        self.{x} = self.{x} * 0.5
+
+    def f(self, {core.names}):
+        self.{x} = {x}
+        p = {self_made}
+        {between}
+        return {self_use}
+""",
+            "calls = [m.Model().f]",
+        )
+    listed = ast.unparse(_Renamed(x, "xs[0]").visit(ast.parse(made, mode="eval").body))
+    listed_use = ast.unparse(_Renamed(x, "xs[0]").visit(ast.parse(use, mode="eval").body))
+    yield _program(
+        "list element",
+        core,
+        f"""
+def f({core.names}):
+    xs = [{x}]
+    p = {listed}
+    xs[0] = {x} * 0.5
+    return {listed_use}
+""",
+    )
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, name: str, text: str) -> None:
+        self._name, self._text = name, text
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.parse(self._text, mode="eval").body if node.id == self._name else node
+
+
+@_kind
+def _regions(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The part is made where gradients, or the precision, are other than at its use."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    for kind, context in {
+        "no_grad": "torch.no_grad()",
+        "inference_mode": "torch.inference_mode()",
+        "autocast": "torch.autocast('cpu')",
+        "set_grad_enabled": "torch.set_grad_enabled(False)",
+    }.items():
+        yield _program(
+            kind, core, f"def f({core.names}):\n    with {context}:\n        p = {made}\n    return {use}"
+        )
+    yield _program(
+        "grad disabled by a call",
+        core,
+        f"""
+def f({core.names}):
+    torch.set_grad_enabled(False)
+    p = {made}
+    torch.set_grad_enabled(True)
+    return {use}
+""",
+    )
+    yield _program(
+        "use under no_grad",
+        core,
+        f"def f({core.names}):\n    p = {made}\n    with torch.no_grad():\n        r = {use}\n    return r, p",
+    )
+
+
+@_kind
+def _helpers(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The part is what a function gives that may be another one."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    names = core.names
+    call = ast.unparse(_Renamed("p", f"part({names})").visit(ast.parse(use, mode="eval").body))
+    bound = ast.unparse(_Renamed("p", f"self.part({names})").visit(ast.parse(use, mode="eval").body))
+    got = ast.unparse(_Renamed("p", "self.part").visit(ast.parse(use, mode="eval").body))
+    yield _program(
+        "helper", core, f"def part({names}):\n    return {made}\n\n\ndef f({names}):\n    return {call}"
+    )
+    yield _program(
+        "decorated helper",
+        core,
+        f"""
+def half(function):
+    return lambda *a: 0.5 * function(*a)
+
+
+@half
+def part({names}):
+    return {made}
+
+
+def f({names}):
+    return {call}
+""",
+    )
+    yield _program(
+        "helper without gradient",
+        core,
+        f"@torch.no_grad()\ndef part({names}):\n    return {made}\n\n\ndef f({names}):\n    return {call}",
+    )
+    yield _program(
+        "replaced helper",
+        core,
+        f"def part({names}):\n    return {made}\n\n\ndef f({names}):\n    return {call}",
+        "m.part = lambda *a, old=m.part: 0.5 * old(*a)\ncalls = [m.f]",
+    )
+    yield _program(
+        "overridden method",
+        core,
+        f"""
+class Model(torch.nn.Module):
+    def part(self, {names}):
+        return {made}
+
+    def forward(self, {names}):
+        return {bound}
+""",
+        """
+        class Derived(m.Model):
+            def part(self, *a):
+                return 0.5 * super().part(*a)
+
+        calls = [m.Model(), Derived()]
+        """,
+    )
+    yield _program(
+        "overridden property",
+        core,
+        f"""
+class Model:
+    def __init__(self, {names}):
+        self.{names.replace(", ", ", self.")} = {names}
+
+    @property
+    def part(self):
+        {names} = {"self." + names.replace(", ", ", self.")}
+        return {made}
+
+    def f(self):
+        {names} = {"self." + names.replace(", ", ", self.")}
+        return {got}
+"""
+        if "," in names
+        else f"""
+class Model:
+    def __init__(self, {names}):
+        self.{names} = {names}
+
+    @property
+    def part(self):
+        {names} = self.{names}
+        return {made}
+
+    def f(self):
+        {names} = self.{names}
+        return {got}
+""",
+        """
+        class Derived(m.Model):
+            @property
+            def part(self):
+                return 0.5 * super().part
+
+        calls = [lambda *a: m.Model(*a).f(), lambda *a: Derived(*a).f()]
+        """,
+    )
+
+
+@_kind
+def _settings(core: Core, rng: random.Random) -> Iterator[Program]:
+    """A literal of the pattern is a name that others may set."""
+    literals = core.literals()
+    if not literals:
+        return
+    node = rng.choice(literals)
+    value, other = ast.unparse(node), core.other(node)
+    names = core.names
+    by_name, of_self = core.with_(node, "k"), core.with_(node, "self.k")
+    yield _program(
+        "default",
+        core,
+        f"def f({names}, k={value}):\n    return {by_name}",
+        f"calls = [m.f, lambda *a: m.f(*a, k={other})]",
+    )
+    yield _program(
+        "global",
+        core,
+        f"k = {value}\n\n\ndef f({names}):\n    return {by_name}",
+        f"m.k = {other}\ncalls = [m.f]",
+    )
+    yield _program(
+        "closure",
+        core,
+        f"def make(k={value}):\n    def f({names}):\n        return {by_name}\n\n    return f",
+        f"calls = [m.make(), m.make({other})]",
+    )
+    yield _program(
+        "attribute",
+        core,
+        f"""
+class Model(torch.nn.Module):
+    def __init__(self, k={value}):
+        super().__init__()
+        self.k = k
+
+    def forward(self, {names}):
+        return {of_self}
+""",
+        f"""
+        changed = m.Model()
+        changed.k = {other}
+        calls = [m.Model(), m.Model({other}), changed]
+        """,
+    )
+    yield _program(
+        "class attribute",
+        core,
+        f"class Model:\n    k = {value}\n\n    def f(self, {names}):\n        return {of_self}",
+        f"""
+        class Derived(m.Model):
+            k = {other}
+
+        calls = [m.Model().f, Derived().f]
+        """,
+    )
+    yield _program(
+        "fixed attribute",
+        core,
+        f"""
+class Model:
+    def __init__(self):
+        self.k = {value}
+
+    def f(self, {names}):
+        return {of_self}
+""",
+        f"""
+        changed = m.Model()
+        changed.k = {other}
+        calls = [m.Model().f, changed.f]
+        """,
+    )
+    yield _program(
+        "local literal",
+        core,
+        f"def f({names}, flag=False):\n    k = {value}\n    if flag:\n        k = {other}\n    return {by_name}",
+        "calls = [m.f, lambda *a: m.f(*a, flag=True)]",
+    )
+
+
+@_kind
+def _functions(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The function of a pattern is a parameter or an attribute."""
+    calls = [one for one in core.calls() if isinstance(one, ast.Call)]
+    named = [one for one in calls if ast.unparse(one.func).startswith(("torch.", "F."))]
+    if not named:
+        return
+    node = rng.choice(named)
+    name, names = ast.unparse(node.func), core.names
+    arguments = ast.unparse(ast.Call(ast.Name("act", ast.Load()), node.args, node.keywords))
+    by_name = core.with_(node, arguments)
+    of_self = core.with_(node, f"self.{arguments}")
+    other = f"(lambda *a, **k: 0.5 * {name}(*a, **k))"
+    setting = "import torch\nimport torch.nn.functional as F\n"
+    yield _program(
+        "function by default",
+        core,
+        f"def f({names}, act={name}):\n    return {by_name}",
+        f"{setting}calls = [m.f, lambda *a: m.f(*a, act={other})]",
+    )
+    yield _program(
+        "function in a global",
+        core,
+        f"act = {name}\n\n\ndef f({names}):\n    return {by_name}",
+        f"{setting}m.act = {other}\ncalls = [m.f]",
+    )
+    yield _program(
+        "function in an attribute",
+        core,
+        f"""
+class Model(torch.nn.Module):
+    def __init__(self, act={name}):
+        super().__init__()
+        self.act = act
+
+    def forward(self, {names}):
+        return {of_self}
+""",
+        f"{setting}calls = [m.Model(), m.Model({other})]",
+    )
+    layers = {
+        "torch.softmax": "Softmax(dim=-1)",
+        "F.softmax": "Softmax(dim=-1)",
+        "torch.sigmoid": "Sigmoid()",
+    }
+    if name in layers:
+        whole = core.with_(node, f"self.act({ast.unparse(node.args[0])})")
+        yield _program(
+            "layer",
+            core,
+            f"""
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = torch.nn.{layers[name]}
+
+    def forward(self, {names}):
+        return {whole}
+""",
+            """
+            import torch
+
+            changed = m.Model()
+            changed.act = torch.nn.Tanh()
+            hooked = m.Model()
+            hooked.act.register_forward_hook(lambda module, given, result: 0.5 * result)
+            calls = [m.Model(), changed, hooked]
+            """,
+        )
+
+
+@_kind
+def _bindings(core: Core, rng: random.Random) -> Iterator[Program]:
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    walrus = use.replace("p", f"(p := {made})", 1) if use.count("p") == 1 else None
+    nodes = [one for one in core.calls() if ast.unparse(one) == made]
+    if nodes:
+        walrus = core.with_(nodes[0], f"(p := {made})")
+    if walrus is not None:
+        yield _program("walrus", core, f"def f({core.names}):\n    r = {walrus}\n    return r, p * 2")
+    yield _program(
+        "branch",
+        core,
+        f"""
+def f({core.names}, flag=False):
+    if flag:
+        p = torch.ones_like({_first(core)}) * 0.5
+    else:
+        p = {made}
+    return {use}
+""",
+        "calls = [m.f, lambda *a: m.f(*a, flag=True)]",
+    )
+    yield _program(
+        "early use",
+        core,
+        f"""
+def f({core.names}):
+    rows = []
+    p = torch.ones_like({_first(core)}) * 0.5
+    for _ in range(2):
+        rows.append({use})
+        p = {made}
+    return rows
+""",
+    )
+    x = _first(core)
+    counted = ast.unparse(_Renamed(x, f"draw({x})").visit(ast.parse(core.text, mode="eval").body))
+    yield _program(
+        "operand that acts",
+        core,
+        f"""
+count = [0]
+
+
+def draw(value):
+    count[0] += 1
+    return value * count[0]
+
+
+def f({core.names}):
+    return {counted}, count[0]
+""",
+        "calls = [lambda *a: (m.count.__setitem__(0, 0), m.f(*a))[1]]",
+    )

@@ -1,0 +1,62 @@
+"""A slice of the programs that `benchmarks/differential.py` runs, and the dangers that the judge must see."""
+
+from __future__ import annotations
+
+import ast
+import random
+
+import pytest
+import torch
+
+from tests.codemod.differential.cores import Core
+from tests.codemod.differential.programs import programs
+from tests.codemod.differential.tried import drawn, fixed, tried
+
+torch.set_num_threads(1)
+SLICE = [item for number, item in enumerate(drawn(17)) if number % 11 == 0]
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_safe_fixes_leave_generated_programs_as_they_were(part: int) -> None:
+    results = [tried(program, core) for program, core in SLICE[part::6]]
+    wrong = [
+        (item.program.kind, item.program.code, item.differences[0], item.fixed)
+        for item in results
+        if item.differences
+    ]
+    assert wrong == []
+
+
+def test_many_kinds_of_programs_are_fixed() -> None:
+    changed = {program.kind for program, _ in SLICE if fixed(program.source)[0] != program.source}
+    assert {"plain", "bound", "cast"} <= changed
+
+
+SOFTMAX = """
+    function by default; function in an attribute; layer; overridden method; overridden property; decorated helper;
+    replaced helper; no_grad; inference_mode; set_grad_enabled; grad disabled by a call; helper without gradient;
+    retain_grad; hook; returned too; operand written; operand's alias written; operand's data written; nonlocal; walrus
+"""
+OFFSET = "default; attribute; class attribute; fixed attribute; global; closure"
+DANGERS = [
+    pytest.param(text, code, " ".join(kind.split()), id=" ".join(kind.split()))
+    for text, code, kinds in (
+        ("torch.log(F.softmax(x, dim=-1))", "SL202", SOFTMAX),
+        ("torch.log(1 + x)", "SL208", OFFSET),
+    )
+    for kind in kinds.split(";")
+]
+
+
+@pytest.mark.parametrize(("text", "code", "kind"), DANGERS)
+def test_the_judge_sees_what_an_unproved_rewrite_changes(
+    text: str, code: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = Core(code, ast.parse(text, mode="eval").body, {"x": (0.5, 3.0)})
+    program = next(item for item in programs(core, random.Random(2)) if item.kind == kind)
+    assert tried(program, core).differences == ()
+    monkeypatch.setattr("stablelint.codemod.rewrite.caution", lambda file, proposal: None)
+    careless = tried(program, core)
+    assert (
+        careless.differences or careless.fixed == program.source
+    )  # what the analysis itself sees is not offered

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stablelint.diagnostic import Binding, Proposal
+from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
+
+LOG = "torch.log_softmax($z, dim=-1)"
+
+
+def unnamed(source: str, place: str, template: str, origin: str, occurrence: int = 0) -> Proposal:
+    made = proposal(source, place, template)
+    return replace(made, bindings={"z": Binding(None, origin=span_of(source, origin, occurrence))})
+
+
+def test_an_operand_that_is_computed_inside_gets_a_name_and_what_nothing_reads_goes() -> None:
+    source = f"{HEAD}def f(net, x):\n    p = torch.softmax(net(x), -1)\n    return p.log()\n"
+    fixed = rewritten(source, unnamed(source, "p.log()", LOG, "net(x)"))
+    assert body(fixed) == (
+        "def f(net, x):\n    logits = net(x)\n    return torch.log_softmax(logits, dim=-1)\n"
+    )
+
+
+def test_what_others_read_stays_and_takes_the_name() -> None:
+    source = f"{HEAD}def f(net, x):\n    p = torch.softmax(net(x), -1)\n    return p.log() * p\n"
+    fixed = rewritten(source, unnamed(source, "p.log()", LOG, "net(x)"))
+    assert "    logits = net(x)\n    p = torch.softmax(logits, -1)\n" in fixed
+    assert "torch.log_softmax(logits, dim=-1) * p" in fixed
+
+
+def test_a_name_that_was_given_another_value_keeps_its_own_again() -> None:
+    source = f"{HEAD}def f(x):\n    x = x.exp()\n    x = x / x.sum()\n    return x\n"
+    fixed = rewritten(
+        source,
+        unnamed(
+            source,
+            "x / x.sum()",
+            "torch.softmax($z, dim=0)",
+            "x",
+            source.count("x", 0, source.index("x.exp")),
+        ),
+    )
+    assert body(fixed) == "def f(x):\n    x = torch.softmax(x, dim=0)\n    return x\n"
+
+
+def test_a_name_whose_other_value_is_read_later_stays_as_it_is() -> None:
+    source = f"{HEAD}def f(x):\n    x = x.exp()\n    y = x / x.sum()\n    return x, y\n"
+    made = unnamed(
+        source, "x / x.sum()", "torch.softmax($z, dim=0)", "x", source.count("x", 0, source.index("x.exp"))
+    )
+    assert withheld(source, made) == "`x` has another value at this place"

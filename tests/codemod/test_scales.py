@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from stablelint.diagnostic import Binding, Proposal
+from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
+
+EXP = "$x.clamp(max=80.0)"
+SCALE = "$x.clamp_min(1e-6)"
+
+
+def last(source: str, name: str, template: str) -> Proposal:
+    """The proposal for the last place of a name."""
+    at = source.count(name) - 1
+    return proposal(source, name, template, occurrence=at, x=Binding(name, span_of(source, name, at)))
+
+
+def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
+    source = f"{HEAD}def f(logvar):\n    return torch.exp(0.5 * logvar)\n"
+    fixed = rewritten(source, proposal(source, "0.5 * logvar", EXP, x="0.5 * logvar"))
+    assert body(fixed) == "def f(logvar):\n    return torch.exp(0.5 * logvar.clamp(max=20.0))\n"
+
+
+def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:
+    source = f"{HEAD}def f(v):\n    return (1 + v - torch.exp(v)).sum()\n".replace("v", "lv")
+    fixed = rewritten(source, last(source, "lv", EXP))
+    assert (
+        body(fixed)
+        == "def f(lv):\n    lv = lv.clamp(-30.0, 20.0)\n    return (1 + lv - torch.exp(lv)).sum()\n"
+    )
+
+
+def test_a_local_beside_its_exponential_is_bounded_where_it_is_made() -> None:
+    source = f"{HEAD}def f(net, x):\n    m, q = net(x)\n    y = m * 2\n    return y - q + torch.exp(q)\n"
+    fixed = rewritten(source, last(source, "q", EXP))
+    assert "    m, q = net(x)\n    q = q.clamp(-30.0, 20.0)\n    y = m * 2\n" in fixed
+
+
+def test_under_an_offset_the_value_itself_is_kept_from_below_0() -> None:
+    source = f"{HEAD}def f(var):\n    return torch.rsqrt(var + 1e-5)\n"
+    fixed = rewritten(source, proposal(source, "var + 1e-5", "$r.clamp_min(1e-12)", r="var + 1e-5"))
+    assert body(fixed) == "def f(var):\n    return torch.rsqrt(var.clamp_min(0) + 1e-5)\n"
+
+
+def test_no_bound_hides_that_a_logarithm_is_passed_for_a_scale() -> None:
+    source = (
+        "from torch.distributions import Normal\n\n\ndef f(mu, log_var):\n    return Normal(mu, log_var)\n"
+    )
+    assert "its exponential" in withheld(source, last(source, "log_var", SCALE))
