@@ -17,6 +17,7 @@ from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import Scope, setup, trivial_entry
+from stablelint.workspace.observed import informed
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE
 
@@ -189,15 +190,14 @@ def _collect(
     counts: dict[str, int] = {}
     selection = request.selection
     for path, answer in answers.items():
-        findings += [
-            item
-            for item in answer.findings
-            if selection.enabled(item.code, path) and item.confidence >= request.settings.min_confidence
-        ]
+        findings += [item for item in answer.findings if selection.enabled(item.code, path)]
         findings += [item for item in answer.unused if _counts_as_unused(item, selection)]
         discharged += [item for item in answer.discharged if selection.enabled(item.code, path)]
         for guard, number in answer.counts.items():
             counts[guard] = counts.get(guard, 0) + number
+    least = request.settings.min_confidence
+    told = informed(findings, request.settings.root, sources)
+    findings = [item for item in told if item.confidence >= least]
     return CheckResult(
         diagnostics=tuple(sorted(findings, key=lambda item: item.sort_key)),
         discharged=tuple(sorted(discharged, key=lambda item: item.sort_key)),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from stablelint.analysis.evidence.fact import all_facts
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.diagnostic import Level, Reason
+from stablelint.diagnostic import Diagnostic, Level, Reason
 
 _WEIGHTS = Path(__file__).with_name("weights.json")
 
@@ -46,6 +46,13 @@ def confidence_of(because: tuple[Reason, ...]) -> float:
     """The chance, in (0, 1), that a maintainer would repair what these facts hold of."""
     odds = weights().base + sum(reason.weight for reason in because)
     return 1.0 / (1.0 + math.exp(-odds))
+
+
+def with_reason(finding: Diagnostic, reason: Reason) -> Diagnostic:
+    """The finding with one more reason, and the confidence that follows."""
+    because = (reason, *finding.because)
+    confidence = round(confidence_of(because), 4)
+    return replace(finding, because=because, confidence=confidence, level=level_of(confidence))
 
 
 def level_of(confidence: float) -> Level:

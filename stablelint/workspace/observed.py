@@ -1,0 +1,83 @@
+"""What runs have seen of findings, as evidence of them: confirmed to the top, sound to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.diagnostic import Diagnostic, Reason
+
+if TYPE_CHECKING:
+    from stablelint.workspace.evidence import Observation, Observations
+
+# What a run has seen outweighs whatever the text suggests: the facts of the text seldom sum up to 5.
+DECISIVE = 8.0
+_FAILING = frozenset({"confirmed", "reachable"})
+_ENOUGH = 3  # calls of the program that are told of
+
+
+def informed(
+    findings: Iterable[Diagnostic], root: Path, sources: Mapping[str, bytes] | None = None
+) -> Iterator[Diagnostic]:
+    """The findings with what `verify` has kept of them under `root`; unchanged where it has kept nothing."""
+    if not (root / ".stablelint").is_dir():
+        yield from findings
+        return
+    from stablelint.workspace.evidence import read_observations
+
+    known = read_observations(root)
+    if not known.by_key:
+        yield from findings
+        return
+    yield from _told(findings, known, _Texts(sources or {}))
+
+
+def _told(findings: Iterable[Diagnostic], known: Observations, texts: _Texts) -> Iterator[Diagnostic]:
+    from stablelint.analysis.evidence.score import with_reason
+    from stablelint.runtime.verify.evidence import enclosing_text
+
+    for item in findings:
+        text = texts.of(item.filename)
+        around = enclosing_text(text, item.span.start.row) if text is not None else ""
+        seen = known.of(item.code, around, item.expression) if around else None
+        reason = None if seen is None else reason_of(seen)
+        yield item if reason is None else with_reason(item, reason)
+
+
+def reason_of(seen: Observation) -> Reason | None:
+    """What an observation says for or against a finding; None where it decides nothing."""
+    if seen.verdict in _FAILING:
+        by = "a run" if seen.origin == "command" else "a call that was made for it"
+        witness = f": {seen.witness}" if seen.witness else ""
+        return Reason("seen_failing", f"{by} has confirmed it{witness}", DECISIVE)
+    if seen.verdict == "handled":
+        return Reason("seen_handled", "a run has seen the code around it deal with it", -DECISIVE)
+    if seen.origin != "command" or seen.calls < _ENOUGH or not seen.least or any(seen.zeros.values()):
+        return None
+    ranges = ", ".join(
+        f"`{name}` in [{low:.3g}, {seen.greatest.get(name, low):.3g}]" for name, low in seen.least.items()
+    )
+    return Reason("seen_sound", f"{seen.calls:,} evaluations in a run had {ranges}", -DECISIVE)
+
+
+class _Texts:
+    """Sources by file name, each read once."""
+
+    def __init__(self, given: Mapping[str, bytes]) -> None:
+        self._given = given
+        self._read: dict[str, str | None] = {}
+
+    def of(self, filename: str) -> str | None:
+        """The text of a file; None where it cannot be read."""
+        if filename not in self._read:
+            self._read[filename] = self._decoded(filename)
+        return self._read[filename]
+
+    def _decoded(self, filename: str) -> str | None:
+        from importlib.util import decode_source
+
+        try:
+            return decode_source(self._given.get(filename) or Path(filename).read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            return None
