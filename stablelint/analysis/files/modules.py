@@ -167,6 +167,15 @@ class ModuleInfo:
         """Whether no package holds the file, so that nobody else imports its functions."""
         return not self.package
 
+    @property
+    def is_program(self) -> bool:
+        """Whether a script does something when it is run, beyond defining what others may call."""
+        doing = (ast.If, ast.For, ast.While, ast.With, ast.Try)
+        return self.is_script and any(
+            isinstance(one, doing) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
+            for one in self.source.tree.body
+        )
+
     def is_constant(self, name: str) -> bool:
         """Whether the file binds a top-level name at most once."""
         return len(self.assignments.get(name, ())) <= 1 and name not in self.rebound

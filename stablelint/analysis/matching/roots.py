@@ -165,7 +165,7 @@ def _is_local(function: FunctionInfo, module: ModuleInfo) -> bool:
     if function.has_decorator("property", "register_kl"):
         return False
     private = function.name.startswith("_") and not function.name.startswith("__")
-    return private or (module.is_script and not function.name.startswith("__"))
+    return private or (module.is_program and not function.name.startswith("__"))
 
 
 def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) -> Iterator[Root]:
