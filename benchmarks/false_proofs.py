@@ -75,6 +75,8 @@ class Slice:
     operation: ast.expr
     operands: list[ast.expr]
     inputs: dict[str, ast.arg | None]  # what must be made up, with its parameter
+    called: frozenset[str]  # names and attributes that it calls
+    objects: frozenset[str]  # inputs that are no tensors: `self`, what the file imports
     private: bool  # the engine may have seen all calls of the function
 
 
@@ -128,7 +130,44 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     steps = [ast.copy_location(Leaving().visit(s), s) for s in (*constants, *kept[::-1])]
     parameters = _parameters(function)
     made = {name: parameters.get(name) for name in sorted(_unbound(steps, operation))}
-    return Slice(steps, operation, _operands(operation), made, private)
+    called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
+    if called & _read(tree, Path(diagnostic.filename)):
+        raise UnsuitedError("rests on a method, or on another file")
+    aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
+    objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
+    objects |= {n.func.id for s in (*steps, operation) for n in ast.walk(s) if _calls_a_name(n)}  # type: ignore[attr-defined]
+    return Slice(steps, operation, _operands(operation), made, frozenset(called), frozenset(objects), private)
+
+
+def _read(tree: ast.Module, path: Path) -> set[str]:
+    """Names of methods of the file, and of what it imports from its own package: the engine looks into them."""
+    methods = {
+        s.name
+        for c in ast.walk(tree)
+        if isinstance(c, ast.ClassDef)
+        for s in c.body
+        if isinstance(s, ast.FunctionDef)
+    }
+    own = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").partition(".")[0] in path.parts)
+    ]
+    modules = {a.asname or a.name for n in own for a in n.names}
+    through = {
+        n.func.attr
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and _root(n.func) in modules
+    }
+    return methods | modules | through
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _calls_a_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
 
 
 class Leaving(ast.NodeTransformer):
@@ -327,15 +366,23 @@ class Maker:
 
 @dataclass
 class Stand:
-    """An object of which nothing is known: each attribute is made up once."""
+    """An object of which nothing is known: each attribute is made up once, and a call yields a tensor."""
 
     maker: Maker
+    called: frozenset[str]  # attributes that the slice calls
     made: dict[str, object] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.made.setdefault(name, self.maker.value(None))
+        if name not in self.made:
+            self.made[name] = (
+                Stand(self.maker, self.called) if name in self.called else self.maker.value(None)
+            )
+        return self.made[name]
+
+    def __call__(self, *arguments: object, **keywords: object) -> object:
+        return self.maker.tensor()
 
 
 def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tuple[int, str]:
@@ -354,7 +401,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         maker.shape = maker.random.choice(SHAPES)
         space = dict(KNOWN)
         for name, parameter in part.inputs.items():
-            space[name] = Stand(maker) if name == "self" else maker.value(parameter)
+            space[name] = Stand(maker, part.called) if name in part.objects else maker.value(parameter)
         try:
             exec(steps, space)
             values = [eval(code, space) for code in operands]
