@@ -49,7 +49,7 @@ from .support import likely
         pytest.param(
             """
             def normalise(weight: torch.Tensor, index: torch.Tensor, size: int):
-                degree = torch.zeros(size).scatter_add(0, index, weight)
+                degree = torch.zeros(size).scatter_add(0, index, torch.ones_like(weight))
                 root = degree.pow(-0.5)
                 root = root.masked_fill(root == float("inf"), 0.0)
                 return root[index] * weight

@@ -280,7 +280,9 @@ def _of_quotient(numerator: Value | None, divisor: Value, interval: Interval) ->
 def _vanishes_with(numerator: Value, divisor: Value) -> bool:
     """Whether a numerator is 0 wherever the divisor is: the divisor itself, or a masked sum over that of its mask."""
     one, other = stripped(numerator), stripped(divisor)
-    if one.key == other.key:
+    if one.key == other.key or (
+        one.op == "mul" and other.key in {stripped(v).key for v in one.operands.values()}
+    ):
         return True
     if one.op != "sum" or other.op != "sum" or one.first is None or other.first is None:
         return False

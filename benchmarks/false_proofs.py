@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""Searches for false proofs: runs what was proved safe on operands that satisfy nothing but the reason recorded.
+
+    python benchmarks/false_proofs.py PATHS            folders and files
+    python benchmarks/false_proofs.py PATHS --list     and what could not be run, with the cause
+
+Of a function in which an operation was discharged, the statements that lead to the operation are cut out: the ones
+around and before it on which it depends, and their tests. What they need from outside (parameters, attributes, calls
+of other functions) is made up, again and again: zeros, ties, tiny and large numbers of both signs, masks that are
+empty. Where every operand of the operation is finite and within reach of its contract, and its result or gradient is
+not finite, the proof is false. Slices whose tests fail, or that raise, say nothing.
+
+Nothing of the packages is imported; the slices themselves are executed: run it on packages that you would install.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import collections
+import contextlib
+import copy
+import itertools
+import math
+import random
+import signal
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.analysis.files.callsites import defaults_of
+from stablelint.catalog import load_catalog
+from stablelint.diagnostic import Diagnostic, Status
+
+CATALOG = load_catalog(entry_points=False)
+OBLIGATIONS = frozenset({"SL101", "SL102", "SL103", "SL104", "SL201", "SL204", "SL206"})
+TRIES = 400
+SECONDS = 4
+ELEMENTS = (
+    0.0,
+    0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    3.0,
+    -7.0,
+    1e-3,
+    -1e-3,
+    1e-8,
+    -1e-8,
+    1e-20,
+    100.0,
+    -100.0,
+    1e4,
+    -1e4,
+)
+SHAPES = ((3, 3), (2, 3), (4,), (1,), (2, 3, 3), (1, 1), (2, 2, 3, 3))
+REPLACED = frozenset({"where", "masked_fill", "nan_to_num", "index"})  # the result is mended later
+WITHOUT_GRADIENT = frozenset({"no gradient", "not differentiable", "relu"})
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What of a function leads to an operation: statements with the tests around them, and the operation."""
+
+    statements: list[ast.stmt]
+    operation: ast.expr
+    operands: list[ast.expr]
+    inputs: dict[str, ast.arg | None]  # what must be made up, with its parameter
+    called: frozenset[str]  # names and attributes that it calls
+    objects: frozenset[str]  # inputs that are no tensors: `self`, what the file imports
+    private: bool  # the engine may have seen all calls of the function
+
+
+class UnsuitedError(Exception):
+    """The operation cannot be cut out."""
+
+
+def proofs(paths: Sequence[Path]) -> Iterator[tuple[Diagnostic, ast.Module]]:
+    """The discharged obligations of all files, with the tree of each file."""
+    for root in paths:
+        files = sorted(root.rglob("*.py")) if root.is_dir() else [root]
+        for path in files:
+            source = path.read_bytes()
+            report = check_source(source, str(path), CATALOG, AnalysisOptions(root=root, discharged=True))
+            found = [d for d in report.discharged if d.status is Status.DISCHARGED and d.code in OBLIGATIONS]
+            if found:
+                tree = ast.parse(source)
+                yield from ((d, tree) for d in found)
+
+
+def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
+    """The slice that ends in a discharged operation. Raises UnsuitedError."""
+    path = _path_to(diagnostic, tree)
+    operation = path[-1]
+    if not isinstance(operation, ast.expr):
+        raise UnsuitedError("no expression")
+    functions = [n for n in path if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    if not functions:
+        raise UnsuitedError("in no function")
+    around = path[path.index(functions[-1]) :]
+    if any(isinstance(n, ast.comprehension | ast.Lambda | ast.ListComp | ast.GeneratorExp) for n in around):
+        raise UnsuitedError("in a comprehension")
+    statements = _before(around, operation)
+    needed = _names(operation)
+    kept: list[ast.stmt] = []
+    for statement in reversed(statements):
+        changed = _changed(statement)
+        if isinstance(statement, ast.Assert) or changed & needed:
+            kept.append(statement)
+            needed |= _names(statement)
+    function = functions[-1]
+    private = function.name.startswith("_") or not isinstance(
+        path[path.index(function) - 1], ast.Module | ast.ClassDef
+    )
+    constants = _constants(tree, needed - _stored(function) - _parameters(function).keys())
+    if private:
+        constants += [
+            ast.Assign([ast.Name(p.arg, ast.Store())], d) for p, d in defaults_of(function) if p.arg in needed
+        ]
+    constants += _functions(tree, needed)
+    steps = [ast.copy_location(Leaving().visit(s), s) for s in (*constants, *kept[::-1])]
+    parameters = _parameters(function)
+    made = {name: parameters.get(name) for name in sorted(_unbound(steps, operation))}
+    called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
+    if called & _read(tree, Path(diagnostic.filename)):
+        raise UnsuitedError("rests on a method, or on another file")
+    aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
+    objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
+    objects |= {n.func.id for s in (*steps, operation) for n in ast.walk(s) if _calls_a_name(n)}  # type: ignore[attr-defined]
+    return Slice(steps, operation, _operands(operation), made, frozenset(called), frozenset(objects), private)
+
+
+def _read(tree: ast.Module, path: Path) -> set[str]:
+    """Names of methods of the file, and of what it imports from its own package: the engine looks into them."""
+    methods = {
+        s.name
+        for c in ast.walk(tree)
+        if isinstance(c, ast.ClassDef)
+        for s in c.body
+        if isinstance(s, ast.FunctionDef)
+    }
+    own = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").partition(".")[0] in path.parts)
+    ]
+    modules = {a.asname or a.name for n in own for a in n.names}
+    through = {
+        n.func.attr
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and _root(n.func) in modules
+    }
+    return methods | modules | through
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _calls_a_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
+class Leaving(ast.NodeTransformer):
+    """Ways out of the function, on which the operation is not reached."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        return ast.copy_location(ast.Raise(ast.Name("ArithmeticError", ast.Load())), node)
+
+
+def _functions(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
+    """The functions of the file that are called, with those that they call."""
+    own = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    wanted = [name for name in sorted(names) if name in own]
+    for name in wanted:  # grows while it is walked
+        wanted.extend(sorted(n for n in _names(own[name]) if n in own and n not in wanted))
+    return [_plain(own[name]) for name in wanted]
+
+
+def _plain(function: ast.FunctionDef) -> ast.stmt:
+    """A function without annotations and decorators, which may name what is not here."""
+    copied = copy.deepcopy(function)
+    copied.decorator_list, copied.returns = [], None
+    for argument in _parameters(copied).values():
+        argument.annotation = None
+    return copied
+
+
+def _constants(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
+    """The numbers that the file binds to some of the names, once."""
+    bound = collections.Counter(
+        t.id
+        for s in ast.walk(tree)
+        if isinstance(s, ast.Assign)
+        for t in s.targets
+        if isinstance(t, ast.Name)
+    )
+    return [
+        s
+        for s in tree.body
+        if isinstance(s, ast.Assign)
+        and all(isinstance(t, ast.Name) and t.id in names and bound[t.id] == 1 for t in s.targets)
+        and not any(isinstance(n, ast.Call | ast.Name) for n in ast.walk(s.value))
+    ]
+
+
+def _path_to(diagnostic: Diagnostic, tree: ast.Module) -> list[ast.AST]:
+    """From the module down to the expression of a diagnostic."""
+    start, end = diagnostic.span.start, diagnostic.span.end
+    best: list[ast.AST] = []
+    stack: list[list[ast.AST]] = [[tree]]
+    while stack:
+        path = stack.pop()
+        node = path[-1]
+        if isinstance(node, ast.expr):
+            place = (node.lineno, node.col_offset + 1, node.end_lineno, (node.end_col_offset or 0) + 1)
+            if place == (start.row, start.column, end.row, end.column) and len(path) > len(best):
+                best = path
+        stack.extend([*path, child] for child in ast.iter_child_nodes(node))
+    if not best:
+        raise UnsuitedError("not found")
+    return best
+
+
+def _before(around: list[ast.AST], operation: ast.expr) -> list[ast.stmt]:
+    """The statements that run before an operation within its function, and the tests that lead to it as asserts."""
+    found: list[ast.stmt] = []
+    for outer, inner in itertools.pairwise(around):
+        if isinstance(outer, ast.For | ast.AsyncFor | ast.While):
+            raise UnsuitedError("in a loop")
+        if isinstance(outer, ast.If) and isinstance(inner, ast.stmt):
+            test = outer.test if inner in outer.body else ast.UnaryOp(ast.Not(), outer.test)
+            found.append(ast.Assert(test))
+        if isinstance(outer, ast.IfExp) and inner is not outer.test:
+            test = outer.test if inner is outer.body else ast.UnaryOp(ast.Not(), outer.test)
+            found.append(ast.Assert(test))
+        for block in ("body", "orelse", "finalbody"):
+            statements = getattr(outer, block, None)
+            if isinstance(statements, list) and inner in statements:
+                found.extend(statements[: statements.index(inner)])
+    return [s for s in found if not isinstance(s, ast.Expr) or not isinstance(s.value, ast.Constant)]
+
+
+def _changed(node: ast.AST) -> set[str]:
+    """The names and attribute chains that a statement may bind or write into."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store | ast.Del):
+            found.add(part.id)
+        elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
+            found |= _names(part.value)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            if part.func.attr.endswith("_") and not part.func.attr.endswith("__"):
+                found |= _names(part.func.value)
+        elif isinstance(part, ast.Return | ast.Raise):
+            found |= _names(node)
+        if isinstance(part, ast.keyword) and part.arg == "out":
+            found |= _names(part.value)
+    return found
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _stored(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.arg]:
+    signature = function.args
+    return {a.arg: a for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)}
+
+
+def _unbound(statements: list[ast.stmt], operation: ast.expr) -> set[str]:
+    """Names that the slice reads before it binds them."""
+    bound: set[str] = set()
+    free: set[str] = set()
+    for node in (*statements, operation):
+        free |= {n for n in _names(node) if n not in bound}
+        if not isinstance(node, ast.If | ast.For | ast.While | ast.Try):
+            bound |= {
+                n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+    return {name for name in free if name not in KNOWN}
+
+
+def _operands(operation: ast.expr) -> list[ast.expr]:
+    """What an operation computes with."""
+    if isinstance(operation, ast.BinOp):
+        return [operation.left, operation.right]
+    if isinstance(operation, ast.Call):
+        receiver = operation.func.value if isinstance(operation.func, ast.Attribute) else None
+        own = (
+            [receiver] if receiver is not None and _root(receiver) not in ("torch", "F", "math", "nn") else []
+        )
+        return [*own, *(a for a in operation.args if not isinstance(a, ast.Starred))]
+    raise UnsuitedError("no operation")
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+KNOWN: dict[str, object] = {
+    "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math, "Tensor": torch.Tensor,
+    **{name: getattr(torch, name) for name in ("log", "exp", "sqrt", "softmax", "relu", "sigmoid")},
+    **vars(__builtins__ if not isinstance(__builtins__, dict) else __import__("builtins")),
+}  # fmt: skip
+
+
+@dataclass
+class Maker:
+    """Makes up what a slice needs; `self` and other objects answer with more of the same."""
+
+    random: random.Random
+    shape: tuple[int, ...] = (3, 3)
+    numbers: dict[str, object] = field(default_factory=dict)
+
+    def value(self, parameter: ast.arg | None) -> object:
+        """A tensor, a number or a mask: as annotated, or any."""
+        written = ast.unparse(parameter.annotation) if parameter is not None and parameter.annotation else ""
+        if written == "float":
+            return self.random.choice(ELEMENTS)
+        if written == "int":
+            return self.random.choice((0, 1, 2, 3))
+        if written == "bool":
+            return self.random.random() < 0.5
+        kind = self.random.random() if "Tensor" not in written else 0.0
+        if "Bool" in written or 0.6 < kind <= 0.7:
+            return torch.rand(self.shape) < self.random.choice((0.0, 0.5, 1.0))
+        if "Long" in written or 0.7 < kind <= 0.8:
+            return torch.randint(0, 3, self.shape)
+        if 0.8 < kind <= 0.9:
+            return self.random.choice((0, 1, 2, 3))
+        if kind > 0.9:
+            return self.random.choice(ELEMENTS)
+        return self.tensor()
+
+    def tensor(self) -> torch.Tensor:
+        """Elements of one kind, of every kind, or rows that agree."""
+        count = math.prod(self.shape)
+        style = self.random.random()
+        elements = [self.random.choice(ELEMENTS) for _ in range(count)]
+        made = torch.tensor(elements).reshape(self.shape)
+        if style < 0.25:
+            made = torch.full(self.shape, elements[0])
+        elif style < 0.35:
+            made = torch.randn(self.shape)
+        return made.requires_grad_().clone()  # a gradient is asked for, and it can be written into
+
+
+@dataclass
+class Stand:
+    """An object of which nothing is known: each attribute is made up once, and a call yields a tensor."""
+
+    maker: Maker
+    called: frozenset[str]  # attributes that the slice calls
+    made: dict[str, object] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self.made:
+            self.made[name] = (
+                Stand(self.maker, self.called) if name in self.called else self.maker.value(None)
+            )
+        return self.made[name]
+
+    def __call__(self, *arguments: object, **keywords: object) -> object:
+        return self.maker.tensor()
+
+
+def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tuple[int, str]:
+    """How many runs came to the operation, and the first operands for which it fails."""
+    body = ast.fix_missing_locations(ast.Module(part.statements, []))
+    steps = compile(body, "<slice>", "exec")
+    operands = [
+        compile(ast.fix_missing_locations(ast.Expression(o)), "<operand>", "eval") for o in part.operands
+    ]
+    whole = compile(ast.fix_missing_locations(ast.Expression(_over_operands(part))), "<operation>", "eval")
+    felt = diagnostic.discharged_by not in WITHOUT_GRADIENT
+    runs = 0
+    for attempt in range(tries):
+        torch.manual_seed(seed + attempt)
+        maker = Maker(random.Random(seed + attempt))
+        maker.shape = maker.random.choice(SHAPES)
+        space = dict(KNOWN)
+        for name, parameter in part.inputs.items():
+            space[name] = Stand(maker, part.called) if name in part.objects else maker.value(parameter)
+        try:
+            exec(steps, space)
+            values = [eval(code, space) for code in operands]
+            failure = _failure(whole, values, felt, space)
+        except Exception:
+            continue
+        runs += 1
+        if failure:
+            return runs, failure
+    return runs, ""
+
+
+def _over_operands(part: Slice) -> ast.expr:
+    """The operation over variables that hold its operands."""
+    names = {id(operand): f"_operand{i}" for i, operand in enumerate(part.operands)}
+
+    class Replace(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            if id(node) in names:
+                return ast.Name(names[id(node)], ast.Load())
+            visited: ast.AST = self.generic_visit(node)
+            return visited
+
+    copied = Replace().visit(_shallow(part.operation))
+    assert isinstance(copied, ast.expr)
+    return copied
+
+
+def _shallow(node: ast.expr) -> ast.expr:
+    """A copy whose operands are the very nodes of the original."""
+    if isinstance(node, ast.BinOp):
+        return ast.BinOp(node.left, node.op, node.right)
+    assert isinstance(node, ast.Call)
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        function = ast.Attribute(function.value, function.attr, ast.Load())
+    return ast.Call(function, list(node.args), list(node.keywords))
+
+
+def _failure(whole: object, values: list[object], felt: bool, space: dict[str, object]) -> str:
+    """The operands for which the operation, or its gradient, is not finite although they are; "" where it is."""
+    if not all(map(_is_finite, values)) or not any(isinstance(v, torch.Tensor) for v in values):
+        return ""
+    leaves = [
+        v.detach().clone().requires_grad_(felt)
+        if isinstance(v, torch.Tensor) and v.is_floating_point()
+        else v
+        for v in values
+    ]
+    result = eval(whole, space | {f"_operand{i}": v for i, v in enumerate(leaves)})  # type: ignore[call-overload]
+    if not isinstance(result, torch.Tensor) or _overflows(values):
+        return ""
+    shown = "; ".join(_shown(v) for v in values)
+    if not _is_finite(result):
+        return f"{shown} -> {_shown(result)}"
+    if felt and result.requires_grad:
+        result.sum().backward()
+        for leaf in leaves:
+            if isinstance(leaf, torch.Tensor) and leaf.grad is not None and not _is_finite(leaf.grad):
+                return f"{shown} -> gradient {_shown(leaf.grad)}"
+    return ""
+
+
+def _overflows(values: list[object]) -> bool:
+    """Whether operands are so large, or a divisor so small, that an infinity is no fault of a contract."""
+    sizes = [
+        v.abs() for v in values if isinstance(v, torch.Tensor) and v.numel() and v.dtype is not torch.bool
+    ]
+    return any(float(size.max()) > 1e12 for size in sizes) or any(
+        bool(((size > 0) & (size < 1e-15)).any()) for size in sizes
+    )
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, torch.Tensor):
+        return bool(torch.isfinite(value).all())
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _shown(value: object) -> str:
+    text = str(value.tolist()) if isinstance(value, torch.Tensor) else repr(value)
+    return text if len(text) < 120 else f"{text[:117]}..."
+
+
+@contextlib.contextmanager
+def _limit(seconds: int) -> Iterator[None]:
+    def leave(number: int, frame: object) -> None:
+        raise UnsuitedError("takes too long")
+
+    signal.signal(signal.SIGALRM, leave)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def main() -> int:
+    """Searches, lists what is false, and counts. The exit code is 1 where a proof is false."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--tries", type=int, default=TRIES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    counts: collections.Counter[str] = collections.Counter()
+    for diagnostic, tree in proofs(options.paths):
+        place = f"{diagnostic.filename}:{diagnostic.span.start.row}:{diagnostic.span.start.column}"
+        counts["proofs"] += 1
+        if diagnostic.discharged_by in REPLACED:
+            counts["mended later"] += 1
+            continue
+        try:
+            with _limit(SECONDS):
+                part = cut(diagnostic, tree)
+                runs, failure = falsified(part, diagnostic, options.tries, options.seed)
+        except (UnsuitedError, SyntaxError, ValueError, TypeError) as error:
+            counts[f"not cut out: {error}"] += 1
+            continue
+        counts["run" if runs else "never reached"] += 1
+        if failure and part.private:
+            counts["open to what a private function is passed"] += 1
+        elif failure:
+            counts["false"] += 1
+            print(
+                f"{place} {diagnostic.code} by {diagnostic.discharged_by}: `{diagnostic.expression}`\n    {failure}"
+            )
+        elif options.list and not runs:
+            print(f"{place} never reached: `{diagnostic.expression}`")
+    print(", ".join(f"{name} {count}" for name, count in counts.most_common()))
+    return 1 if counts["false"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
