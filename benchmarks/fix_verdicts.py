@@ -63,6 +63,18 @@ BASES = (
         ),
     ),
     Base(
+        "SL101",
+        "torch.log2(x)",
+        {"x": (0.01, 5.0, -1.0)},
+        (
+            "torch.log2(x.clamp_min(torch.finfo(x.dtype).tiny))",
+            "torch.log2(x.clamp(min=1e-12))",
+            "x.clamp_min(1e-20).log2()",
+            "torch.where(x > 0, torch.log2(torch.where(x > 0, x, 1.0)), -80.0)",
+            "torch.log2(torch.clamp(x, 1e-10))",
+        ),
+    ),
+    Base(
         "SL102",
         "a / b",
         {"b": (0.5, 3.0, 0.0), "a": (-1.0, 1.0, 1.0)},

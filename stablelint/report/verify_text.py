@@ -57,7 +57,7 @@ def meaning(report: SiteReport) -> str:
     if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
         return "the command fails without the fix and not with it"
     failed = report.witness.failed if report.witness is not None else None
-    made = report.witness is not None and report.witness.origin == "made"
+    made = report.witness is not None and report.witness.origin in ("made", "varied")
     where = "a call that was made for it" if made else _WHERE[verdict]
     fails = _FAILS.get(failed or "", "fails on {where}").format(where=where)
     return f"{fails}; {'the fix cures it' if site.has_fix else 'no fix is proposed'}"

@@ -87,14 +87,14 @@ def run(options: argparse.Namespace) -> int:
     if (obstacle := _obstacle(options)) is not None:
         print_problems([obstacle])
         return FAILED
-    options.level = options.level or Level.POSSIBLE.value  # a run decides what the text cannot
     try:
         session = open_session(options, list(options.paths) or ["."])
         result = _checked(options, session)
     except ConfigError as error:
         print_problems(error.problems)
         return FAILED
-    found = _collected(session, result)
+    level = Level(options.level or Level.POSSIBLE)  # a run decides what the text cannot
+    found = _collected(session, result.at(level))
     problems = [*session.problems, *result.problems, *found.problems]
     code = _verified(options, session, found, problems, result.files)
     print_problems(problems)
@@ -159,14 +159,14 @@ class _Found:
         return texts
 
 
-def _collected(session: Session, result: CheckResult) -> _Found:
+def _collected(session: Session, diagnostics: Sequence[Diagnostic]) -> _Found:
     """Findings again, this time with the bindings of their rules, which the cache does not keep."""
     from stablelint.analysis.check import AnalysisOptions, check_source
     from stablelint.codemod.propose import propose_all
 
     found = _Found()
-    wanted = {(item.filename, item.code, item.span) for item in result.diagnostics}
-    for name in sorted({item.filename for item in result.diagnostics}):
+    wanted = {(item.filename, item.code, item.span) for item in diagnostics}
+    for name in sorted({item.filename for item in diagnostics}):
         try:
             source = Path(name).read_bytes()
         except OSError as error:

@@ -98,23 +98,32 @@ def change(
 
 
 def _sound(outcome: Outcome, value: torch.Tensor, share: float) -> torch.Tensor:
-    """The value with NaN where a gradient towards the operands it is made of, by their place, is not finite.
+    """The value with NaN where the result, or a gradient, that belongs to its place is not finite.
 
     Where every element speaks (`share` is 1) the value as it is.
     """
+    if share == 1.0:
+        return value
     rows = [row for rows in outcome.gradients.values() for row in rows if row is not None]
-    bad_rows = [bad for row in rows if share < 1.0 and bool((bad := ~torch.isfinite(row)).any())]
-    for bad in bad_rows:
-        if bad.shape[: value.ndim] == value.shape:
-            bad = bad.reshape(*value.shape, -1).any(-1)
-        elif bad.ndim == value.ndim and (summed := [s for s, size in enumerate(value.shape) if size == 1]):
-            bad = bad.any(tuple(summed), keepdim=True)
-        if any(size not in (1, wide) for size, wide in zip(bad.shape[::-1], value.shape[::-1], strict=False)):
-            return torch.full_like(value, math.nan)
-        value = (
-            value.masked_fill(bad, math.nan) if bad.ndim <= value.ndim else torch.full_like(value, math.nan)
-        )
+    for other in (*outcome.values, *rows):
+        bad = ~torch.isfinite(other)
+        if bool(bad.any()):
+            value = value.masked_fill(_at_places_of(value, bad), math.nan)
     return value
+
+
+def _at_places_of(value: torch.Tensor, bad: torch.Tensor) -> torch.Tensor:
+    """`bad` laid over the elements of `value`: by leading sides, summed sides and broadcasting, else everywhere."""
+    everywhere = torch.ones((), dtype=torch.bool, device=bad.device)
+    if bad.ndim < value.ndim and bad.ndim and value.shape[: bad.ndim] == bad.shape:
+        return bad.reshape(*bad.shape, *(1 for _ in value.shape[bad.ndim :]))
+    if bad.shape[: value.ndim] == value.shape:
+        return bad.reshape(*value.shape, -1).any(-1)
+    summed = [side for side, size in enumerate(value.shape) if size == 1]
+    if bad.ndim == value.ndim and summed:
+        bad = bad.any(tuple(summed), keepdim=True)
+    fits = all(size in (1, wide) for size, wide in zip(bad.shape[::-1], value.shape[::-1], strict=False))
+    return bad if fits and bad.ndim <= value.ndim else everywhere
 
 
 def _same_rows(rows: Sequence[torch.Tensor | None], others: Sequence[torch.Tensor | None]) -> bool:

@@ -11,7 +11,7 @@ import torch
 
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.verify.bounds import bound_of
-from stablelint.runtime.verify.compare import Case, Replayer, Role, poisoned
+from stablelint.runtime.verify.compare import INVENTED, Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.hazard import Hazards
 from stablelint.runtime.verify.replay import evaluate
 from stablelint.runtime.verify.values import Call, Context, Value, dtype_name, dtype_of
@@ -20,7 +20,7 @@ _SHAPES = 2  # distinct captured shapes that boundary operands are made for
 _FILLS = 4  # boundary values of one operand that get a case of their own
 _GUESSES = 64  # combinations of kinds of operands tried where nothing was captured
 _GENERIC = (0.0, 1.0, -1.0, 100.0, -100.0)
-_LABELS = {Role.SEARCH: "inputs found by the search", Role.MADE: "a call made for it"}
+_LABELS = {Role.SEARCH: "inputs found by the search", **dict.fromkeys(INVENTED, "a call made for it")}
 _HALVES = ("float16", "bfloat16")
 
 
@@ -325,7 +325,7 @@ def captured_cases(calls: Sequence[Call], halves: bool = True) -> list[Case]:
             continue
         role = Role(call.origin)
         label = _LABELS.get(role, f"captured call {index + 1}")
-        half = None if halves or role is not Role.MADE else _half_of(call)
+        half = None if halves or role not in INVENTED else _half_of(call)
         cases.append(Case(call, role, f"{half} in {label}" if half else label, half is None))
     return cases
 

@@ -34,6 +34,7 @@ class Role(StrEnum):
 
     CAPTURED = "captured"  # seen in the running command
     MADE = "made"  # seen in a call of the enclosing function that was made for it
+    VARIED = "varied"  # in such a call with what is special in real data
     SEARCH = "search"  # reached from inputs that a search found
     BOUNDARY = "boundary"  # breaks the contract: the fix must cure it
     STRESS = "stress"  # extreme, yet the fix need not cure what the original cannot do either
@@ -41,7 +42,8 @@ class Role(StrEnum):
     HEALTHY = "healthy"  # ordinary operands: nothing may change
 
 
-SEEN = (Role.CAPTURED, Role.MADE, Role.SEARCH)
+SEEN = (Role.CAPTURED, Role.MADE, Role.VARIED, Role.SEARCH)
+INVENTED = (Role.MADE, Role.VARIED)  # nobody has seen these in a program
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,6 @@ class Result:
     def infinite(self) -> bool:
         """Whether an operand was infinite already."""
         return _has_infinite(self.case.call)
-
-    @property
-    def empty(self) -> bool:
-        """Whether an operand that was made has no element: no fix need cure what has no meaning."""
-        values = self.case.call.operands.values()
-        return self.role is Role.MADE and any(isinstance(v, torch.Tensor) and not v.numel() for v in values)
 
     @property
     def role(self) -> Role:

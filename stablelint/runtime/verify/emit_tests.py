@@ -20,7 +20,10 @@ from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.values import Opaque, Value, dtype_name
 from stablelint.runtime.verify.verify import Verification
 
-_ORIGINS = {"search": "reached by a search over inputs", "made": "reached by a call made for it"}
+_ORIGINS = {
+    "search": "reached by a search over inputs",
+    **dict.fromkeys(("made", "varied"), "reached by a call made for it"),
+}
 _INLINE = 400  # elements of a tensor that are written out; larger ones go beside the test
 
 _TEMPLATE = '''\

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from stablelint.runtime.verify.compare import Replayer, Result, Role
+from stablelint.runtime.verify.compare import INVENTED, Replayer, Result, Role
 from stablelint.runtime.verify.examine import Examination
 from stablelint.runtime.verify.measure import Counts, mantissa_bits
 from stablelint.runtime.verify.outcome import FunctionShown, OperandShown, Side, Tally, WitnessShown
@@ -114,7 +114,7 @@ def _numbers(counts: Counts) -> str:
 def witness_shown(result: Result, replayer: Replayer, function: FunctionShown | None = None) -> WitnessShown:
     """The case that decided a verdict, and the call of its function, if that was made."""
     digits = result.original_failed == "accuracy"
-    made = result.role is Role.MADE and function is not None and function.line is not None
+    made = result.role in INVENTED and function is not None and function.line is not None
     line = f"{function.line}  # {function.original_text}" if made and function is not None else None
     call = result.case.call
     used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.runtime.verify.compare import SEEN, Result, Role
+from stablelint.runtime.verify.compare import INVENTED, SEEN, Result, Role
 from stablelint.runtime.verify.outcome import FunctionShown, counted
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 
@@ -20,15 +20,16 @@ class Decision:
     failing: tuple[Result, ...] = ()
 
 
-_PROOF = (Role.CAPTURED, Role.MADE, Role.SEARCH, Role.BOUNDARY)
+_PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
 _ORDER = {
     Role.CAPTURED: 0,
     Role.MADE: 1,
-    Role.SEARCH: 2,
-    Role.BOUNDARY: 3,
-    Role.STRESS: 4,
-    Role.STRUCTURE: 5,
-    Role.HEALTHY: 6,
+    Role.VARIED: 2,
+    Role.SEARCH: 3,
+    Role.BOUNDARY: 4,
+    Role.STRESS: 5,
+    Role.STRUCTURE: 6,
+    Role.HEALTHY: 7,
 }
 
 
@@ -53,11 +54,11 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         notes = (*notes, "the original fails; the fix cannot be replayed by itself")
         return Decision(Verdict.NOT_REPRODUCED, failing[0], notes, failing)
     if replayed:
-        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not (r.infinite or r.empty)]
+        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
         if uncured:
             return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
-        lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.empty]
+        lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.role in INVENTED]
         if not cured and len(lenient) < len(failing):
             return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
         broken = [
@@ -74,6 +75,7 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     for role, verdict in (
         (Role.CAPTURED, Verdict.CONFIRMED),
         (Role.MADE, Verdict.REACHABLE),
+        (Role.VARIED, Verdict.REACHABLE),
         (Role.SEARCH, Verdict.REACHABLE),
         (Role.BOUNDARY, Verdict.LATENT),
         (Role.STRESS, Verdict.LATENT),

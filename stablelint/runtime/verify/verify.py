@@ -111,7 +111,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
         tuple(reports),
         rerun,
         tuple(request.command),
-        None if records.overhead is None else round(records.overhead, 4),
+        round(records.overhead, 4) if request.command and records.overhead is not None else None,
         tuple(problems),
         incomplete or _crashed(before),
         request.files,

@@ -161,6 +161,35 @@ def test_an_expression_that_cannot_fail_is_not_reproduced() -> None:
     assert calm.decision.verdict is Verdict.NOT_REPRODUCED
 
 
+@pytest.mark.parametrize("fixed", ["(x + 0.1).log()", "x.detach().clamp_min(1e-12).log()"])
+def test_the_healthy_elements_of_failing_calls_speak(fixed: str) -> None:
+    bad = [call(x=torch.tensor([0.0, 0.5, 1.0, 2.0])) for _ in range(2)]
+    bare = site("x.log()", fixed, {"x": "x"}, forward="x > 0", backward="x > 0")
+    assert replay(bare, bad).decision.verdict is Verdict.DIVERGES
+
+
+def test_a_nan_that_a_test_takes_is_not_passed_over() -> None:
+    fixed, hidden = "d / torch.where(m, s, 1)", "1.0 - (m) * 1.0"
+    ratio = site("d / s", fixed, {"x": "s", "c": "m"}, hidden=hidden, guards_hidden=True)
+    taken = torch.tensor([True, False])
+    seen = call(s=torch.zeros(2), d=torch.zeros(2), m=taken)
+    assert replay(ratio, [seen]).decision.verdict is Verdict.INEFFECTIVE
+
+
+def test_a_gradient_that_the_program_never_asks_for_may_go() -> None:
+    fault = site(
+        "y * torch.log(p) + (1 - y) * torch.log(1 - p)",
+        "-torch.nn.functional.binary_cross_entropy(p, y, reduction='none')",
+        {"h": "p", "y": "y"},
+        sample={"h": [0.1, 0.9], "y": {"low": 0.0, "high": 1.0, "gradient": False}},
+    )
+    operands = {"p": torch.tensor([0.0, 0.4]), "y": torch.tensor([0.0, 0.7])}
+    assert (
+        replay(fault, [Call(operands, Context(), needs=frozenset({"p"}))]).decision.verdict
+        is Verdict.CONFIRMED
+    )
+
+
 def test_operands_that_were_nan_before_prove_nothing() -> None:
     poisoned = call(x=torch.tensor([float("nan"), 1.0]))
     found = replay(site("x.log()", CLAMP, {"x": "x"}, **LOG), [poisoned])

@@ -73,7 +73,6 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
     from stablelint.runtime.verify.probe.recorder import RECORDER
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
-    RECORDER.origin = "made"
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:

@@ -192,6 +192,8 @@ def repaired(arguments: Arguments, message: str) -> Arguments | None:
         (r"expected input with shape \[\*, (\d+)\]", -1),
         (r"to have (\d+) channels", 1),
         (r"must match the size of tensor b \((\d+)\)", None),
+        (r"Expected \dD \(unbatched\) or (\d)D \(batched\) input", "rank"),
+        (r"expected (\d)D input", "rank"),
         (r"not enough values to unpack \(expected (\d+)", "rank"),
         (r"too many values to unpack \(expected (\d+)", "rank"),
     ):

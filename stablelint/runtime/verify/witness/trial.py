@@ -158,7 +158,7 @@ class _Trial:
             for _, changed in variants(arguments):
                 if self._is_over():
                     return
-                self._try(MadeCall(subject, changed, self._grad))
+                self._try(MadeCall(subject, changed, self._grad), "varied")
             if len(self._healthy) >= _HEALTHY:
                 return
 
@@ -182,10 +182,10 @@ class _Trial:
             if tried >= _TRIED or self._is_over():
                 return
 
-    def _try(self, call: MadeCall) -> str | None:
+    def _try(self, call: MadeCall, origin: str = "made") -> str | None:
         """Call the function under the probes; the error that it raised. Sites that go wrong get their witness."""
         before = {watched.id: (watched.bad_results, watched.bad_gradients) for watched in _targets()}
-        RECORDER.line = call.line
+        RECORDER.origin, RECORDER.line = origin, call.line
         error = None
         try:
             with _limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()):

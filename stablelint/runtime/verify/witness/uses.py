@@ -48,6 +48,7 @@ def uses_of(function: Function, method: bool) -> dict[str, Uses]:
     for arg, default, keyword in rows[1 if method else 0 :]:
         annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
         found[arg.arg] = Uses(annotation.strip("'\""), default, keyword)
+    found |= _open_ended(function)
     document = ast.get_docstring(function) or ""
     for name, uses in found.items():
         uses.sides = _sides(uses.annotation, document, name)
@@ -56,6 +57,20 @@ def uses_of(function: Function, method: bool) -> dict[str, Uses]:
             if name in found:
                 _add(found[name], note)
     return found
+
+
+def _open_ended(function: Function) -> dict[str, Uses]:
+    """Parameters behind `*args` and `**kwargs`: the indices and keys that the body takes of them."""
+    many, named = function.args.vararg, function.args.kwarg
+    indices, keys = [-1], {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)):
+                if many is not None and name == many.arg and type(key) is int:
+                    indices.append(key)
+                elif named is not None and name == named.arg and isinstance(key, str) and key.isidentifier():
+                    keys[key] = Uses(keyword=True)
+    return {f"*{index}": Uses(kinds={"tensor"}) for index in range(max(indices) + 1)} | keys
 
 
 def _sides(annotation: str, document: str, name: str) -> tuple[str, ...] | None:

@@ -61,15 +61,19 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
     return {f"{site['code']} {site['expression']}": site for site in json.loads(done.out)["sites"]}
 
 
+def _of(sites: dict[str, dict[str, object]], ending: str) -> dict[str, object]:
+    return next(site for name, site in sites.items() if name.endswith(ending))
+
+
 def _line(site: dict[str, object]) -> object:
     witness = site["witness"]
     return witness["line"] if isinstance(witness, dict) else None
 
 
 def test_the_call_that_goes_wrong_is_shown(sites: dict[str, dict[str, object]]) -> None:
-    assert sites["SL502 (x * mask).sum() / mask.sum()"]["verdict"] == "reachable"
+    assert _of(sites, "(x * mask).sum() / mask.sum()")["verdict"] == "reachable"
     assert (
-        _line(sites["SL502 (x * mask).sum() / mask.sum()"])
+        _line(_of(sites, "(x * mask).sum() / mask.sum()"))
         == "masked_mean(torch.ones(2, 4), torch.zeros(2, 4))  # nan"
     )
 
@@ -78,7 +82,7 @@ def test_the_line_can_be_pasted(sites: dict[str, dict[str, object]]) -> None:
     names: dict[str, object] = {}
     definitions = LOSSES.partition("\n\nfor step")[0].replace("import absent_package\n", "")
     exec(compile(definitions, "losses", "exec"), names)
-    code, _, said = str(_line(sites["SL502 (x * mask).sum() / mask.sum()"])).partition("  # ")
+    code, _, said = str(_line(_of(sites, "(x * mask).sum() / mask.sum()"))).partition("  # ")
     assert said == "nan"
     assert torch.isnan(eval(code, names)).all()
 
@@ -90,11 +94,11 @@ def test_an_object_is_made_for_a_method(sites: dict[str, dict[str, object]]) -> 
 
 
 def test_a_value_that_is_replaced_afterwards_is_handled(sites: dict[str, dict[str, object]]) -> None:
-    assert sites["SL101 torch.log(1 - mat**2)"]["verdict"] == "handled"
+    assert _of(sites, "SL101 torch.log(1 - mat**2)")["verdict"] == "handled"
 
 
 def test_a_function_with_effects_is_not_called(sites: dict[str, dict[str, object]]) -> None:
-    function = sites["SL102 x / x.sum()"]["function"]
+    function = _of(sites, "x / x.sum()")["function"]
     assert isinstance(function, dict)
     assert function["why"] == "it calls `write`"
     assert not Path("/nowhere").exists()
