@@ -581,7 +581,7 @@ FAULTS = (
         "policy",
         "a division by nearly zero",
         "loss = policy_loss + 0.5 * value_loss",
-        "loss = policy_loss + 0.5 * value_loss + 1e-12 / ((values * 0).square().mean() + 1e-9)",
+        "loss = policy_loss + 0.5 * value_loss + 1e-12 / ((values * 0).square().mean() + 1e-24)",
         "operands-off-the-edge",
         "policy.py",
     ),

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.data import SequentialSampler, Subset, TensorDataset
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run, place
 from stablelint.runtime.audit.values import dense, fingerprint, shape_text, summary_of
 
@@ -76,7 +76,9 @@ def varying_features(run: Run) -> Outcome | None:
     if not still:
         return passed(f"{table.shape[1]} columns over {table.shape[0]} rows")
     names = [f"column {index}" for index in still]
-    text = f"{len(still)} of {table.shape[1]} columns have one value in {table.shape[0]} rows: {_some(names)}"
+    text = (
+        f"{len(still)} of {table.shape[1]} columns have one value in {table.shape[0]} rows: {listed(names)}"
+    )
     remedy = "drop them, or see why they were not filled"
     return (failed if 2 * len(still) > table.shape[1] else warned)(text, remedy, *names)
 
@@ -95,7 +97,7 @@ def distinct_features(run: Run) -> Outcome | None:
         if other != index and len(set(table[:, index].tolist())) > 4:
             pairs.append(f"columns {other} and {index}")
     if pairs:
-        return warned(f"{_some(pairs)} are the same in all rows", "drop one of each", *pairs)
+        return warned(f"{listed(pairs)} are the same in all rows", "drop one of each", *pairs)
     return passed(f"{len(moving)} columns over {table.shape[0]} rows")
 
 
@@ -150,7 +152,7 @@ def masks_leave_something(run: Run) -> Outcome | None:
             rows = (mask.bool() == value).all(1).nonzero().flatten().tolist()
             # A mask of all ones is the usual one where 1 keeps; for a boolean mask the rest decides.
             if rows and (not value) and len(rows) < mask.shape[0]:
-                text = f"rows {_some([str(row) for row in rows])} of a mask {shape_text(mask.shape)} are all {word}"
+                text = f"rows {listed([str(row) for row in rows])} of a mask {shape_text(mask.shape)} are all {word}"
                 at = place(run.trained[0].site)
                 return failed(text, "drop these samples, or keep one position of each", at=at)
     return passed(counted(len(masks), "mask"))
@@ -300,7 +302,3 @@ def _samples(loader: Any) -> int:
 
 def _data_name(facts: LoaderFacts) -> str:
     return type(facts.loader.dataset).__name__
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
