@@ -28,7 +28,7 @@ def held_parameters(run: Run) -> Outcome | None:
         names = tuple(one.name for one in missing)
         text = f"{listed(names)} get gradients, and no optimizer that stepped holds them"
         return warned(text, "make the optimizer of all parameters, after they are replaced or moved", *names)
-    return passed(f"{len(held)} parameters in {len(run.optimizers)} optimizers")
+    return passed(f"{len(held)} parameters in {counted(len(run.optimizers), 'optimizer')}")
 
 
 @check(needs="an optimizer step")
@@ -62,7 +62,7 @@ def one_optimizer(run: Run) -> Outcome | None:
     if twice:
         text = f"{listed(twice)} are stepped by two optimizers"
         return failed(text, "give each optimizer its own parameters", *twice)
-    return passed(f"{len(counts)} parameters in {len(run.optimizers)} optimizers")
+    return passed(f"{len(counts)} parameters in {counted(len(run.optimizers), 'optimizer')}")
 
 
 @check(needs="two optimizer steps")
