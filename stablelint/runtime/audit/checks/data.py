@@ -64,14 +64,7 @@ def varying_features(run: Run) -> Outcome | None:
     """Every input feature varies."""
     table = _table(run)
     if table is None:
-        flat = [one for one in _batches(run) if one.dim() > 2]
-        constant = [one for one in flat if bool((one == one.flatten()[0]).all())]
-        if constant:
-            text = (
-                f"{len(constant)} of {len(flat)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
-            )
-            return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
-        return passed(counted(len(flat), "input")) if flat else None
+        return _varying_arguments(run)
     still = (table == table[:1]).all(0).nonzero().flatten().tolist()
     if not still:
         return passed(f"{table.shape[1]} columns over {table.shape[0]} rows")
@@ -81,6 +74,21 @@ def varying_features(run: Run) -> Outcome | None:
     )
     remedy = "drop them, or see why they were not filled"
     return (failed if 2 * len(still) > table.shape[1] else warned)(text, remedy, *names)
+
+
+def _varying_arguments(run: Run) -> Outcome | None:
+    """Whether an argument of more than two dimensions, such as an image, holds one value in most passes."""
+    seen: dict[int, list[torch.Tensor]] = {}
+    for call in run.trained:
+        for position, one in enumerate(call.inputs):
+            if one.is_floating_point() and one.dim() > 2 and one.numel():
+                seen.setdefault(position, []).append(one)
+    for batches in seen.values():
+        constant = [one for one in batches if bool((one == one.flatten()[0]).all())]
+        if 2 * len(constant) > len(batches):
+            text = f"{len(constant)} of {len(batches)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
+            return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
+    return passed(counted(sum(map(len, seen.values())), "input")) if seen else None
 
 
 @check(needs="16 rows of a two-dimensional input")
