@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
-from stablelint.report.frame import Mark, frame
-from stablelint.report.tables import note
+from stablelint.report.tables import note, placed
 
 MARKS = {"passed": "✓", "warned": "!", "failed": "✗", "not seen": "·"}
 _ORDER = ("failed", "warned", "passed", "not seen")
@@ -39,26 +37,12 @@ def _finding(one: Mapping[str, Any], context: Context) -> Iterator[str]:
     first, *rest = wrap(plain(one["evidence"]), max(context.width - len(head) - 2, 30))
     yield f"{paint(head)}: {style.bold(first)}"
     yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
-    yield from _place(one, context, paint)
+    yield from placed(one, context, paint)
     yield from note("holds where it passes", one["sentence"], context)
     if one["subjects"]:
         yield from note("names", ", ".join(map(plain, one["subjects"][:8])), context)
     if one["remedy"]:
         yield from note("remedy", plain(one["remedy"]), context)
-
-
-def _place(one: Mapping[str, Any], context: Context, paint: Any) -> Iterator[str]:
-    if one["filename"] is None:
-        return
-    row, column = one["location"]["row"], one["location"]["column"]
-    lines = context.sources.lines(one["filename"])
-    indent = " " * len(str(min(row + 1, len(lines) or 1)))
-    place = f"{context.shown(one['filename'])}:{row}" + (f":{column}" if column else "")
-    yield f"{indent}{context.style.gutter('-->')} {place}"
-    end = one["end_location"]
-    if column and end and lines:
-        span = Span(Position(row, column), Position(end["row"], end["column"]))
-        yield from frame(lines, [Mark(span, "", "^", paint)], context.style, context.width)
 
 
 def _table(checks: list[Mapping[str, Any]], context: Context, everything: bool) -> Iterator[str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
-from stablelint.report.frame import Mark, frame
-from stablelint.report.tables import note, table
+from stablelint.report.tables import at, note, placed, table
 
 
 def render(crash: Mapping[str, Any], context: Context) -> str:
@@ -24,9 +22,9 @@ def _lines(crash: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield ""
     yield f"{style.error(head)}: {style.bold(first)}"
     yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
-    yield from _place(crash, context)
+    yield from placed(crash, context, style.error)
     for other in crash["other"]:
-        yield from note(other["what"], f"{_at(other, context)}: {plain(other['expression'])}", context)
+        yield from note(other["what"], f"{at(other, context)}: {plain(other['expression'])}", context)
     for text in crash["because"]:
         yield from note("because", plain(text), context)
     yield from _operands(crash["operands"], context)
@@ -37,23 +35,6 @@ def _lines(crash: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield ""
     for text in crash["advice"]:
         yield from note("help", plain(text), context)
-
-
-def _place(crash: Mapping[str, Any], context: Context) -> Iterator[str]:
-    if crash["filename"] is None:
-        return
-    lines = context.sources.lines(crash["filename"])
-    indent = " " * len(str(min(crash["location"]["row"] + 1, len(lines) or 1)))
-    yield f"{indent}{context.style.gutter('-->')} {_at(crash, context)}"
-    start, end = crash["location"], crash["end_location"]
-    if start["column"] and end and lines:
-        span = Span(Position(start["row"], start["column"]), Position(end["row"], end["column"]))
-        yield from frame(lines, [Mark(span, "", "^", context.style.error)], context.style, context.width)
-
-
-def _at(place: Mapping[str, Any], context: Context) -> str:
-    row, column = place["location"]["row"], place["location"]["column"]
-    return f"{context.shown(place['filename'])}:{row}" + (f":{column}" if column else "")
 
 
 def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[str]:

@@ -1,11 +1,14 @@
-"""Tables and notes of the reports about runs."""
+"""Tables, notes and places of the reports about runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from stablelint.report.cells import wrap
+from stablelint.diagnostic import Position, Span
+from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
+from stablelint.report.frame import Mark, Paint, frame
 
 
 def note(title: str, text: str, context: Context) -> Iterator[str]:
@@ -15,6 +18,27 @@ def note(title: str, text: str, context: Context) -> Iterator[str]:
     first, *rest = wrap(text, max(context.width - len(lead), 30)) or [""]
     yield f"  {style.gutter('=')} {style.bold(title)}: {first}"
     yield from (" " * len(lead) + line for line in rest)
+
+
+def placed(one: Mapping[str, Any], context: Context, paint: Paint) -> Iterator[str]:
+    """Where something is: file and row, and the expression underlined, or its line where no columns are known."""
+    if one["filename"] is None:
+        return
+    row, lines = one["location"]["row"], context.sources.lines(one["filename"])
+    indent = " " * len(str(min(row + 1, len(lines) or 1)))
+    yield f"{indent}{context.style.gutter('-->')} {at(one, context)}"
+    start, end = one["location"], one["end_location"]
+    if start["column"] and end and lines:
+        span = Span(Position(row, start["column"]), Position(end["row"], end["column"]))
+        yield from frame(lines, [Mark(span, "", "^", paint)], context.style, context.width)
+    elif one["expression"]:
+        yield f"{indent} {context.style.gutter('|')} {plain(one['expression'])}"
+
+
+def at(one: Mapping[str, Any], context: Context) -> str:
+    """File, row and column of a place."""
+    row, column = one["location"]["row"], one["location"]["column"]
+    return f"{context.shown(one['filename'])}:{row}" + (f":{column}" if column else "")
 
 
 def table(rows: Sequence[Sequence[str]], context: Context) -> Iterator[str]:

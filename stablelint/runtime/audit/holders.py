@@ -72,6 +72,8 @@ def _holding(value: Any, filename: str) -> Holding | None:
         items: list[object] = [value]
         if not value.requires_grad or value.is_leaf:
             return None
+    elif isinstance(value, deque) and value.maxlen is not None:
+        return None  # it has a bound
     elif type(value) in _CONTAINERS and len(value) <= _MOST_ITEMS:  # another's own may compute what it holds
         items = list(value.values()) if isinstance(value, dict) else list(value)
         items = [inner for one in items for inner in (one if isinstance(one, (list, tuple)) else (one,))]

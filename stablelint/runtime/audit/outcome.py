@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -86,6 +86,11 @@ def counted(number: int, noun: str) -> str:
     if noun.endswith("ix"):
         return f"{number} {noun[:-2]}ices"
     return f"{number} {noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import weakref
@@ -12,16 +11,16 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_module
 
+from stablelint.runtime.audit.calls import CallRecorder, here
 from stablelint.runtime.audit.graph import read_graph
 from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdings
 from stablelint.runtime.audit.modules import ModuleBook
-from stablelint.runtime.audit.record import Backward, Forward, LoaderFacts, LossCall, Run, Step
-from stablelint.runtime.audit.replayed import LossOnBatch, detached
+from stablelint.runtime.audit.record import Backward, Step
+from stablelint.runtime.audit.replayed import detached
 from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.taps import Taps
-from stablelint.runtime.audit.values import fingerprint, sample_of
 from stablelint.runtime.guard import hooks
-from stablelint.runtime.guard.frames import Site, site_of, step_frames, user_frame
+from stablelint.runtime.guard.frames import Site, step_frames
 from stablelint.runtime.guard.names import gradients_in, parameters_of
 from stablelint.runtime.guard.norms import fused_norms
 from stablelint.runtime.guard.trace import tensors_in
@@ -30,27 +29,19 @@ _FRAMES = 12
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
 
 
-class Recorder(hooks.IdleObserver):
+class Recorder(CallRecorder, hooks.IdleObserver):
     """Fills a `Run` until an optimizer has taken `steps` steps, then calls `on_end`, which may raise."""
 
     def __init__(self, steps: int | None, on_end: Callable[[], object] = lambda: None) -> None:
-        self.run = Run()
-        self.trouble = self.run.trouble
+        super().__init__()
         self._limit = steps
         self._on_end = on_end
         self._taps = Taps(self)
-        self._modules = ModuleBook(self.run, self._on_forward)
-        self._process = os.getpid()
+        self._modules = ModuleBook(self.run, self.on_forward)
         self._removed: list[Any] = []
         self._attached = False
-        self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._walked: list[weakref.ref[torch.Tensor]] = []
         self._sequence = 0  # of the first node after the last backward call
-        self._fetches = 0
-        self._judged = 0  # calls whose part in a backward pass is known
-        self._batch_from: LoaderFacts | None = None
-        self._batch_print: bytes | None = None
-        self._iterators: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self._unscaled_loss: float | None = None
         self._scaled = False  # gradients are multiplied by a scaler's factor
         self._clips: list[tuple[float, Site | None]] = []
@@ -97,96 +88,13 @@ class Recorder(hooks.IdleObserver):
         """Graphs that do not know their lines, as without the audit."""
         torch.autograd.set_detect_anomaly(*self._anomaly)
 
-    # what the modules tell
-
-    @shielded
-    def _on_forward(
-        self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
-    ) -> None:
-        inputs = tuple(tensors_in((args, kwargs)))
-        first = next((one for one in inputs if one.numel()), None)
-        forward = Forward(
-            root,
-            root.training,
-            torch.is_grad_enabled(),
-            _here(),
-            self._batch_from,
-            tuple(sample_of(one) for one in inputs),
-            self._batch_print or (fingerprint(first) if first is not None else None),
-        )
-        if forward.grad and all(one.pair is None for one in self.run.forwards if one.root is root):
-            forward.pair = detached(args), detached(kwargs)
-        self.run.forwards.append(forward)
-        self._outputs = [(ref, one) for ref, one in self._outputs if ref() is not None]
-        for output in tensors_in(result):
-            self._outputs.append((weakref.ref(output), forward))
-            if output.grad_fn is not None:
-                output.grad_fn.register_hook(_Reached(forward))
-        loss = result.get("loss") if isinstance(result, dict) else None
-        if forward.pair is not None and isinstance(loss, torch.Tensor) and self.run.loss_on_batch is None:
-            self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
-
     # what the taps tell
-
-    @shielded
-    def on_loss(self, kind: str, arguments: dict[str, Any], value: object) -> None:
-        """Keep the first rows of input and target."""
-        given, target = arguments["input"], arguments["target"]
-        if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor) or self._elsewhere():
-            return
-        forward, output = self._source_of(given)
-        single = isinstance(value, torch.Tensor) and value.numel() == 1
-        call = LossCall(
-            kind,
-            {name: one for name, one in arguments.items() if name not in ("input", "target")},
-            sample_of(given),
-            sample_of(target),
-            (tuple(given.shape), tuple(target.shape)),
-            float(value.detach()) if single and isinstance(value, torch.Tensor) else None,
-            torch.is_grad_enabled() and given.requires_grad,
-            _here(),
-            forward,
-        )
-        self.run.losses.append(call)
-        if forward is None:
-            return
-        forward.scored = forward.scored or not call.grad
-        if forward.pair is not None and output is not None and call.grad and self.run.loss_on_batch is None:
-            self.run.loss_on_batch = LossOnBatch(forward.root, *forward.pair, kind, arguments, given, output)
-
-    def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
-        """The call whose output `tensor` is, or is a view of."""
-        for reference, forward in reversed(self._outputs):
-            output = reference()
-            if output is not None and (output is tensor or tensor._base is output):
-                return forward, output
-        return (self.run.forwards[-1], None) if self.run.forwards else (None, None)
 
     @shielded
     def on_schedule(self, scheduler: Any) -> None:
         """Note a scheduler that is ahead of its optimizer; the step in its own construction is not one."""
-        if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self._elsewhere():
-            self.run.early_schedule = self.run.early_schedule or _here()
-
-    @shielded
-    def on_loader(self, loader: Any) -> None:
-        """Note a loader."""
-        self._facts_of(loader)
-
-    @shielded
-    def on_iterate(self, loader: Any, iterator: object) -> None:
-        """Note whose batches the iterator hands out."""
-        facts = self._facts_of(loader)
-        facts.iterators += 1
-        if not isinstance(iterator, (list, tuple)):
-            self._iterators[iterator] = facts
-
-    def _facts_of(self, loader: Any) -> LoaderFacts:
-        for facts in self.run.loaders:
-            if facts.loader is loader:
-                return facts
-        self.run.loaders.append(LoaderFacts(loader))
-        return self.run.loaders[-1]
+        if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self.elsewhere():
+            self.run.early_schedule = self.run.early_schedule or here()
 
     @shielded
     def on_seed(self, generator: str) -> None:
@@ -214,17 +122,6 @@ class Recorder(hooks.IdleObserver):
     # what the guard's hooks tell
 
     @shielded
-    def on_fetch(self, iterator: object, batch: object) -> None:
-        """A batch was handed out."""
-        facts = self._iterators.get(iterator)
-        self._fetches += 1
-        self._batch_from = facts
-        parts = [fingerprint(one) for one in tensors_in(batch)]
-        self._batch_print = b"".join(parts) or None
-        if facts is not None:
-            facts.batches += 1
-
-    @shielded
     def on_scale(self, scaler: object, outputs: object) -> None:
         """The loss as it is before it is scaled."""
         if getattr(scaler, "is_enabled", lambda: True)():
@@ -237,7 +134,7 @@ class Recorder(hooks.IdleObserver):
         self._clip(float(total_norm))
 
     def _clip(self, norm: float) -> None:
-        site = _here()
+        site = here()
         if self.run.steps and not self.run.backwards[self._since.get(self.run.steps[-1].optimizer, 0) :]:
             self.run.steps[-1].clipped_after = site
             return
@@ -248,7 +145,7 @@ class Recorder(hooks.IdleObserver):
     @shielded
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the graph, and whether the gradients that will be added to were used already."""
-        if not losses or self._elsewhere():
+        if not losses or self.elsewhere():
             return
         for key, optimizer in enumerate(self.run.optimizers):
             present = any(fused_norms([one.detach() for one in gradients_in(optimizer)]))
@@ -259,15 +156,15 @@ class Recorder(hooks.IdleObserver):
         self.run.backwards.append(
             backward := Backward(
                 sum(float(one.detach().sum()) for one in losses) if value is None else value,
-                _here(),
+                here(),
                 loss.grad_fn.name() if loss.grad_fn is not None else None,
                 id(loss.grad_fn),
                 any(reference() is loss for reference in self._walked),
-                self._fetches,
+                self.fetches,
                 self._scaled,
             )
         )
-        self._unscaled_loss, self._fetches = None, 0
+        self._unscaled_loss, self.fetches = None, 0
         self._walked = [*self._walked[-3:], weakref.ref(loss)]
         if loss.grad_fn is not None:
             backward.facts = read_graph(loss.grad_fn, self._sequence)
@@ -276,20 +173,17 @@ class Recorder(hooks.IdleObserver):
     @shielded
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """The loaders whose batches were learned from."""
-        for forward in self.run.forwards[self._judged :]:
-            if forward.trained and isinstance(forward.fetched_from, LoaderFacts):
-                forward.fetched_from.trained = True
-        self._judged = len(self.run.forwards)
+        self.judge_calls()
 
     @shielded
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The gradients are there now, or when the closure has run."""
-        if self._elsewhere():
+        if self.elsewhere():
             return None
         key = self._key_of(optimizer)
-        site = _here()
+        site = here()
         closure = kwargs.get("closure") or (args[1] if len(args) > 1 and callable(args[1]) else None)
         if closure is None:
             self._gradients_ready(key, optimizer, site)
@@ -340,7 +234,7 @@ class Recorder(hooks.IdleObserver):
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """What the step did to the parameters; the end, if it was the last one to be watched."""
         key = self._key_of(optimizer)
-        if self._elsewhere() or key not in self._ready:
+        if self.elsewhere() or key not in self._ready:
             return
         step, before = self._ready.pop(key)
         parameters = parameters_of(optimizer)
@@ -381,25 +275,6 @@ class Recorder(hooks.IdleObserver):
 
     def _holdings(self) -> dict[str, Holding]:
         return holdings(list(step_frames(sys._getframe(1), _FRAMES)), self.run.roots)
-
-    def _elsewhere(self) -> bool:
-        """Whether this is a copy of the process, such as a loader's worker."""
-        return os.getpid() != self._process
-
-
-class _Reached:
-    """A hook on the node of an output: a backward pass went through its forward pass."""
-
-    def __init__(self, forward: Forward) -> None:
-        self._forward = forward
-
-    def __call__(self, *_: object) -> None:
-        self._forward.trained = True
-
-
-def _here() -> Site | None:
-    frame = user_frame()
-    return site_of(frame) if frame is not None else None
 
 
 def _generators() -> dict[str, Any]:

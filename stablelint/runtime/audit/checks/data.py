@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.data import SequentialSampler, Subset, TensorDataset
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run, place
 from stablelint.runtime.audit.values import dense, fingerprint, shape_text, summary_of
 
@@ -64,21 +64,31 @@ def varying_features(run: Run) -> Outcome | None:
     """Every input feature varies."""
     table = _table(run)
     if table is None:
-        flat = [one for one in _batches(run) if one.dim() > 2]
-        constant = [one for one in flat if bool((one == one.flatten()[0]).all())]
-        if constant:
-            text = (
-                f"{len(constant)} of {len(flat)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
-            )
-            return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
-        return passed(counted(len(flat), "input")) if flat else None
+        return _varying_arguments(run)
     still = (table == table[:1]).all(0).nonzero().flatten().tolist()
     if not still:
         return passed(f"{table.shape[1]} columns over {table.shape[0]} rows")
     names = [f"column {index}" for index in still]
-    text = f"{len(still)} of {table.shape[1]} columns have one value in {table.shape[0]} rows: {_some(names)}"
+    text = (
+        f"{len(still)} of {table.shape[1]} columns have one value in {table.shape[0]} rows: {listed(names)}"
+    )
     remedy = "drop them, or see why they were not filled"
     return (failed if 2 * len(still) > table.shape[1] else warned)(text, remedy, *names)
+
+
+def _varying_arguments(run: Run) -> Outcome | None:
+    """Whether an argument of more than two dimensions, such as an image, holds one value in most passes."""
+    seen: dict[int, list[torch.Tensor]] = {}
+    for call in run.trained:
+        for position, one in enumerate(call.inputs):
+            if one.is_floating_point() and one.dim() > 2 and one.numel():
+                seen.setdefault(position, []).append(one)
+    for batches in seen.values():
+        constant = [one for one in batches if bool((one == one.flatten()[0]).all())]
+        if 2 * len(constant) > len(batches):
+            text = f"{len(constant)} of {len(batches)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
+            return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
+    return passed(counted(sum(map(len, seen.values())), "input")) if seen else None
 
 
 @check(needs="16 rows of a two-dimensional input")
@@ -95,7 +105,7 @@ def distinct_features(run: Run) -> Outcome | None:
         if other != index and len(set(table[:, index].tolist())) > 4:
             pairs.append(f"columns {other} and {index}")
     if pairs:
-        return warned(f"{_some(pairs)} are the same in all rows", "drop one of each", *pairs)
+        return warned(f"{listed(pairs)} are the same in all rows", "drop one of each", *pairs)
     return passed(f"{len(moving)} columns over {table.shape[0]} rows")
 
 
@@ -150,7 +160,7 @@ def masks_leave_something(run: Run) -> Outcome | None:
             rows = (mask.bool() == value).all(1).nonzero().flatten().tolist()
             # A mask of all ones is the usual one where 1 keeps; for a boolean mask the rest decides.
             if rows and (not value) and len(rows) < mask.shape[0]:
-                text = f"rows {_some([str(row) for row in rows])} of a mask {shape_text(mask.shape)} are all {word}"
+                text = f"rows {listed([str(row) for row in rows])} of a mask {shape_text(mask.shape)} are all {word}"
                 at = place(run.trained[0].site)
                 return failed(text, "drop these samples, or keep one position of each", at=at)
     return passed(counted(len(masks), "mask"))
@@ -300,7 +310,3 @@ def _samples(loader: Any) -> int:
 
 def _data_name(facts: LoaderFacts) -> str:
     return type(facts.loader.dataset).__name__
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -12,7 +12,7 @@ from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, war
 from stablelint.runtime.audit.record import Run
 from stablelint.runtime.audit.replayed import LossOnBatch, copy_of, undisturbed
 
-ORDER = 4
+ORDER = 5
 _STEPS = 60
 _RATE = 1e-2
 _FEW_ELEMENTS = 4096  # of the arguments of a custom function that are checked

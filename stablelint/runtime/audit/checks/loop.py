@@ -11,17 +11,13 @@ from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, Run, Step, place
 
-ORDER = 3
+ORDER = 4
 _DROPOUT = (nn.modules.dropout._DropoutNd,)
 _LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-7  # of a weight, in one step
 _CLIPPED_AWAY = 1e-3  # what clipping leaves of a gradient
 _COLLAPSE = 1e-2  # of a learning rate, over a few steps
 _VANISHING = 1e-7  # the least gradient over the largest, by layer
 _SCALAR = ("MeanBackward0", "SumBackward0")
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _by_optimizer(run: Run) -> list[list[Step]]:

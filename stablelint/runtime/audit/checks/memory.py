@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 
-ORDER = 7
+ORDER = 8
 _RECENT = 3  # backward passes whose graphs may live on: names are rebound in the next step
 
 

@@ -10,9 +10,10 @@ from stablelint.runtime.audit.graph import OperandFacts
 from stablelint.runtime.audit.outcome import Outcome, check, counted, passed, warned
 from stablelint.runtime.audit.record import Run, line
 
-ORDER = 6
+ORDER = 7
 _HALF = torch.finfo(torch.float16)
-_EDGE = 1e-7  # of an operand, below which a rounding or one more step meets zero
+_EDGE = 1e-18  # max**-0.5 of float32: below it the gradient of 1 / x overflows; an eps lies far above
+_NEAR_ONE = 1e-7
 
 
 @check(needs="layers with floating-point results")
@@ -46,7 +47,7 @@ def _near_edge(one: OperandFacts) -> str | None:
         return f"{one.operation} met a value of magnitude {one.smallest:.1e}"
     if one.operation == "exp" and one.high > math.sqrt(torch.finfo(torch.float32).max):
         return f"exp gave {one.high:.1e}"
-    if one.nearest < _EDGE:
+    if one.nearest < _NEAR_ONE:
         return f"{one.operation} met a value {one.nearest:.1e} from 1"
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -13,16 +12,9 @@ from stablelint.runtime.audit.graph import nodes_of, row_of
 from stablelint.runtime.audit.record import line, place
 from stablelint.runtime.crash.explanation import Explanation, explains
 from stablelint.runtime.crash.scene import Scene, assigned
-from stablelint.runtime.guard.event import Location
-from stablelint.runtime.guard.frames import parse_file
-
-# What cuts a value off its graph.
-_CUTS = frozenset(
-    "item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split()
-)
+from stablelint.runtime.crash.source import carried_name, cuts_in, is_without_gradients, writer_behind
 
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
-_SILENT = ("no_grad", "inference_mode")
 
 
 def _losses(scene: Scene) -> tuple[torch.Tensor, ...]:
@@ -70,7 +62,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = [f"{names[0]}.detach() where only its value is wanted"]
     else:
         summary = "a part of this graph was made before the last backward call, which freed it"
-        carried = _carried(scene, made)
+        user = scene.user
+        at = scene.location
+        carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
         advice = ["detach() what is carried from step to step"]
         if carried:
             summary += f": {carried} is carried from step to step"
@@ -91,43 +85,6 @@ def _names_of(scene: Scene, nodes: set[int]) -> Iterator[str]:
         for name, value in frame.frame.f_locals.items() if frame.mine else ():
             if isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes:
                 yield name
-
-
-def _carried(scene: Scene, made: Location | None) -> str | None:
-    """The one name of the loop around the failing line that is read before it is assigned, and holds a tensor."""
-    user = scene.user
-    if user is None or scene.location is None:
-        return None
-    tree, row = parse_file(user.site.code.co_filename), scene.location.row
-    loops = [
-        one
-        for one in (ast.walk(tree) if tree is not None else ())
-        if isinstance(one, (ast.For, ast.While)) and one.lineno <= row <= (one.end_lineno or 0)
-    ]
-    if not loops:
-        return None
-    loop = max(loops, key=lambda one: one.lineno)
-    stored: set[str] = set()
-    found: list[str] = []
-    for statement in loop.body:
-        names = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
-        found += [one.id for one in names if isinstance(one.ctx, ast.Load) and one.id not in stored]
-        stored |= {one.id for one in names if isinstance(one.ctx, ast.Store)}
-    scope = user.names
-    carried = [
-        one
-        for one in dict.fromkeys(found)
-        if one in stored and any(_has_graph(value) for value in _flat(scope.get(one)))
-    ]
-    return carried[0] if len(carried) == 1 else None
-
-
-def _flat(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (tuple, list)) else [value]
-
-
-def _has_graph(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.grad_fn is not None
 
 
 @explains(r"modified by an inplace operation: \[[^\]]*\[([\d, ]*)\]\]")
@@ -151,7 +108,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = "an optimizer stepped between the forward pass and this backward call, which needs the old weights"
         advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
-    elif kept_at is not None and (written := _writer(kept_at)) is not None:
+    elif kept_at is not None and (written := writer_behind(kept_at)) is not None:
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
     else:
@@ -191,58 +148,6 @@ def _takes_parameter(node: Any, shape: tuple[int, ...]) -> bool:
     return False
 
 
-def _writer(kept: Location) -> Location | None:
-    """The first statement behind the line that kept a value which writes a name of that line in place."""
-    tree = parse_file(kept.filename)
-    if tree is None:
-        return None
-    scope: ast.AST = tree
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.lineno <= kept.row <= (node.end_lineno or 0):
-            scope = node
-    statements = [
-        one for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
-    ]
-    names = {
-        one.id
-        for statement in statements
-        if statement.lineno <= kept.row <= (statement.end_lineno or 0)
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Name)
-    }
-    for statement in sorted(statements, key=lambda one: one.lineno):
-        if statement.lineno > kept.row and _written(statement) & names:
-            return _place_of(kept.filename, statement)
-    return None
-
-
-def _written(statement: ast.stmt) -> set[str]:
-    """The names that a statement writes in place."""
-    found: set[str] = set()
-    match statement:
-        case ast.AugAssign(target):
-            found.add(_root(target))
-        case ast.Assign(targets):
-            found |= {_root(one) for one in targets if isinstance(one, ast.Subscript)}
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(ast.Attribute(owner, method)) if method.endswith("_") and not method.startswith(
-                "_"
-            ):
-                found.add(_root(owner))
-    return found - {""}
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _place_of(filename: str, statement: ast.stmt) -> Location:
-    return Location(filename, statement.lineno, None, ast.unparse(statement), "")
-
-
 @explains(r"does not require grad and does not have a grad_fn")
 def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A loss that was cut off."""
@@ -257,14 +162,14 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         made = assigned(code.co_filename, code.co_firstlineno, name, scene.location.row)
     other = [("the loss was made here", made)] if made is not None else []
     because, advice = [], ["compute the loss from the model's output with operations of torch alone"]
-    if scene.location is not None and _without_gradients(
+    if scene.location is not None and is_without_gradients(
         user.site.code.co_filename, (made or scene.location).row
     ):
         because.append(
             "gradients are disabled where it is made: it stands under no_grad, or something like it"
         )
         advice = ["leave that block before the loss is computed"]
-    elif made is not None and (cuts := _cuts_in(made.expression)):
+    elif made is not None and (cuts := cuts_in(made.expression)):
         because.append(f"`{made.expression}` cuts it off: {', '.join(cuts)}")
     models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
     frozen = [
@@ -281,29 +186,6 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         location=scene.location,
         other=tuple(other),
     )
-
-
-def _without_gradients(filename: str, row: int) -> bool:
-    """Whether a line stands within `with torch.no_grad():`, or a function that is decorated so."""
-    tree = parse_file(filename)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= row <= (node.end_lineno or 0):
-            items = (
-                node.decorator_list
-                if isinstance(node, ast.FunctionDef)
-                else [one.context_expr for one in node.items]
-            )
-            for item in items:
-                called = item.func if isinstance(item, ast.Call) else item
-                if isinstance(called, (ast.Attribute, ast.Name)) and ast.unparse(called).endswith(_SILENT):
-                    return True
-    return False
-
-
-def _cuts_in(text: str) -> list[str]:
-    tree = ast.parse(text)
-    names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)]
-    return [one for one in dict.fromkeys(names) if one in _CUTS]
 
 
 @explains(r"grad can be implicitly created only for scalar outputs")

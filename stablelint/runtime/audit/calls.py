@@ -1,0 +1,151 @@
+"""Writes down the calls of models and losses, and which loader's batch they were given."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any
+
+import torch
+
+from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
+from stablelint.runtime.audit.replayed import LossOnBatch, detached
+from stablelint.runtime.audit.shield import shielded
+from stablelint.runtime.audit.values import fingerprint, sample_of
+from stablelint.runtime.guard.frames import Site, site_of, user_frame
+from stablelint.runtime.guard.trace import tensors_in
+
+
+class CallRecorder:
+    """The part of a recorder that follows batches from their loaders through models to losses."""
+
+    def __init__(self) -> None:
+        self.run = Run()
+        self.trouble = self.run.trouble
+        self.fetches = 0  # batches since the last backward call
+        self._process = os.getpid()
+        self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
+        self._judged = 0  # calls whose part in a backward pass is known
+        self._batch_from: LoaderFacts | None = None
+        self._batch_print: bytes | None = None
+        self._iterators: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
+
+    @shielded
+    def on_forward(
+        self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
+        """Keep the first rows of what an outermost module was given, and see whether a backward pass comes by."""
+        inputs = tuple(tensors_in((args, kwargs)))
+        first = next((one for one in inputs if one.numel()), None)
+        forward = Forward(
+            root,
+            root.training,
+            torch.is_grad_enabled(),
+            here(),
+            self._batch_from,
+            tuple(sample_of(one) for one in inputs),
+            self._batch_print or (fingerprint(first) if first is not None else None),
+        )
+        if forward.grad and all(one.pair is None for one in self.run.forwards if one.root is root):
+            forward.pair = detached(args), detached(kwargs)
+        self.run.forwards.append(forward)
+        self._outputs = [(ref, one) for ref, one in self._outputs if ref() is not None]
+        for output in tensors_in(result):
+            self._outputs.append((weakref.ref(output), forward))
+            if output.grad_fn is not None:
+                output.grad_fn.register_hook(_Reached(forward))
+        loss = result.get("loss") if isinstance(result, dict) else None
+        if forward.pair is not None and isinstance(loss, torch.Tensor) and self.run.loss_on_batch is None:
+            self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
+
+    @shielded
+    def on_loss(self, kind: str, arguments: dict[str, Any], value: object) -> None:
+        """Keep the first rows of input and target."""
+        given, target = arguments["input"], arguments["target"]
+        if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor) or self.elsewhere():
+            return
+        forward, output = self._source_of(given)
+        single = isinstance(value, torch.Tensor) and value.numel() == 1
+        call = LossCall(
+            kind,
+            {name: one for name, one in arguments.items() if name not in ("input", "target")},
+            sample_of(given),
+            sample_of(target),
+            (tuple(given.shape), tuple(target.shape)),
+            float(value.detach()) if single and isinstance(value, torch.Tensor) else None,
+            torch.is_grad_enabled() and given.requires_grad,
+            here(),
+            forward,
+        )
+        self.run.losses.append(call)
+        if forward is None:
+            return
+        forward.scored = forward.scored or not call.grad
+        if forward.pair is not None and output is not None and call.grad and self.run.loss_on_batch is None:
+            self.run.loss_on_batch = LossOnBatch(forward.root, *forward.pair, kind, arguments, given, output)
+
+    def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
+        """The call whose output `tensor` is, or is a view of."""
+        for reference, forward in reversed(self._outputs):
+            output = reference()
+            if output is not None and (output is tensor or tensor._base is output):
+                return forward, output
+        return (self.run.forwards[-1], None) if self.run.forwards else (None, None)
+
+    @shielded
+    def on_loader(self, loader: Any) -> None:
+        """Note a loader."""
+        self._facts_of(loader)
+
+    @shielded
+    def on_iterate(self, loader: Any, iterator: object) -> None:
+        """Note whose batches the iterator hands out."""
+        facts = self._facts_of(loader)
+        facts.iterators += 1
+        if not isinstance(iterator, (list, tuple)):
+            self._iterators[iterator] = facts
+
+    def _facts_of(self, loader: Any) -> LoaderFacts:
+        for facts in self.run.loaders:
+            if facts.loader is loader:
+                return facts
+        self.run.loaders.append(LoaderFacts(loader))
+        return self.run.loaders[-1]
+
+    @shielded
+    def on_fetch(self, iterator: object, batch: object) -> None:
+        """A batch was handed out."""
+        facts = self._iterators.get(iterator)
+        self.fetches += 1
+        self._batch_from = facts
+        parts = [fingerprint(one) for one in tensors_in(batch)]
+        self._batch_print = b"".join(parts) or None
+        if facts is not None:
+            facts.batches += 1
+
+    def judge_calls(self) -> None:
+        """After a backward pass: the loaders whose batches were learned from."""
+        for forward in self.run.forwards[self._judged :]:
+            if forward.trained and forward.fetched_from is not None:
+                forward.fetched_from.trained = True
+        self._judged = len(self.run.forwards)
+
+    def elsewhere(self) -> bool:
+        """Whether this is a copy of the process, such as a loader's worker."""
+        return os.getpid() != self._process
+
+
+class _Reached:
+    """A hook on the node of an output: a backward pass went through its forward pass."""
+
+    def __init__(self, forward: Forward) -> None:
+        self._forward = forward
+
+    def __call__(self, *_: object) -> None:
+        self._forward.trained = True
+
+
+def here() -> Site | None:
+    """The instruction of the program that is being executed."""
+    frame = user_frame()
+    return site_of(frame) if frame is not None else None

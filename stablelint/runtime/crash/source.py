@@ -1,0 +1,126 @@
+"""What the source around a failing line tells: names carried on, statements that write in place, lost graphs."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import parse_file
+
+# What cuts a value off its graph.
+_CUTS = frozenset(
+    "item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split()
+)
+_SILENT = ("no_grad", "inference_mode")
+
+
+def carried_name(filename: str, row: int, scope: dict[str, Any]) -> str | None:
+    """The one name of the loop around the failing line that is read before it is assigned, and holds a tensor."""
+    tree = parse_file(filename)
+    loops = [
+        one
+        for one in (ast.walk(tree) if tree is not None else ())
+        if isinstance(one, (ast.For, ast.While)) and one.lineno <= row <= (one.end_lineno or 0)
+    ]
+    if not loops:
+        return None
+    loop = max(loops, key=lambda one: one.lineno)
+    stored: set[str] = set()
+    found: list[str] = []
+    for statement in loop.body:
+        names = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
+        found += [one.id for one in names if isinstance(one.ctx, ast.Load) and one.id not in stored]
+        stored |= {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    carried = [
+        one
+        for one in dict.fromkeys(found)
+        if one in stored and any(_has_graph(value) for value in _flat(scope.get(one)))
+    ]
+    return carried[0] if len(carried) == 1 else None
+
+
+def _flat(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def _has_graph(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.grad_fn is not None
+
+
+def writer_behind(kept: Location) -> Location | None:
+    """The first statement behind the line that kept a value which writes a name of that line in place."""
+    tree = parse_file(kept.filename)
+    if tree is None:
+        return None
+    scope: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.lineno <= kept.row <= (node.end_lineno or 0):
+            scope = node
+    statements = [
+        one for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
+    ]
+    names = {
+        one.id
+        for statement in statements
+        if statement.lineno <= kept.row <= (statement.end_lineno or 0)
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Name)
+    }
+    for statement in sorted(statements, key=lambda one: one.lineno):
+        if statement.lineno > kept.row and _written(statement) & names:
+            return _place_of(kept.filename, statement)
+    return None
+
+
+def _written(statement: ast.stmt) -> set[str]:
+    """The names that a statement writes in place."""
+    found: set[str] = set()
+    match statement:
+        case ast.AugAssign(target):
+            found.add(_root(target))
+        case ast.Assign(targets):
+            found |= {_root(one) for one in targets if isinstance(one, ast.Subscript)}
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(ast.Attribute(owner, method)) if method.endswith("_") and not method.startswith(
+                "_"
+            ):
+                found.add(_root(owner))
+    return found - {""}
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _place_of(filename: str, statement: ast.stmt) -> Location:
+    return Location(filename, statement.lineno, None, ast.unparse(statement), "")
+
+
+def is_without_gradients(filename: str, row: int) -> bool:
+    """Whether a line stands within `with torch.no_grad():`, or a function that is decorated so."""
+    tree = parse_file(filename)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= row <= (node.end_lineno or 0):
+            items = (
+                node.decorator_list
+                if isinstance(node, ast.FunctionDef)
+                else [one.context_expr for one in node.items]
+            )
+            for item in items:
+                called = item.func if isinstance(item, ast.Call) else item
+                if isinstance(called, (ast.Attribute, ast.Name)) and ast.unparse(called).endswith(_SILENT):
+                    return True
+    return False
+
+
+def cuts_in(text: str) -> list[str]:
+    """The operations in an expression that cut a value off its graph."""
+    tree = ast.parse(text)
+    names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)]
+    return [one for one in dict.fromkeys(names) if one in _CUTS]
