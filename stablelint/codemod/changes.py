@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from stablelint.codemod.effects import Effect, effect
-from stablelint.codemod.flow import Definition, function_of, readers
+from stablelint.codemod.flow import Definition, binds, function_of, readers
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.spelling import File
 from stablelint.codemod.withheld import Withheld
@@ -91,8 +91,15 @@ def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[
     """Doubts about a name that the match goes through and that others read: its gradient would no longer be used."""
     function = function_of(file.tree, given.statement) or file.tree.module
     imported = file.imported_at(given.statement)
+    suite = file.tree.siblings(given.statement)
+    after = suite[suite.index(given.statement) + 1 :]
+    anew = next((one for one in after if isinstance(one, ast.Assign) and binds(one, given.name)), None)
+    looped = any(
+        isinstance(link.parent, ast.For | ast.While) for link in file.tree.ancestors(given.statement)
+    )
+    last = file.tree.end(anew) if anew is not None and not looped else len(file.tree.source.text)
     for reader in readers(function, given.name):
-        if reader in within or file.tree.start(reader) < file.tree.start(given.statement):
+        if reader in within or not file.tree.start(given.statement) <= file.tree.start(reader) <= last:
             continue
         parent = file.tree.link(reader).parent
         is_operand = isinstance(parent, ast.Attribute | ast.keyword)

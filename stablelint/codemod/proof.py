@@ -62,7 +62,8 @@ class _Match:
         for walrus in self._walrus:
             raise Withheld(f"`{ast.unparse(walrus.target)}`, which the expression binds, would be gone")
         yield from self._elsewhere()
-        yield from (self._other(function) for function in self._others)
+        for function in self._others:
+            yield from self._other(function)
         for given in self._through:
             yield from region_left(given)
             yield from change_between(self._tree, given, self._moved, self._texts())
@@ -161,23 +162,29 @@ class _Match:
                 else:
                     yield "more than one path leads to it"
 
-    def _other(self, function: ast.expr) -> str:
-        """What is to be said of a call whose function is not torch's by an import."""
+    def _other(self, function: ast.expr) -> Iterator[str]:
+        """Doubts about a call whose function is not torch's by an import; Withheld where it is not known to be at all."""
         text = ast.unparse(function)
-        if isinstance(function, ast.Attribute) and _is_self(function.value):
-            given = self._assigned(function.attr)
-            made = self._qualified(given.func) if isinstance(given, ast.Call) else None
-            if made is not None and made.startswith("torch.nn."):
-                return f"`{text}` may be set to another module"
-        raise Withheld(f"`{text}` may be another function")
+        if isinstance(function, ast.Name):
+            scope = function_of(self._tree, function)
+            local = self._assigned(text, scope) if scope is not None else None
+            if local is not None and self._makes_module(local):
+                return
+        given = self._assigned(text.removeprefix("self."), self._tree.module)
+        if given is None or not self._makes_module(given):
+            raise Withheld(f"`{text}` may be another function")
+        yield f"`{text}` may be set to another module"
 
-    def _assigned(self, attribute: str) -> ast.expr | None:
-        """The one value that the file assigns to an attribute of that name."""
+    def _makes_module(self, value: ast.expr) -> bool:
+        return isinstance(value, ast.Call) and (self._qualified(value.func) or "").startswith("torch.nn.")
+
+    def _assigned(self, name: str, scope: ast.AST) -> ast.expr | None:
+        """The one value that a scope assigns to a name, or to an attribute of that name."""
         found: list[ast.expr] = []
-        for one in ast.walk(self._tree.module):
+        for one in ast.walk(scope):
             if isinstance(one, ast.Assign):
-                names = [target.attr for target in one.targets if isinstance(target, ast.Attribute)]
-                found += [one.value] * names.count(attribute)
+                targets = [ast.unparse(target).removeprefix("self.") for target in one.targets]
+                found += [one.value] * targets.count(name)
         return found[0] if len(found) == 1 else None
 
     def _texts(self) -> list[ast.expr]:

@@ -54,11 +54,14 @@ class Rewriter:
         Where the place of the finding is given, a replacement outside it must not change what others use.
         """
         edits: list[Edit] = []
+        elsewhere: str | None = None
         try:
             for part in (proposal, *proposal.also):
                 edits += [edit for edit in self._edits(part) if edit not in edits]
                 if finding is not None and part.kind == "replace":
-                    check_unshared(self._file.tree, part.span, finding, part.template)
+                    elsewhere = (
+                        check_unshared(self._file.tree, part.span, finding, part.template) or elsewhere
+                    )
         except SourceError as error:
             raise Withheld(str(error)) from error
         except RecursionError as error:
@@ -66,7 +69,7 @@ class Rewriter:
         if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
             raise Withheld("the parts of the fix touch the same code")
         edits.sort(key=lambda edit: edit.span)
-        doubt = caution(self._file, proposal)
+        doubt = elsewhere or caution(self._file, proposal)
         trust = proposal.applicability if doubt is None else Applicability.UNSAFE
         return Fix(trust, proposal.message, tuple(edits), doubt)
 

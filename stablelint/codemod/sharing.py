@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from stablelint.codemod.flow import function_of
 from stablelint.codemod.locate import Tree
 from stablelint.codemod.operand import Operand
 from stablelint.codemod.withheld import Withheld
@@ -13,16 +14,22 @@ from stablelint.diagnostic import Span
 from stablelint.syntax.order import keeps_order, order_readers
 
 
-def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") -> None:
+def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") -> str | None:
     """Raise Withheld unless what the expression at `span` gives is used within `finding` alone.
+
+    Where a function returns it, the rewrite is one for all who call that: what is returned says so.
 
     That is so within the finding, and for a value that is bound to one name or attribute which is read
     nowhere else; where `template` takes an increasing function away, also for readers of the order alone.
     """
     node = tree.find(span)
-    if node is None or finding.contains(span) or not isinstance(node, ast.expr):
-        return
+    if not isinstance(node, ast.expr):
+        return None
     statement = tree.statement(node)
+    if isinstance(statement, ast.Return) and statement.value is node and re.fullmatch(r"\$\w+", template):
+        return _for_callers(tree, statement, finding)
+    if finding.contains(span):
+        return None
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         raise Withheld("the value that would change may be used elsewhere")
     target = statement.targets[0]
@@ -40,6 +47,22 @@ def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") ->
         raise Withheld(
             f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"
         )
+    return None
+
+
+def _for_callers(tree: Tree, statement: ast.Return, finding: Span) -> str:
+    """What changes for the callers of a function that returns something else: those of this file, by their lines."""
+    function = function_of(tree, statement)
+    owner = _owner(tree, statement)
+    name = owner.name if owner is not None else function.name if function is not None else "it"
+    called = set(_calls_of(tree.module, {name} if owner is None else set()))
+    for scope in ast.walk(tree.module):
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            called |= set(_calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef))))
+    inside = range(finding.start.row, finding.end.row + 1)
+    others = ", ".join(str(row) for row in sorted(called) if row not in inside)
+    seen = f", as on line {others}," if others else ""
+    return f"all who call `{name}`{seen} then get what it has computed before this step"
 
 
 def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None:
@@ -63,6 +86,27 @@ def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None
     if names and names <= elsewhere:
         listed = " and ".join(f"`{name}`" for name in sorted(names))
         raise Withheld(f"{listed}, which other code reads too, would be computed a second time")
+
+
+def _instances(scope: ast.AST, name: str, of_self: bool) -> set[str]:
+    """The names, or attributes of `self`, that a scope gives to instances of a class."""
+    found: set[str] = set()
+    for one in ast.walk(scope):
+        if (
+            isinstance(one, ast.Assign)
+            and isinstance(one.value, ast.Call)
+            and ast.unparse(one.value.func) == name
+        ):
+            texts = {ast.unparse(target) for target in one.targets}
+            found |= {text for text in texts if text.startswith("self.") == of_self}
+    return found
+
+
+def _calls_of(scope: ast.AST, names: set[str]) -> Iterator[int]:
+    """The lines on which one of the names is called."""
+    for one in ast.walk(scope):
+        if isinstance(one, ast.Call) and ast.unparse(one.func) in names:
+            yield one.lineno
 
 
 def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:

@@ -76,6 +76,8 @@ def _reason(finding: Diagnostic, context: Context) -> Iterator[str]:
     yield f"  {style.error(finding.code)} {style.bold(finding.name)}: {plain(finding.message)}"
     if finding.fix is not None:
         yield f"  {loud(f'{trust} fix')}: {plain(finding.fix.message)}"
+        if finding.fix.caution:
+            yield f"  {style.warning('unsafe here')}: {plain(finding.fix.caution)}"
 
 
 def _painted(line: str, context: Context) -> str:

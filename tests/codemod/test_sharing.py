@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from stablelint.codemod.propose import propose
-from stablelint.diagnostic import Binding
-from tests.codemod.support import diagnostic, proposal, rewritten, withheld
+from stablelint.diagnostic import Applicability, Binding
+from tests.codemod.support import HEAD, diagnostic, proposal, rewritten, withheld
 
 
 def reason(source: str, changed: str, finding: str) -> str | None:
@@ -53,9 +53,7 @@ def test_an_attribute_is_looked_for_in_the_whole_file() -> None:
     assert "line 6" in (reason(shared, "softmax(z)", "loss(self.p, 1)") or "")
 
 
-@pytest.mark.parametrize(
-    "line", ["return softmax(z)", "p, q = softmax(z), 1", "p = q = softmax(z)", "p[0] = softmax(z)"]
-)
+@pytest.mark.parametrize("line", ["p, q = softmax(z), 1", "p = q = softmax(z)", "p[0] = softmax(z)"])
 def test_a_value_that_goes_elsewhere_may_not_change(line: str) -> None:
     source = f"def f(z, t):\n    loss(p, t)\n    {line}\n"
     assert reason(source, "softmax(z)", "loss(p, t)") == "the value that would change may be used elsewhere"
@@ -72,3 +70,15 @@ def test_what_nobody_else_reads_is_computed_in_one() -> None:
     source = "import torch\n\n\ndef f(x):\n    ratio = torch.exp(x)\n    return ratio - 1\n"
     given = proposal(source, "ratio - 1", "torch.expm1($x)", x=Binding("x"))
     assert rewritten(source, given) == "import torch\n\n\ndef f(x):\n    return torch.expm1(x)\n"
+
+
+def test_what_a_model_returns_changes_for_all_who_call_it_and_the_fix_says_so() -> None:
+    source = (
+        f"{HEAD}\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return F.softmax(self.fc(x), 1)\n\n\n"
+        "def train(x, y):\n    net = Net()\n    loss = F.cross_entropy(net(x), y)\n    return loss, net(x)\n"
+    )
+    made = proposal(source, "F.softmax(self.fc(x), 1)", "$z", z="self.fc(x)")
+    found = propose(source.encode(), diagnostic(source, made))
+    assert found.fix is not None
+    assert found.fix.applicability is Applicability.UNSAFE
+    assert "as on line 12, 13, then" in (found.fix.caution or "")

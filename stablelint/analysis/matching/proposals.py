@@ -228,7 +228,16 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
         return occurrence, source.span(occurrence)
     if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
         return node, source.span(node)
+    if within and node is not None and fix.kind == "replace" and _is_returned(node, source.tree):
+        return node, source.span(node)  # the last step of a model, which the rewrite takes away for all its callers
     return None
+
+
+def _is_returned(node: ast.AST, tree: ast.AST) -> bool:
+    """Whether an expression is all that a statement returns, and a call that the rewrite could reduce to its operand."""
+    return isinstance(node, ast.Call) and any(
+        isinstance(one, ast.Return) and one.value is node for one in descendants(tree)
+    )
 
 
 def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:

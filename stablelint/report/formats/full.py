@@ -82,6 +82,8 @@ def _note(indent: str, title: str, text: str, context: Context) -> Iterator[str]
 def _rewrite(indent: str, fix: Fix, lines: list[str], context: Context) -> Iterator[str]:
     style = context.style
     yield from _note(indent, f"fix ({fix.applicability.value})", plain(fix.message), context)
+    if fix.caution:
+        yield from _note(indent, "unsafe here", plain(fix.caution), context)
     bar = style.gutter(f"{indent} |")
     hunks = rewritten(lines, fix.edits)
     if not hunks:

@@ -62,6 +62,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "applicability": fix.applicability.value,
         "message": fix.message,
+        **({"caution": fix.caution} if fix.caution else {}),
         "edits": [
             {
                 "content": edit.content,
