@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from tests.server.editor import Editor, drive
+from server.editor import Editor, drive
 
 
 def main(paths: list[str]) -> None:

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "stablelint"
-ORDER = ["numerics", "syntax", "catalog", "analysis", "codemod", "runtime", "workspace", "report", "server", "cli"]
+ORDER = [
+    "numerics",
+    "syntax",
+    "catalog",
+    "analysis",
+    "codemod",
+    "runtime",
+    "workspace",
+    "report",
+    "server",
+    "cli",
+]
 SIBLINGS = {frozenset(("codemod", "runtime"))}
 INNER = {
     "analysis": ["files", "values", "interpret", "proof", "matching", "evidence"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.editor import FAULTY
+from server.editor import FAULTY
 
 SESSION = Path(__file__).parent / "session.lua"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.server.editor import FAULTY, Editor, applied, drive
+from server.editor import FAULTY, Editor, applied, drive
 
 from lsprotocol import types  # isort: skip - `editor` skips where it is missing
 
