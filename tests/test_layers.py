@@ -63,7 +63,7 @@ def test_every_package_has_its_place() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_to_the_left(path: Path) -> None:
     layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if layer == "__main__":
+    if layer in ("__main__", "__init__"):
         return
     for line, module in imports(path):
         parts = module.split(".")
@@ -74,6 +74,10 @@ def test_imports_point_to_the_left(path: Path) -> None:
         place = f"{path}:{line}: {layer} imports {parts[1]}"
         assert rank(parts[1]) <= rank(layer), place
         assert frozenset((layer, parts[1])) not in SIBLINGS, place
+
+
+def test_the_face_of_the_package_loads_nothing() -> None:
+    assert {module.split(".")[0] for _, module in loaded(PACKAGE / "__init__.py")} <= {"__future__", "typing"}
 
 
 @pytest.mark.parametrize("layer", INNER)
