@@ -17,6 +17,7 @@ from stablelint.analysis.check import _BUDGET, _room
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.interpret import classes, expressions, inline
+from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.statements import execute
 from stablelint.analysis.matching.derivation import describe
 from stablelint.analysis.matching.judge import differentiable
@@ -80,7 +81,7 @@ def ranges_at(source: bytes, filename: str, root: Path | None = None) -> Ranges:
         project = Project()
         module = module_of(parsed, path, project.package_of(path)[1])
         project.adopt(module)
-        session = Session(observe=ignore, project=project, home=module)
+        session = Session(observe=ignore, interpreter=INTERPRETER, project=project, home=module)
         seen: dict[Span, RangeAt] = {}
         try:
             with _watched(_Recorder(module, seen)):
