@@ -87,6 +87,11 @@ def _run(argv: list[str]) -> int:
         code: int = module.run(options)
         sys.stdout.flush()
         return code
+    if not argv and _has_folder():
+        from stablelint.cli.welcome import welcome
+
+        sys.stdout.write(welcome())
+        return CLEAN
     parser = _whole_parser()
     parser.parse_args(argv)
     parser.print_help()
