@@ -79,7 +79,7 @@ def _run(argv: list[str]) -> int:
             print("error: the current folder is gone, or cannot be read", file=sys.stderr)
             return FAILED
         module = command(argv[0])
-        parser = _command_parser(module)
+        parser = command_parser(module)
         rest, behind = _split(argv[1:]) if getattr(module, "TAKES_COMMAND", False) else (argv[1:], [])
         options = parser.parse_args(rest)
         if getattr(module, "TAKES_COMMAND", False):
@@ -113,7 +113,8 @@ def _split(argv: list[str]) -> tuple[list[str], list[str]]:
     return argv[:place], argv[place + 1 :]
 
 
-def _command_parser(module: ModuleType) -> argparse.ArgumentParser:
+def command_parser(module: ModuleType) -> argparse.ArgumentParser:
+    """The parser of one command, named in full."""
     parser = argparse.ArgumentParser(
         f"stablelint {module.NAME}", description=_sentence(module.HELP), allow_abbrev=False
     )
