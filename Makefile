@@ -12,7 +12,7 @@ DEMO := .demo/$(DEMO_PACKAGE)-$(DEMO_VERSION)
 
 SPELLED := docs rules README.md CHANGELOG.md CONTRIBUTING.md stablelint/report/terms.md stablelint/cli/pages
 
-.PHONY: demo test lint docs site clean
+.PHONY: demo test lint docs site dist clean
 
 demo: $(VENV)/.demo-ready $(DEMO)
 	@echo "\$$ cd $(DEMO); stablelint check"
@@ -34,6 +34,17 @@ docs: $(VENV)/.ready
 site: $(VENV)/.site-ready
 	$(BIN)/codespell $(SPELLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Wheel and sdist, and the wheel tried where nothing else is installed.
+dist: $(BIN)/python
+	$(PIP) 'build>=1.2' 'twine>=6'
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m venv --clear dist/fresh
+	dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS) dist/*.whl
+	dist/fresh/bin/stablelint check --exit-zero docs/example/policy.py
+	rm -rf dist/fresh
 
 clean:
 	rm -rf $(VENV) site .demo .stablelint_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
