@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from stablelint.catalog import Catalog, Rule, RuleError, load_catalog
+from stablelint.catalog.discover import builtin_folder
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import print_problems
 from stablelint.config import Settings
@@ -74,9 +75,9 @@ def test_pages(paths: Sequence[str], settings: Settings) -> int:
         print_problems([Problem("no such page or folder", str(path)) for path in missing]
                        or [Problem("there are no pages to test", hint=hint)])  # fmt: skip
         return FAILED
-    folders = dict.fromkeys(
-        [*_existing(settings), *(path if path.is_dir() else path.parent for path in wanted)]
-    )
+    folders = [*_existing(settings), *(path if path.is_dir() else path.parent for path in wanted)]
+    ours = Path(builtin_folder())
+    folders = [folder for folder in dict.fromkeys(folders) if folder != ours and ours not in folder.parents]
     catalog = load_catalog(extra_folders=folders)
     rules = [rule for rule in catalog.rules.values() if _is_among(rule.path, wanted)]
     problems = [item for item in catalog.problems if item.filename and _is_among(item.filename, wanted)]
