@@ -10,7 +10,9 @@ DEMO_PACKAGE := pytorch-metric-learning
 DEMO_VERSION := 2.9.0
 DEMO := .demo/$(DEMO_PACKAGE)-$(DEMO_VERSION)
 
-.PHONY: demo test lint docs clean
+SPELLED := docs rules README.md CHANGELOG.md CONTRIBUTING.md stablelint/report/terms.md stablelint/cli/pages
+
+.PHONY: demo test lint docs site dist clean
 
 demo: $(VENV)/.demo-ready $(DEMO)
 	@echo "\$$ cd $(DEMO); stablelint check"
@@ -28,8 +30,24 @@ lint: $(VENV)/.ready
 docs: $(VENV)/.ready
 	$(BIN)/python docs/refresh.py
 
+# The site, in site/: a link that leads nowhere, or a word that is misspelled, is an error.
+site: $(VENV)/.site-ready
+	$(BIN)/codespell $(SPELLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Wheel and sdist, and the wheel tried where nothing else is installed.
+dist: $(BIN)/python
+	$(PIP) 'build>=1.2' 'twine>=6'
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m venv --clear dist/fresh
+	dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS) dist/*.whl
+	dist/fresh/bin/stablelint check --exit-zero docs/example/policy.py
+	rm -rf dist/fresh
+
 clean:
-	rm -rf $(VENV) .demo .stablelint_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) site .demo .stablelint_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
@@ -42,6 +60,10 @@ $(VENV)/.demo-ready: pyproject.toml | $(BIN)/python
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(VENV)/.site-ready: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[site]'
 	touch $@
 
 $(DEMO): | $(BIN)/python

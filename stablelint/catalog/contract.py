@@ -44,8 +44,8 @@ _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-_FUNCTIONS: Mapping[str, Callable[[float], float]] = {"log": math.log, "sqrt": math.sqrt, "exp": math.exp}
-_CONSTANTS = ("tiny", "eps", "max")
+FUNCTIONS: Mapping[str, Callable[[float], float]] = {"log": math.log, "sqrt": math.sqrt, "exp": math.exp}
+CONSTANTS = ("tiny", "eps", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def evaluate(node: ast.expr, fmt: FloatFormat) -> float:
         if isinstance(node, ast.BinOp):
             return _BINARY[type(node.op)](evaluate(node.left, fmt), evaluate(node.right, fmt))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            return _FUNCTIONS[node.func.id](evaluate(node.args[0], fmt))
+            return FUNCTIONS[node.func.id](evaluate(node.args[0], fmt))
     except OverflowError:
         return math.inf
     raise AssertionError("a parsed constant holds no other node")
@@ -222,7 +222,7 @@ def _clause(node: ast.Compare, text: str) -> list[Comparison]:
 
 
 def _subject(node: ast.expr) -> tuple[str, bool] | None:
-    if isinstance(node, ast.Name) and node.id not in _CONSTANTS:
+    if isinstance(node, ast.Name) and node.id not in CONSTANTS:
         return node.id, False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "abs":
         if len(node.args) == 1 and isinstance(node.args[0], ast.Name) and not node.keywords:
@@ -236,7 +236,7 @@ def _check_constant(node: ast.expr, text: str) -> None:
         if isinstance(node.value, int | float) and not isinstance(node.value, bool):
             return
     elif isinstance(node, ast.Name):
-        if node.id in _CONSTANTS:
+        if node.id in CONSTANTS:
             return
         raise _undefined(node.id, text)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -245,8 +245,8 @@ def _check_constant(node: ast.expr, text: str) -> None:
         _check_constant(node.left, text)
         return _check_constant(node.right, text)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id not in _FUNCTIONS or len(node.args) != 1 or node.keywords:
-            hint = nearest(node.func.id, _FUNCTIONS)
+        if node.func.id not in FUNCTIONS or len(node.args) != 1 or node.keywords:
+            hint = nearest(node.func.id, FUNCTIONS)
             raise RuleError(f"undefined function `{node.func.id}` in `{text}`", hint=hint)
         return _check_constant(node.args[0], text)
     raise RuleError(f"not a constant of the contract language: `{ast.unparse(node)}` in `{text}`")
@@ -254,7 +254,7 @@ def _check_constant(node: ast.expr, text: str) -> None:
 
 def _undefined(name: str, text: str) -> RuleError:
     message = f"undefined name `{name}` in `{text}`: a bound is made of numbers, tiny, eps and max"
-    return RuleError(message, hint=nearest(name, _CONSTANTS))
+    return RuleError(message, hint=nearest(name, CONSTANTS))
 
 
 def _meet(one: Interval, other: Interval) -> Interval:

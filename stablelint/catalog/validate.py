@@ -8,24 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from stablelint.catalog import contract, page, pattern, predicates, template
+from stablelint.catalog import contract, keys, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.catalog.rule import DTYPES, FixTemplate, Rule
 from stablelint.diagnostic import Applicability, Severity
 
 T = TypeVar("T")
 
-KEYS = (
-    *("code", "severity", "enabled", "replaces", "message", "dtypes", "expect"),
-    *("pattern", "absent", "where", "matcher", "requires", "fix", "operands", "sample"),
-)
-FIX_KEYS = (
-    *("replace", "applicability", "message", "when", "kind", "target"),
-    *("dtypes", "redefines", "inline", "constructor", "floating", "single"),
-)
-REQUIRES_KEYS = ("forward", "backward")
-EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
-FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords")
 SECTIONS = ("Why is this bad?", "Fix safety", "Examples")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -81,12 +70,12 @@ def _check_sections(text: str) -> None:
 
 
 def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, family: str) -> Rule:
-    _check_keys(table, KEYS, "a rule page")
+    _check_keys(table, keys.PAGE, "a rule page")
     code = _string(table, "code", required=True)
     if not _CODE.fullmatch(code):
         raise RuleError(f"a code is upper-case letters and a number, such as SL101, not `{code}`", key="code")
     requires = _table(table, "requires")
-    _check_keys(requires, REQUIRES_KEYS, "[requires]")
+    _check_keys(requires, keys.REQUIRES, "[requires]")
     rule = Rule(
         code=code,
         name=head.name,
@@ -105,7 +94,7 @@ def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, fa
         message=_string(table, "message"),
         fixes=tuple(_fix(entry) for entry in _tables(table, "fix")),
         matcher=_matcher(table),
-        expect=_choice(table, "expect", "non-finite", EXPECTATIONS),
+        expect=_choice(table, "expect", "non-finite", keys.EXPECTATIONS),
         replaces=_strings(table, "replaces"),
         operands=tuple(_tables(table, "operands")),
         sample=_table(table, "sample"),
@@ -123,8 +112,8 @@ def _with_message(rule: Rule) -> Rule:
 
 
 def _fix(table: Mapping[str, object]) -> FixTemplate:
-    _check_keys(table, FIX_KEYS, "[[fix]]")
-    kind = _choice(table, "kind", "replace", FIX_KINDS)
+    _check_keys(table, keys.FIX, "[[fix]]")
+    kind = _choice(table, "kind", "replace", keys.FIX_KINDS)
     replace = _string(table, "replace", required=kind not in ("delete", "move-before"))
     if replace:
         _at("replace", template.parse_template, replace)

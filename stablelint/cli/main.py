@@ -79,7 +79,7 @@ def _run(argv: list[str]) -> int:
             print("error: the current folder is gone, or cannot be read", file=sys.stderr)
             return FAILED
         module = command(argv[0])
-        parser = _command_parser(module)
+        parser = command_parser(module)
         rest, behind = _split(argv[1:]) if getattr(module, "TAKES_COMMAND", False) else (argv[1:], [])
         options = parser.parse_args(rest)
         if getattr(module, "TAKES_COMMAND", False):
@@ -87,6 +87,11 @@ def _run(argv: list[str]) -> int:
         code: int = module.run(options)
         sys.stdout.flush()
         return code
+    if not argv and _has_folder():
+        from stablelint.cli.welcome import welcome
+
+        sys.stdout.write(welcome())
+        return CLEAN
     parser = _whole_parser()
     parser.parse_args(argv)
     parser.print_help()
@@ -108,7 +113,8 @@ def _split(argv: list[str]) -> tuple[list[str], list[str]]:
     return argv[:place], argv[place + 1 :]
 
 
-def _command_parser(module: ModuleType) -> argparse.ArgumentParser:
+def command_parser(module: ModuleType) -> argparse.ArgumentParser:
+    """The parser of one command, named in full."""
     parser = argparse.ArgumentParser(
         f"stablelint {module.NAME}", description=_sentence(module.HELP), allow_abbrev=False
     )

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.config import ConfigError, Settings, load, override
+from stablelint.config import load, override
 from stablelint.diagnostic import Level, Problem, Severity
-from stablelint.workspace.selection import Described, Selection, Selectors, resolve
+from stablelint.workspace.selection import Selectors
+from stablelint.workspace.session import Session as Session
+from stablelint.workspace.session import session_of
 from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
-    from stablelint.catalog import Catalog
     from stablelint.catalog.rule import FixTemplate
 
 
@@ -140,23 +141,11 @@ class MetaRule:
 META_RULES = {UNUSED_CODE: MetaRule(UNUSED_CODE, UNUSED_NAME, "A suppression comment that silences nothing.")}
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The settings, catalogue and selection of one command line."""
-
-    settings: Settings
-    catalog: Catalog
-    selection: Selection
-    problems: tuple[Problem, ...]
-
-
 def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
     """Reads the settings that hold for `paths` and resolves the options against them.
 
     Raises ConfigError where settings or selectors are wrong; a malformed rule page becomes a problem of it.
     """
-    from stablelint.catalog import load_catalog
-
     settings = override(
         load(_common_folder(paths), options.config),
         exclude=options.exclude,
@@ -167,16 +156,11 @@ def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
         cache_dir=_cache_folder(options),
     )
     settings = override(settings, extend_exclude=(*settings.extend_exclude, *options.extend_exclude))
-    catalog = load_catalog(extra_folders=settings.rules)
-    rules: dict[str, Described] = {**META_RULES, **catalog.index}
     per_file = _grouped(options.per_file_ignores)
     selectors = Selectors(
         options.select, options.ignore, options.extend_select, options.extend_ignore, per_file
     )
-    selection, problems = resolve(settings, selectors, rules)
-    if problems:
-        raise ConfigError(problems)
-    return Session(settings, catalog, selection, tuple(catalog.foreign_problems))
+    return session_of(settings, selectors)
 
 
 def _cache_folder(options: argparse.Namespace) -> Path | None:

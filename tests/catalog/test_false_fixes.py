@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contract_gate as gate
 import pytest
 import torch
 
 from stablelint.catalog import FixTemplate
 from stablelint.catalog.pattern import parse_pattern
 from stablelint.diagnostic import Applicability
+from stablelint.runtime.rules import gate
 
 torch.set_num_threads(1)
 

@@ -46,6 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=[level.value for level in Level],
         help="exit with 1 where there are findings of this level (default: likely)",
     )
+    output.add_argument("--explain", action="store_true", help="explain the words that the findings use")
+    output.add_argument("--watch", action="store_true", help="check again whenever a file changes")
     output.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     adopting = parser.add_argument_group("adopting")
     adopting.add_argument("--add-noqa", action="store_true", help="silence the findings by `# noqa` comments")
@@ -59,6 +61,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Checks and reports. Returns the exit code."""
+    if options.watch and not reads_stdin(options):
+        from stablelint.cli.watch import watch
+
+        return watch(lambda: _run(options), _named_paths(options))
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         session = open_session(options, _named_paths(options))
         result = _check(options, session)
@@ -158,7 +168,12 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         from stablelint.report.statistics import statistics
 
         return statistics(result.diagnostics, output_format, context)
-    return render(output_format, result, context)
+    text = render(output_format, result, context)
+    if options.explain and output_format == "full":
+        from stablelint.report.terms import explained
+
+        text += explained(result.diagnostics, context)
+    return text
 
 
 def _repository(output_format: str) -> str | None:

@@ -1,4 +1,4 @@
-"""`stablelint rules`: the list of all rules."""
+"""`stablelint rules`: the list of all rules, and pages of one's own."""
 
 from __future__ import annotations
 
@@ -9,29 +9,65 @@ from pathlib import Path
 
 from stablelint.cli.main import CLEAN, FAILED
 from stablelint.cli.options import META_RULES, print_problems
-from stablelint.config import ConfigError, load
+from stablelint.config import ConfigError, Settings, load
 
 NAME = "rules"
-HELP = "list the rules"
+HELP = "list the rules; write and test pages of one's own"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options."""
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--config", type=Path, metavar="FILE", help="read the settings from here")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions")
+    new = actions.add_parser("new", help="write a page that passes its tests, to be changed")
+    new.add_argument("name", metavar="NAME", help="the flaw, in lower case with hyphens: unguarded-digamma")
+    test = actions.add_parser("test", help="run the examples, contracts and fixes of pages")
+    test.add_argument(
+        "paths", nargs="*", metavar="PATH", help="pages and folders (default: those of the settings)"
+    )
+    actions.add_parser("reference", help="print every key, condition and contract that a page may have")
+    actions.add_parser("schema", help="print the JSON schema of a page's toml block")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the rules, those of the project's own folders included. Returns the exit code."""
-    from stablelint.catalog import load_catalog
-    from stablelint.report.rule_list import Listed, as_json, as_table
-    from stablelint.report.style import Style, wants_colour, width_of
-
+    """Lists the rules, or does what is asked for. Returns the exit code."""
     try:
         settings = load(Path(os.getcwd()), options.config)
     except ConfigError as error:
         print_problems(error.problems)
         return FAILED
+    match options.action:
+        case "new":
+            from stablelint.cli.authoring import new_page
+
+            return new_page(options.name, settings)
+        case "test":
+            from stablelint.cli.authoring import test_pages
+
+            return test_pages(options.paths, settings)
+        case "reference":
+            from stablelint.catalog.keys import reference
+
+            sys.stdout.write(reference())
+            return CLEAN
+        case "schema":
+            import json
+
+            from stablelint.catalog.keys import schema
+
+            print(json.dumps(schema(), indent=2))
+            return CLEAN
+        case _:
+            return _list(options, settings)
+
+
+def _list(options: argparse.Namespace, settings: Settings) -> int:
+    """Prints the rules, those of the project's own folders included."""
+    from stablelint.catalog import load_catalog
+    from stablelint.report.rule_list import Listed, as_json, as_table
+    from stablelint.report.style import Style, wants_colour, width_of
+
     catalog = load_catalog(extra_folders=settings.rules)
     rules: dict[str, Listed] = {**META_RULES, **catalog.rules}
     ordered = [rules[code] for code in sorted(rules)]

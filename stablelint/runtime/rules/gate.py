@@ -32,6 +32,7 @@ class Outcome:
 
     @property
     def finite(self) -> bool:
+        """Whether the value and every gradient is finite throughout."""
         return all(bool(t.isfinite().all()) for t in (self.value, *self.gradients.values()))
 
 
@@ -64,14 +65,14 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
 
     class Replace(ast.NodeTransformer):
         def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-            if metavariable(node.target) == fix.target:
-                return _substitute(new, fix.target, node.value)
+            if (name := metavariable(node.target)) and name == fix.target:
+                return _substitute(new, name, node.value)
             return ast.NamedExpr(node.target, self.visit(node.value))
 
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(new) if metavariable(node) == fix.target else node
 
-    result = Replace().visit(copy.deepcopy(tree))
+    result: ast.AST = Replace().visit(copy.deepcopy(tree))
     assert isinstance(result, ast.expr)
     if fix.constructor is not None:
         made = operations.module(fix.constructor)
@@ -87,7 +88,7 @@ def _substitute(tree: ast.expr, name: str, value: ast.expr) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(value) if metavariable(node) == name else node
 
-    result = Substitute().visit(copy.deepcopy(tree))
+    result: ast.AST = Substitute().visit(copy.deepcopy(tree))
     assert isinstance(result, ast.expr)
     return result
 
@@ -178,6 +179,7 @@ def _inputs(pattern: Pattern) -> frozenset[str]:
 
 
 def parts(tree: ast.AST) -> frozenset[str]:
+    """The names that a pattern gives to parts of itself."""
     found = (metavariable(n.target) for n in ast.walk(tree) if isinstance(n, ast.NamedExpr))
     return frozenset(name for name in found if name)
 

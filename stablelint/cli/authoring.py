@@ -1,0 +1,127 @@
+"""`stablelint rules new` and `stablelint rules test`: pages of one's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from stablelint.catalog import Catalog, Rule, RuleError, load_catalog
+from stablelint.catalog.discover import builtin_folder
+from stablelint.cli.main import CLEAN, FAILED, FINDINGS
+from stablelint.cli.options import print_problems
+from stablelint.config import Settings
+from stablelint.diagnostic import Problem
+from stablelint.report.style import Style, wants_colour
+from stablelint.report.summary import plural
+
+FOLDER = "lint_rules"
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_PREFIX = "OWN"
+
+
+def new_page(name: str, settings: Settings) -> int:
+    """Writes a page that passes its tests, for its author to change. Returns the exit code."""
+    folder = settings.rules[0] if settings.rules else Path(settings.root, FOLDER)
+    path = folder / f"{name}.md"
+    problem = None
+    if not _NAME.fullmatch(name):
+        hint = "lower case, with hyphens: `unguarded-digamma`"
+        problem = Problem(f'a rule cannot be called "{name}"', hint=hint)
+    elif path.exists():
+        problem = Problem("this page exists already", str(path))
+    elif any(entry.name == name for entry in load_catalog(extra_folders=_existing(settings)).index.values()):
+        problem = Problem(f'there is a rule called "{name}" already', hint=f"stablelint rule {name}")
+    if problem is not None:
+        print_problems([problem])
+        return FAILED
+    template = (Path(__file__).parent / "pages" / "new-rule.md").read_text("utf-8")
+    text = template.replace("NAME", name, 1).replace("CODE", _free_code(settings), 1)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        print_problems([Problem(f"cannot write the page: {error.strerror}", str(path))])
+        return FAILED
+    shown = os.path.relpath(path)
+    print(f"Wrote {shown}: a page that passes its tests. Change it to say what yours should.")
+    if not settings.rules:
+        print(f'Add `rules = ["{FOLDER}"]` to [tool.stablelint] in pyproject.toml, so that checks read it.')
+    print(f"Next: stablelint rules test {shown}")
+    return CLEAN
+
+
+def _existing(settings: Settings) -> tuple[Path, ...]:
+    return tuple(folder for folder in settings.rules if folder.is_dir())
+
+
+def _free_code(settings: Settings) -> str:
+    folder = settings.rules[0] if settings.rules else Path(settings.root, FOLDER)
+    folders = {*_existing(settings), folder} if folder.is_dir() else set(_existing(settings))
+    taken = load_catalog(extra_folders=sorted(folders)).index
+    return next(code for number in range(1, 1000) if (code := f"{_PREFIX}{number:03}") not in taken)
+
+
+def test_pages(paths: Sequence[str], settings: Settings) -> int:
+    """Runs what pages claim and says what does not hold. Returns the exit code."""
+    from stablelint.workspace.rule_tests import has_torch
+
+    wanted = [Path(os.path.abspath(path)) for path in paths] or list(settings.rules)
+    missing = [path for path in wanted if not path.exists()]
+    if missing or not wanted:
+        hint = "name a page or a folder of pages, or set `rules` in [tool.stablelint]"
+        print_problems([Problem("no such page or folder", str(path)) for path in missing]
+                       or [Problem("there are no pages to test", hint=hint)])  # fmt: skip
+        return FAILED
+    folders = [*_existing(settings), *(path if path.is_dir() else path.parent for path in wanted)]
+    ours = Path(builtin_folder())
+    folders = [folder for folder in dict.fromkeys(folders) if folder != ours and ours not in folder.parents]
+    catalog = load_catalog(extra_folders=folders)
+    rules = [rule for rule in catalog.rules.values() if _is_among(rule.path, wanted)]
+    problems = [item for item in catalog.problems if item.filename and _is_among(item.filename, wanted)]
+    passed = failed = 0
+    style = Style(wants_colour(sys.stdout))
+    for rule in rules:
+        failures, count = _failures(rule, catalog)
+        print(f"{style.bold(os.path.relpath(rule.path))}: {plural(count - len(failures), 'test')} passed")
+        for line, text in failures:
+            print(f"  {style.error('failed')} {os.path.relpath(rule.path)}:{line}: {text}")
+        passed, failed = passed + count - len(failures), failed + len(failures)
+    print_problems(problems)
+    if not rules and not problems:
+        print_problems([Problem("no rule pages here", str(wanted[0]), hint="a page is a Markdown file")])
+        return FAILED
+    if not has_torch():
+        print("Contracts and fixes were not tried in numbers: pip install 'stablelint[verify]' brings torch.")
+    if rules:
+        print(style.bold(f"{plural(len(rules), 'page')}: {passed:,} passed, {failed:,} failed."))
+    return FAILED if problems else FINDINGS if failed else CLEAN
+
+
+def _is_among(path: str, wanted: Sequence[Path]) -> bool:
+    absolute = Path(os.path.abspath(path))
+    return any(absolute == item or item in absolute.parents for item in wanted)
+
+
+def _failures(rule: Rule, catalog: Catalog) -> tuple[list[tuple[int, str]], int]:
+    """What does not hold of a page, with its lines, and the number of tests."""
+    outcomes = list(_outcomes(rule, catalog))
+    return [(line, text) for line, text in outcomes if text], len(outcomes)
+
+
+def _outcomes(rule: Rule, catalog: Catalog) -> Iterator[tuple[int, str]]:
+    from stablelint.workspace.rule_tests import tests_of
+
+    try:
+        tests = list(tests_of(rule, catalog))
+    except RuleError as error:
+        yield error.line or 1, error.message
+        return
+    for test in tests:
+        try:
+            found = test.run()
+        except Exception as error:  # what a page's own pattern raises when it is evaluated
+            found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        yield test.line, f"{test.title}: {found}" if found else ""

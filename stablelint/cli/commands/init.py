@@ -1,0 +1,110 @@
+"""`stablelint init`: sets a project up, showing each file before it is written."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.options import print_problems
+from stablelint.cli.setup_files import BASELINE, Change, changes
+from stablelint.config import ConfigError, load
+from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.report.style import Style, is_terminal, wants_colour
+from stablelint.report.summary import plural
+from stablelint.workspace import baseline
+
+NAME = "init"
+HELP = "set a project up: settings, baseline, pre-commit hook, workflow; shows each before it is written"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options."""
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER", help="the project (default: this folder)"
+    )
+    parser.add_argument("--yes", "-y", action="store_true", help="write everything without asking")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Shows what would be written and writes what is agreed to. Returns the exit code."""
+    root = Path(os.path.abspath(options.folder))
+    if not root.is_dir():
+        print_problems([Problem("no such folder", options.folder)])
+        return FAILED
+    try:
+        found = _findings(root)
+        wanted = list(changes(root, len(found)))
+        written = [change for change in wanted if _agreed(_show(change), options.yes) and _write(change)]
+    except ConfigError as error:
+        print_problems(error.problems)
+        return FAILED
+    except UnicodeDecodeError as error:
+        print_problems([Problem(f"not UTF-8: {error.reason}", str(root))])
+        return FAILED
+    except OSError as error:
+        print_problems([Problem(f"cannot set the project up: {error.strerror}", error.filename)])
+        return FAILED
+    names_baseline = any(f'baseline = "{BASELINE}"' in change.after for change in written)
+    if names_baseline:
+        baseline.write(os.fspath(root / BASELINE), found, os.fspath(root))
+        print(f"Recorded {plural(len(found), 'finding')} in {BASELINE}: only new ones fail from now on.")
+    _conclude(wanted, written, options.yes)
+    return CLEAN
+
+
+def _findings(root: Path) -> tuple[Diagnostic, ...]:
+    """What a check finds now, without a baseline."""
+    from stablelint.cli.progress import ProgressLine
+    from stablelint.workspace.pipeline import Request, check
+    from stablelint.workspace.session import session_of
+
+    session = session_of(load(root))
+    progress = ProgressLine(quiet=False)
+    result = check(
+        [os.fspath(root)], Request(session.settings, session.selection, progress=progress), session.catalog
+    )
+    progress.clear()
+    print(f"Read {plural(result.files, 'file')}: {plural(len(result.diagnostics), 'finding')}.")
+    return result.diagnostics
+
+
+def _show(change: Change) -> Change:
+    from stablelint.codemod.diff import unified_diff
+
+    style = Style(wants_colour(sys.stdout))
+    shown = os.path.relpath(change.path)
+    print(f"\n{style.bold(shown)}: {change.why}")
+    for line in unified_diff((change.before or "").encode(), change.after.encode(), shown).splitlines():
+        print(style.added(line) if line.startswith("+") else line)
+    return change
+
+
+def _agreed(change: Change, yes: bool) -> bool:
+    if yes:
+        return True
+    if not is_terminal(sys.stdin) or not is_terminal(sys.stdout):
+        return False
+    return input(f"Write {os.path.relpath(change.path)}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _write(change: Change) -> bool:
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    change.path.write_text(change.after, encoding="utf-8")
+    return True
+
+
+def _conclude(wanted: list[Change], written: list[Change], yes: bool) -> None:
+    if not wanted:
+        print("The project is set up already. Next: stablelint check")
+    elif written:
+        print(
+            f"\nWrote {', '.join(os.path.relpath(change.path) for change in written)}. Next: stablelint check"
+        )
+    else:
+        print(
+            "\nNothing was written."
+            + ("" if is_terminal(sys.stdin) else " `stablelint init --yes` writes all of it.")
+        )

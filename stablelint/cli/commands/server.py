@@ -1,0 +1,40 @@
+"""`stablelint server`: the language server, for editors."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.options import print_problems
+from stablelint.diagnostic import Problem
+
+NAME = "server"
+HELP = "speak to an editor: findings, fixes and the range of each value while one types"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options."""
+    parser.add_argument(
+        "--stdio", action="store_true", help="speak through standard input and output (the default)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serves until the editor leaves. Returns the exit code."""
+    try:
+        from stablelint.server.app import create
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        print_problems(
+            [Problem("the language server is not installed", hint="pip install 'stablelint[server]'")]
+        )
+        return FAILED
+    if sys.stdin.isatty():
+        print(
+            "An editor starts this command and speaks to it through standard input; Ctrl-C ends it.",
+            file=sys.stderr,
+        )
+    create().start_io()
+    return CLEAN

@@ -1,0 +1,107 @@
+"""What `stablelint init` writes into a project: each file as it is, and as it would be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stablelint import __version__
+
+BASELINE = ".stablelint-baseline.json"
+REPOSITORY = "https://github.com/stablelint/stablelint"
+_SECTION = re.compile(r"^\s*\[\s*tool\s*\.\s*stablelint\s*[\].]", re.MULTILINE)
+_HOOK = """\
+- repo: {repository}
+  rev: v{version}
+  hooks:
+    - id: stablelint
+"""
+_WORKFLOW = """\
+name: stablelint
+on: [push, pull_request]
+jobs:
+  stablelint:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: {action}@v{version}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that would be written. `before` is None where there is none; `why` says what it is for."""
+
+    path: Path
+    before: str | None
+    after: str
+    why: str
+
+
+def changes(root: Path, findings: int) -> Iterator[Change]:
+    """What the project lacks. With findings, the settings name a baseline. Raises OSError, UnicodeDecodeError."""
+    pyproject = root / "pyproject.toml"
+    text = _read(pyproject)
+    if text is None or not _SECTION.search(text):
+        why = "the project's settings; `stablelint rules` lists what can be selected"
+        yield Change(pyproject, text, _joined(text or "", _section(findings)), why)
+    hooks = root / ".pre-commit-config.yaml"
+    text = _read(hooks)
+    if text is None or "id: stablelint" not in text:
+        why = "checks what is committed, for those who use pre-commit"
+        yield Change(hooks, text, with_hook(text or ""), why)
+    workflow = root / ".github" / "workflows" / "stablelint.yml"
+    if _read(workflow) is None:
+        action = REPOSITORY.removeprefix("https://github.com/")
+        text = _WORKFLOW.format(action=action, version=__version__)
+        yield Change(workflow, None, text, "annotates pull requests with what is found")
+
+
+def with_hook(text: str) -> str:
+    """A pre-commit configuration with the hook at the end of its list, indented as the others are."""
+    hook = _HOOK.format(repository=REPOSITORY, version=__version__)
+    lines = text.splitlines(keepends=True)
+    entries = [row for row, line in enumerate(lines) if re.match(r"\s*- repo:", line)]
+    if not entries:
+        return (
+            _joined(text, "repos:\n" + _indented(hook, "  ")) if "repos:" not in text else _into(text, hook)
+        )
+    indent = re.match(r"\s*", lines[entries[0]])
+    width = indent[0] if indent else ""
+    last = entries[-1] + 1
+    while last < len(lines) and (not lines[last].strip() or lines[last].startswith(f"{width} ")):
+        last += 1
+    while not lines[last - 1].strip():
+        last -= 1
+    if not lines[last - 1].endswith("\n"):
+        lines[last - 1] += "\n"
+    return "".join([*lines[:last], _indented(hook, width), *lines[last:]])
+
+
+def _into(text: str, hook: str) -> str:
+    """An empty list gets its first entry."""
+    return re.sub(r"^repos:.*\n?", f"repos:\n{_indented(hook, '  ')}", text, count=1, flags=re.MULTILINE)
+
+
+def _indented(text: str, indent: str) -> str:
+    return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
+def _section(findings: int) -> str:
+    baseline = f'baseline = "{BASELINE}"  # what was known when the linter came\n' if findings else ""
+    return f"[tool.stablelint]\n{baseline}" + '# per-file-ignores = { "tests/*" = ["SL1"] }\n'
+
+
+def _joined(text: str, section: str) -> str:
+    if not text.strip():
+        return section
+    return text.rstrip("\n") + "\n\n" + section
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None

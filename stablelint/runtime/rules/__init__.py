@@ -1,0 +1,1 @@
+"""What a rule page claims of the numbers, put to the test in torch."""

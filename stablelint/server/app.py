@@ -1,0 +1,324 @@
+"""The server: what the editor says, and what it is answered.
+
+The findings of a text are worked out in one thread beside the one that listens, the newest text first: a keystroke
+discards what is not begun, and what is finished for an older text is thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from stablelint import __version__
+from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.server import speak
+from stablelint.server.actions import FIX_ALL, KINDS, OPEN_PAGE, actions
+from stablelint.server.projects import Project, Projects
+from stablelint.server.text import Text
+from stablelint.workspace.fixing import FileFix
+
+if TYPE_CHECKING:
+    from stablelint.analysis.ranges_at import Ranges
+
+CHECK_WORKSPACE = "stablelint.checkWorkspace"
+_PAUSE = 0.02  # seconds: keystrokes of one burst, and the changes of one command, are answered once
+_STACK_BYTES = 64 << 20  # nested expressions go deeper than a thread's own stack on some systems
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [
+        types.NotebookDocumentFilterWithCells(
+            [types.NotebookCellLanguage("python")], notebook="jupyter-notebook"
+        )
+    ]
+)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass
+class Known:
+    """What was found in the newest text of a file for which there is an answer."""
+
+    text: Text
+    project: Project
+    findings: tuple[Diagnostic, ...]
+    ranges: Ranges | None = None
+    uris: frozenset[str] = field(default_factory=frozenset)
+
+
+class Server(LanguageServer):
+    """Checks what is open. `known` holds the answers by path."""
+
+    def __init__(self) -> None:
+        super().__init__("stablelint", __version__, notebook_document_sync=_NOTEBOOKS)
+        threading.stack_size(_STACK_BYTES)
+        self._thread = ThreadPoolExecutor(1, "stablelint")
+        self._projects = Projects()
+        self._pending: dict[str, asyncio.Task[Known | None]] = {}
+        self._told: dict[str, set[str]] = {}  # files with problems, by the folder that has shown them
+        self.known: dict[str, Known] = {}
+        self.hinting = True
+
+    def warm_up(self) -> None:
+        """Loads the analysis while the editor and the server make each other's acquaintance."""
+        self._thread.submit(importlib.import_module, "stablelint.analysis.ranges_at")
+        self._thread.submit(importlib.import_module, "stablelint.codemod.propose")
+
+    async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Does some work in the other thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *args, **kwargs))
+
+    def text_of(self, uri: str) -> Text | None:
+        """The text to which an open document belongs; None where it is no Python of a file."""
+        notebook = self.workspace.get_notebook_document(cell_uri=uri)
+        if notebook is None:
+            notebook = self.workspace.get_notebook_document(notebook_uri=uri)
+        codec = self.workspace.position_codec
+        if notebook is not None:
+            documents = self.workspace.text_documents
+            cells = [
+                (cell.document, documents[cell.document].source)
+                for cell in notebook.cells
+                if cell.kind is types.NotebookCellKind.Code and cell.document in documents
+            ]
+            path = os.path.splitext(_path(notebook.uri))[0] + ".ipynb"
+            return Text.of_cells(path, cells, codec, notebook.version) if cells else None
+        document = self.workspace.text_documents.get(uri)
+        if document is None or document.language_id not in (None, "", "python"):
+            return None
+        return Text.of_file(_path(uri), uri, document.source, codec, document.version)
+
+    def refresh(self, uri: str) -> asyncio.Task[Known | None]:
+        """Looks at a document anew; what is under way for its former text is discarded."""
+        text = self.text_of(uri)
+        key = text.path if text is not None else uri
+        if key in self._pending:
+            self._pending[key].cancel()
+        task = self._pending[key] = asyncio.ensure_future(self._look(uri))
+        return task
+
+    async def current(self, uri: str) -> Known | None:
+        """The answer for the text as it is now."""
+        text = self.text_of(uri)
+        if text is None:
+            return None
+        known = self.known.get(text.path)
+        if known is not None and known.text.data == text.data:
+            return known
+        try:
+            return await asyncio.shield(self._pending.get(text.path) or self.refresh(uri))
+        except asyncio.CancelledError:
+            return None
+
+    async def _look(self, uri: str) -> Known | None:
+        await asyncio.sleep(_PAUSE)
+        text = self.text_of(uri)
+        if text is None:
+            return None
+        project = await self.aside(self._projects.of, text.path)
+        result = await self.aside(project.check, text.path, text.data)
+        known = Known(text, project, result.diagnostics, uris=frozenset(part.uri for part in text.parts))
+        self.known[text.path] = known
+        self._publish(known, result.problems)
+        self._tell(os.path.dirname(text.path), project.problems)
+        return known
+
+    def _publish(self, known: Known, problems: Iterable[Problem]) -> None:
+        """Shows what was found, in each document of the text."""
+        text = known.text
+        shown: dict[str, list[types.Diagnostic]] = {uri: [] for uri in known.uris}
+        for item in known.findings:
+            uri, found = speak.diagnostic(item, text, known.project.session.catalog)
+            shown[uri].append(found)
+        for problem in problems:
+            shown[text.parts[0].uri].append(speak.problem(problem))
+        self.publish(shown, None if text.is_notebook else text.version)
+
+    def _tell(self, folder: str, problems: Iterable[Problem]) -> None:
+        """Shows what is wrong with settings and rule pages where it stands, and takes back what was mended."""
+        shown: dict[str, list[types.Diagnostic]] = {uri: [] for uri in self._told.pop(folder, ())}
+        for problem in problems:
+            shown.setdefault(speak.uri_of(problem.filename or folder), []).append(speak.problem(problem))
+        self._told[folder] = {uri for uri, found in shown.items() if found}
+        self.publish(shown)
+
+    def publish(self, shown: Mapping[str, list[types.Diagnostic]], version: int | None = None) -> None:
+        """Replaces what the editor shows in each document."""
+        for uri, found in shown.items():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    def forget(self, path: str, uris: Iterable[str]) -> None:
+        """Takes back what is shown of a file that is closed."""
+        self.known.pop(path, None)
+        if task := self._pending.pop(path, None):
+            task.cancel()
+        self.publish({uri: [] for uri in uris})
+
+    async def ranges(self, known: Known) -> Ranges:
+        """The ranges of a text, worked out when they are first asked for."""
+        if known.ranges is None:
+            known.ranges = await self.aside(known.project.ranges, known.text.path, known.text.data)
+        return known.ranges
+
+    async def check_workspace(self, token: types.ProgressToken | None) -> int:
+        """Checks every folder of the workspace in a process of its own, and shows what it leaves in the cache."""
+        roots = [_path(uri) for uri in self.workspace.folders] or [self.workspace.root_path or os.getcwd()]
+        count = 0
+        for at, root in enumerate(roots):
+            if token is not None:
+                self.work_done_progress.report(
+                    token, types.WorkDoneProgressReport(message=root, percentage=100 * at // len(roots))
+                )
+            command = [sys.executable, "-m", "stablelint", "check", "--quiet", "--exit-zero", root]
+            quiet = asyncio.subprocess.DEVNULL
+            process = await asyncio.create_subprocess_exec(*command, stdin=quiet, stdout=quiet, stderr=quiet)
+            try:
+                await process.wait()
+            finally:
+                if process.returncode is None:
+                    process.kill()
+            count += await self._show_folder(root)
+        return count
+
+    async def _show_folder(self, root: str) -> int:
+        project = await self.aside(self._projects.of, os.path.join(root, ""))
+        result = await self.aside(project.check_folder, root)
+        shown: dict[str, list[types.Diagnostic]] = {}
+        for item in result.diagnostics:
+            if item.filename in self.known:
+                continue  # what is open is shown as it is typed
+            data = _read(item.filename)
+            text = Text.of_file(
+                item.filename, speak.uri_of(item.filename), data, self.workspace.position_codec, None
+            )
+            uri, found = speak.diagnostic(item, text, project.session.catalog)
+            shown.setdefault(uri, []).append(found)
+        self.publish(shown)
+        return len(result.diagnostics)
+
+
+def _path(uri: str) -> str:
+    """The path that a document has, or would have: an untitled one is a file of the current folder."""
+    path = to_fs_path(uri) if uri.startswith("file:") else None
+    return os.path.abspath(path or uri.rpartition(":")[2].strip("/") or "untitled")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def create() -> Server:
+    """A server that answers all that is told in this file."""
+    server = Server()
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.warm_up()
+        options = params.initialization_options
+        server.hinting = not isinstance(options, dict) or options.get("inlayHints") is not False
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def changed(params: types.DidOpenTextDocumentParams) -> None:
+        server.refresh(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.forget(_path(params.text_document.uri), [params.text_document.uri])
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def changed_notebook(params: types.DidOpenNotebookDocumentParams) -> None:
+        server.refresh(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def closed_notebook(params: types.DidCloseNotebookDocumentParams) -> None:
+        server.forget(_path(params.notebook_document.uri), [cell.uri for cell in params.cell_text_documents])
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def changed_around(params: object) -> None:
+        for known in list(server.known.values()):
+            server.refresh(known.text.parts[0].uri)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        known = await server.current(params.text_document.uri)
+        if known is None:
+            return None
+        uri = params.text_document.uri
+        at = (await server.ranges(known)).at(known.text.place(uri, params.position))
+        return None if at is None else speak.hover(at, known.text)
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def inlay_hints(params: types.InlayHintParams) -> list[types.InlayHint]:
+        known = await server.current(params.text_document.uri) if server.hinting else None
+        if known is None:
+            return []
+        return list(
+            speak.hints(await server.ranges(known), known.text, params.text_document.uri, params.range)
+        )
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(list(KINDS), resolve_provider=True)
+    )
+    async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        known = await server.current(params.text_document.uri)
+        if known is None:
+            return []
+        offered = list(actions(known.findings, known.text, known.project.session.catalog, params))
+        if not _resolves(server.client_capabilities):
+            return [await resolve(item) if item.kind == FIX_ALL else item for item in offered]
+        return offered
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        known = await server.current(str(action.data))
+        if action.kind == FIX_ALL and known is not None:
+            fixed = await server.aside(known.project.fixed, known.text.path, known.text.data)
+            if isinstance(fixed, FileFix):
+                edits = known.text.text_edits(known.text.edits_to(fixed.after))
+                action.edit = types.WorkspaceEdit(changes=edits)
+        return action
+
+    @server.command(OPEN_PAGE)
+    def open_page(uri: str) -> None:
+        server.window_show_document(types.ShowDocumentParams(uri, external=not uri.startswith("file:")))
+
+    @server.command(CHECK_WORKSPACE)
+    async def check_workspace() -> int:
+        token = "stablelint-workspace"
+        window = server.client_capabilities.window
+        if window is None or not window.work_done_progress:
+            return await server.check_workspace(None)
+        await server.work_done_progress.create_async(token)
+        server.work_done_progress.begin(token, types.WorkDoneProgressBegin("stablelint", cancellable=True))
+        try:
+            return await server.check_workspace(token)
+        finally:
+            server.work_done_progress.end(token, types.WorkDoneProgressEnd())
+
+    return server
+
+
+def _resolves(client: types.ClientCapabilities) -> bool:
+    """Whether the editor asks for the edit of an action once it is chosen."""
+    actions_ = client.text_document.code_action if client.text_document is not None else None
+    support = actions_.resolve_support if actions_ is not None else None
+    return support is not None and "edit" in support.properties

@@ -1,0 +1,113 @@
+"""The projects that the open files belong to, each read again when its settings or its rules change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.config import ConfigError, Settings, load
+from stablelint.diagnostic import Problem
+from stablelint.workspace.discover import discover
+from stablelint.workspace.fixing import FileFix, Wanted, fix_text
+from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
+from stablelint.workspace.session import Session, session_of
+
+if TYPE_CHECKING:
+    from stablelint.analysis.ranges_at import Ranges
+
+Stamp = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Project:
+    """What decides on the files of a folder. `problems` keep it from being what its files ask for."""
+
+    session: Session
+    problems: tuple[Problem, ...]
+    stamp: Stamp
+    _wanted: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def request(self) -> Request:
+        """A run over one file."""
+        return Request(self.session.settings, self.session.selection, jobs=1)
+
+    def wants(self, path: str) -> bool:
+        """Whether the settings leave the file in; one that is not on disk yet is wanted."""
+        if path not in self._wanted:
+            forced = replace(self.session.settings, force_exclude=True)
+            named = os.path.exists(path) and not path.endswith(".ipynb")
+            self._wanted[path] = not named or bool(discover([path], forced).files)
+        return self._wanted[path]
+
+    def check(self, path: str, data: bytes) -> CheckResult:
+        """What a check of the text finds; the cache answers where the text is what lies on disk."""
+        if not self.wants(path):
+            return CheckResult()
+        if not path.endswith(".ipynb") and _on_disk(path) == data:
+            return check([path], self.request, self.session.catalog)
+        return check_text(data, path, self.request, self.session.catalog)
+
+    def check_folder(self, folder: str) -> CheckResult:
+        """What a check of a whole folder finds."""
+        return check([folder], self.request, self.session.catalog)
+
+    def fixed(self, path: str, data: bytes) -> FileFix | Problem:
+        """The text with every safe fix."""
+        return fix_text(data, path, self.request, Wanted(self.session.selection))
+
+    def ranges(self, path: str, data: bytes) -> Ranges:
+        """The range of every expression of the text."""
+        from stablelint.analysis.ranges_at import ranges_at
+
+        return ranges_at(data, path, Path(self.session.settings.root))
+
+
+class Projects:
+    """Projects by folder. Settings that cannot be used leave the last that could in force."""
+
+    def __init__(self) -> None:
+        self._by_folder: dict[str, Project] = {}
+
+    def of(self, path: str) -> Project:
+        """The project of a file."""
+        folder = os.path.dirname(path)
+        known = self._by_folder.get(folder)
+        if known is None or known.stamp != _stamp(folder, known.session.settings):
+            known = self._by_folder[folder] = self._open(folder, known)
+        return known
+
+    def _open(self, folder: str, before: Project | None) -> Project:
+        try:
+            session = session_of(load(Path(folder)))
+            problems: Sequence[Problem] = session.problems
+        except ConfigError as error:
+            session = before.session if before is not None else session_of(Settings(Path(folder)))
+            problems = error.problems
+        return Project(session, tuple(problems), _stamp(folder, session.settings))
+
+
+def _stamp(folder: str, settings: Settings) -> Stamp:
+    """What tells a change of the settings that may hold for a folder, or of the rule pages that they name."""
+    return tuple(_stamps(folder, settings))
+
+
+def _stamps(folder: str, settings: Settings) -> Iterator[tuple[str, int]]:
+    places = [Path(folder), *Path(folder).parents]
+    pages = (page for rules in settings.rules for page in (rules, *rules.rglob("*.md")))
+    for path in (*(place / "pyproject.toml" for place in places), *pages):
+        try:
+            yield str(path), path.stat().st_mtime_ns
+        except OSError:
+            continue
+
+
+def _on_disk(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None

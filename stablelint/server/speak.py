@@ -1,0 +1,114 @@
+"""Findings, problems and ranges in the protocol's words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from stablelint.diagnostic import Diagnostic, Level, Position, Problem, Severity, Step
+from stablelint.server.text import Text
+from stablelint.workspace.suppress import UNUSED_CODE
+
+if TYPE_CHECKING:
+    from stablelint.analysis.ranges_at import RangeAt, Ranges
+    from stablelint.catalog import Catalog
+
+SOURCE = "stablelint"
+_SEVERITY = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+}
+
+
+def uri_of(path: str) -> str:
+    """The URI of a file on disk."""
+    return Path(os.path.abspath(path)).as_uri()
+
+
+def page_of(code: str, catalog: Catalog) -> str | None:
+    """The URI of a rule's page."""
+    rule = catalog.rules.get(code)
+    return None if rule is None else rule.url or uri_of(rule.path)
+
+
+def diagnostic(item: Diagnostic, text: Text, catalog: Catalog) -> tuple[str, types.Diagnostic]:
+    """A finding, and the document in which it stands."""
+    uri, place = text.range(item.span)
+    page = page_of(item.code, catalog)
+    found = types.Diagnostic(
+        range=place,
+        message=f"{item.name}: {item.message}",
+        severity=_severity(item),
+        code=item.code,
+        code_description=types.CodeDescription(page) if page else None,
+        source=SOURCE,
+        tags=[types.DiagnosticTag.Unnecessary] if item.code == UNUSED_CODE else None,
+        related_information=[_related(step, text) for step in item.derivation] or None,
+        data={"code": item.code, "status": item.status.value},
+    )
+    return uri, found
+
+
+def problem(item: Problem) -> types.Diagnostic:
+    """What the tool could not do, at its place."""
+    place = item.position or Position(1, 1)
+    start = types.Position(place.row - 1, place.column - 1)
+    hint = f" ({item.hint})" if item.hint else ""
+    return types.Diagnostic(
+        range=types.Range(start, start),
+        message=item.message + hint,
+        severity=types.DiagnosticSeverity.Error,
+        source=SOURCE,
+    )
+
+
+def hover(known: RangeAt, text: Text) -> types.Hover:
+    """What is known of an expression: its range, what bounds it, whether a gradient passes."""
+    sort = f"{known.dtype} {known.kind}" if known.dtype else known.kind
+    lines = [f"**{known.interval}**" if known.is_bounded else "**any value**"]
+    lines[0] += "" if sort == "unknown" else f" · {sort}"
+    if known.because:
+        lines.append(known.because)
+    if known.guard and f"{known.guard}(" not in (known.because or ""):
+        lines.append(f"bounded by {_GUARDS.get(known.guard, f'`{known.guard}`')}")
+    if known.kind == "tensor":
+        lines.append("a gradient can pass" if known.gradient else "no gradient passes")
+    content = types.MarkupContent(types.MarkupKind.Markdown, "  \n".join(lines))
+    return types.Hover(content, text.range(known.span)[1])
+
+
+_GUARDS = {"branch": "a test on this path", "eps": "an offset", "nonempty": "a test that it holds an element"}
+
+
+def hints(ranges: Ranges, text: Text, uri: str, visible: types.Range) -> Iterator[types.InlayHint]:
+    """The range of each name that is bound to a tensor of which something is known."""
+    shown = text.span(uri, visible)
+    for span, known in ranges.bound.items():
+        if (
+            known.kind != "tensor"
+            or known.dtype == "bool"
+            or not known.is_bounded
+            or not shown.contains(span)
+        ):
+            continue
+        place = text.range(span)[1].end
+        tooltip = known.because or ""
+        yield types.InlayHint(place, f" ∈ {known.interval}", types.InlayHintKind.Type, tooltip=tooltip)
+
+
+def _severity(item: Diagnostic) -> types.DiagnosticSeverity:
+    """As the rule presents it; below that where nothing is known of the operand."""
+    return _SEVERITY[item.severity] if item.level is Level.LIKELY else types.DiagnosticSeverity.Information
+
+
+def _related(step: Step, text: Text) -> types.DiagnosticRelatedInformation:
+    if step.filename is None or step.filename == text.path:
+        uri, place = text.range(step.span)
+    else:  # another file, whose lines are not at hand: characters count as the editor's units
+        start, end = (types.Position(at.row - 1, at.column - 1) for at in (step.span.start, step.span.end))
+        uri, place = uri_of(step.filename), types.Range(start, end)
+    return types.DiagnosticRelatedInformation(types.Location(uri, place), step.text)

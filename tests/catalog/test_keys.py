@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from stablelint.catalog import Rule, load_catalog, page
+from stablelint.catalog.keys import FIX, PAGE, REQUIRES, reference, schema
+from stablelint.catalog.predicates import SIGNATURES
+
+RULES = load_catalog(entry_points=False).rules
+
+
+def test_the_reference_names_all_that_a_page_may_say() -> None:
+    text = reference()
+    for name in (*PAGE, *REQUIRES, *FIX):
+        assert f"| `{name}` |" in text
+    for name in SIGNATURES:
+        assert f"`{name}(" in text
+
+
+def test_every_key_is_used_by_a_page_of_ours() -> None:
+    tables = [tomllib.loads(page.split(rule.text).table) for rule in RULES.values()]
+    assert {key for table in tables for key in table} == set(PAGE)
+    assert {key for table in tables for fix in table.get("fix", ()) for key in fix} == set(FIX)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
+def test_the_schema_takes_every_page(rule: Rule) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(tomllib.loads(page.split(rule.text).table), schema())
+
+
+@pytest.mark.parametrize(
+    "block",
+    ['severity = "error"', 'code = "A101"\nseverty = "error"', 'code = "AB101"\n[[fix]]\nreplace = "1"'],
+    ids=["no code", "a slip", "a fix without applicability"],
+)
+def test_the_schema_refuses_what_validation_refuses(block: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(block), schema())

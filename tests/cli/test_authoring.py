@@ -1,0 +1,97 @@
+"""A page of one's own, from `rules new` to a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Run
+
+PAGE = Path("lint_rules/unguarded-digamma.md")
+USE = "import torch\n\n\ndef f(x):\n    return torch.digamma(torch.relu(x))\n"
+
+
+def test_a_new_page_passes_its_tests_and_finds_something(run: Run, project: Path) -> None:
+    written = run("rules", "new", "unguarded-digamma")
+    assert written.code == 0
+    assert 'Add `rules = ["lint_rules"]`' in written.out
+    (project / "pyproject.toml").write_text('[tool.stablelint]\nrules = ["lint_rules"]\n')
+    (project / "bad.py").write_text(USE)
+    tested = run("rules", "test")
+    assert tested.code == 0, tested.out
+    assert tested.out.endswith("passed, 0 failed.\n")
+    assert "bad.py:5:12: OWN001" in run("check", "--output-format", "concise").out
+
+
+def test_codes_of_new_pages_are_free(run: Run, project: Path) -> None:
+    run("rules", "new", "one")
+    run("rules", "new", "two")
+    assert 'code = "OWN002"' in (project / "lint_rules" / "two.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (
+            "# error: relu reaches 0",
+            "",
+            ":40: a `python fixed` block follows the example that it fixes",
+        ),
+        (
+            "concentration.abs() + 0.5).mean()",
+            "concentration.abs() + 0.5).mean()  # error",
+            "line 53 is marked, and not reported",
+        ),
+        (
+            "concentration.abs() + 0.5",
+            "torch.relu(concentration)",
+            "line 53 is reported as OWN001, and not marked",
+        ),
+        ('backward = "x >= 2 * max ** -0.5"', "", "the contract allows x = "),
+        ("clamp_min(1e-2)).mean", "clamp_min(1e-1)).mean", "where the page shows"),
+        ("x = [0.5, 100.0]", "", "[sample] lacks healthy operands for x"),
+        ('replace = "$x.clamp_min(1e-2)"', 'replace = "$x"', "is still not finite at x = "),
+    ],
+)
+def test_what_does_not_hold_is_told_with_its_line(
+    run: Run, project: Path, before: str, after: str, says: str
+) -> None:
+    run("rules", "new", "unguarded-digamma")
+    page = project / PAGE
+    text = page.read_text()
+    assert before in text
+    page.write_text(text.replace(before, after))
+    outcome = run("rules", "test", str(PAGE))
+    assert outcome.code == 1
+    assert says in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("new", "Unguarded Digamma"), 'a rule cannot be called "Unguarded Digamma"'),
+        (("new", "unguarded-log"), 'there is a rule called "unguarded-log" already'),
+        (("test",), "there are no pages to test"),
+        (("test", "nowhere"), "nowhere: no such page or folder"),
+        (("test", "bad.py"), "no rule pages here"),
+    ],
+)
+def test_bad_input_gets_one_message(run: Run, arguments: tuple[str, ...], says: str) -> None:
+    outcome = run("rules", *arguments)
+    assert outcome.code == 2
+    assert says in outcome.err
+    assert outcome.err.count("error:") == 1
+
+
+def test_a_malformed_page_is_refused_with_its_line_and_nothing_is_overwritten(
+    run: Run, project: Path
+) -> None:
+    run("rules", "new", "unguarded-digamma")
+    page = project / PAGE
+    page.write_text(page.read_text().replace("expect", "").replace("severity", "severty"))
+    outcome = run("rules", "test", "lint_rules")
+    assert outcome.code == 2
+    assert "unguarded-digamma.md:7:1: rule page: unknown key `severty`" in outcome.err
+    assert run("rules", "new", "unguarded-digamma").code == 2
+    assert "severty" in page.read_text()

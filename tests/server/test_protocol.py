@@ -1,0 +1,211 @@
+"""The server as an editor meets it: a process, spoken to through the protocol."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from server.editor import FAULTY, Editor, applied, drive
+
+from lsprotocol import types  # isort: skip - `editor` skips where it is missing
+
+HERE = types.Range(types.Position(6, 15), types.Position(6, 15))
+
+
+def test_findings_come_with_the_text_and_go_with_it(tmp_path: Path) -> None:
+    (tmp_path / "loss.py").write_text(FAULTY)
+
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py")
+        [found] = await editor.diagnostics(uri)
+        assert found.code == "SL202"
+        assert found.range.start == types.Position(6, 13)
+        assert found.severity is types.DiagnosticSeverity.Error
+        assert found.related_information
+        assert [item.location.range.start.line for item in found.related_information] == [5]
+        assert "underflow" in found.related_information[0].message
+        editor.type(uri, FAULTY.replace("F.softmax", "F.relu"))
+        assert [item.code for item in await editor.diagnostics(uri)] != ["SL202"]
+        editor.type(uri, FAULTY.replace("torch.log(p)", "torch.log(p.clamp(min=1e-6))"))
+        assert await editor.diagnostics(uri) == []
+
+    drive(tmp_path, story)
+
+
+def test_a_fix_is_applied_and_a_finding_silenced(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", FAULTY)
+        fix, ignore, read = await editor.actions(uri, HERE, ["quickfix"])
+        fixed = applied(FAULTY, fix.edit, uri)
+        assert "F.log_softmax(logits, dim=-1)" in fixed
+        assert fix.is_preferred
+        editor.type(uri, fixed)
+        assert await editor.diagnostics(uri) == []
+        assert "torch.log(p)  # noqa: SL202 because " in applied(FAULTY, ignore.edit, uri)
+        assert read.command is not None
+        await editor.client.workspace_execute_command_async(
+            types.ExecuteCommandParams(read.command.command, read.command.arguments)
+        )
+        assert editor.opened
+        assert editor.opened[0].endswith("log-of-softmax.md")
+
+    drive(tmp_path, story)
+
+
+def test_everything_safe_is_fixed_at_once_for_editors_that_resolve_and_those_that_do_not(
+    tmp_path: Path,
+) -> None:
+    for resolves in (True, False):
+
+        async def story(editor: Editor, resolves: bool = resolves) -> None:
+            uri = editor.open("loss.py", FAULTY)
+            [action] = await editor.actions(uri, HERE, ["source.fixAll"])
+            assert (action.edit is None) is resolves
+            if resolves:
+                action = await editor.client.code_action_resolve_async(action)
+            assert "F.log_softmax(logits, dim=-1)" in applied(FAULTY, action.edit, uri)
+
+        drive(tmp_path, story, resolves=resolves)
+
+
+def test_hover_and_hints_tell_the_range(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", FAULTY)
+        assert await editor.hover(uri, 6, 23) == (
+            "**[0, 1]** · tensor  \nsoftmax lies in [0, 1]; 0 is reached by underflow  \na gradient can pass"
+        )
+        assert await editor.hover(uri, 3, 0) is None
+        whole = types.Range(types.Position(0, 0), types.Position(9, 0))
+        hints = await editor.client.text_document_inlay_hint_async(
+            types.InlayHintParams(types.TextDocumentIdentifier(uri), whole)
+        )
+        assert [(hint.position.line, hint.label) for hint in hints or []] == [
+            (5, " ∈ [0, 1]"),
+            (6, " ∈ [-inf, 0]"),
+        ]
+
+    drive(tmp_path, story)
+
+
+def test_columns_count_as_the_editor_counts_them(tmp_path: Path) -> None:
+    text = FAULTY.replace("    chosen = ", '    chosen = "𝛼𝛽" and ')
+
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", text)
+        [found] = await editor.diagnostics(uri)
+        line = text.split("\n")[6].encode("utf-16-le")
+        start, end = found.range.start.character, found.range.end.character
+        assert line[2 * start : 2 * end].decode("utf-16-le") == "torch.log(p)"
+
+    drive(tmp_path, story)
+
+
+def test_each_root_has_its_settings_and_wrong_ones_are_told_in_their_place(tmp_path: Path) -> None:
+    for name, section in (("one", 'ignore = ["SL202"]'), ("two", "")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyproject.toml").write_text(f"[tool.stablelint]\n{section}\n")
+        (tmp_path / name / "loss.py").write_text(FAULTY)
+
+    async def story(editor: Editor) -> None:
+        one, two = editor.open("one/loss.py"), editor.open("two/loss.py")
+        assert await editor.diagnostics(one) == []
+        assert [item.code for item in await editor.diagnostics(two)] == ["SL202"]
+        settings = tmp_path / "one" / "pyproject.toml"
+        settings.write_text('[tool.stablelint]\n\nignored = ["SL202"]\n')
+        editor.type(one, FAULTY + "\n")
+        [wrong] = await editor.diagnostics(settings.as_uri())
+        assert wrong.range.start.line == 2
+        assert 'unknown key "ignored"' in wrong.message
+        assert await editor.diagnostics(one) == [], "the last settings that could be read hold"
+        settings.write_text("[tool.stablelint]\n")
+        editor.type(one, FAULTY)
+        assert [item.code for item in await editor.diagnostics(one)] == ["SL202"]
+        assert await editor.until(lambda: editor.shown[settings.as_uri()] == [])
+
+    drive(tmp_path, story)
+
+
+def test_a_text_that_does_not_parse_is_told_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", FAULTY)
+        await editor.diagnostics(uri)
+        editor.type(uri, FAULTY + "def (:\n")
+        [found] = await editor.diagnostics(uri)
+        assert found.range.start.line == 8
+        assert "cannot parse" in found.message
+        assert await editor.hover(uri, 6, 23) is None
+        editor.type(uri, FAULTY)
+        assert [item.code for item in await editor.diagnostics(uri)] == ["SL202"]
+
+    drive(tmp_path, story)
+
+
+def test_a_burst_of_keystrokes_ends_in_the_answer_for_the_last(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", FAULTY)
+        for count in range(30):
+            editor.type(uri, "\n" * count + FAULTY)
+        [found] = await editor.diagnostics(uri)
+        assert found.range.start.line == 6 + 29
+
+    drive(tmp_path, story)
+
+
+def test_every_root_is_checked_with_progress_and_excluded_files_are_not(tmp_path: Path) -> None:
+    for root in ("one", "two"):
+        (tmp_path / root).mkdir()
+        (tmp_path / root / "pyproject.toml").write_text(
+            '[tool.stablelint]\nextend-exclude = ["vendored.py"]\n'
+        )
+        for name in ("loss.py", "vendored.py"):
+            (tmp_path / root / name).write_text(FAULTY)
+
+    async def story(editor: Editor) -> None:
+        assert await editor.diagnostics(editor.open("one/vendored.py")) == []
+        command = types.ExecuteCommandParams("stablelint.checkWorkspace", [])
+        assert await editor.client.workspace_execute_command_async(command) == 2
+        for root in ("one", "two"):
+            assert [item.code for item in editor.shown[editor.uri(f"{root}/loss.py")]] == ["SL202"]
+        kinds = [getattr(item, "kind", None) or item["kind"] for item in editor.progress[1:]]
+        assert (kinds[0], kinds[-1]) == ("begin", "end")
+
+    drive(tmp_path, story, roots=("one", "two"))
+
+
+def test_a_closed_file_shows_nothing(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", FAULTY)
+        assert await editor.diagnostics(uri)
+        document = types.TextDocumentIdentifier(uri)
+        editor.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
+        assert await editor.until(lambda: editor.shown[uri] == [])
+
+    drive(tmp_path, story)
+
+
+def test_the_cells_of_a_notebook_are_read_as_one_program(tmp_path: Path) -> None:
+    head, _, rest = FAULTY.partition("\n\n\n")
+    cells = {"cell:1": "%matplotlib inline\n" + head, "cell:2": "?torch.log\n!ls\n" + rest}
+    uri = (tmp_path / "study.ipynb").as_uri()
+    document = types.NotebookDocument(
+        uri,
+        "jupyter-notebook",
+        1,
+        [types.NotebookCell(types.NotebookCellKind.Code, cell) for cell in cells],
+    )
+    (tmp_path / "study.ipynb").write_text(json.dumps({"cells": []}))
+
+    async def story(editor: Editor) -> None:
+        items = [
+            types.TextDocumentItem(cell, types.LanguageKind.Python, 1, text) for cell, text in cells.items()
+        ]
+        editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(document, items))
+        [found] = await editor.diagnostics("cell:2")
+        assert found.range.start == types.Position(4, 13)
+        assert await editor.diagnostics("cell:1") == []
+        assert "[0, 1]" in str(await editor.hover("cell:2", 4, 23))
+        at = types.Range(found.range.start, found.range.start)
+        fix = (await editor.actions("cell:2", at, ["quickfix"]))[0]
+        assert "log_softmax" in applied(cells["cell:2"], fix.edit, "cell:2")
+
+    drive(tmp_path, story)
