@@ -20,7 +20,7 @@ from stablelint.analysis.interpret import classes, expressions, inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.statements import execute
 from stablelint.analysis.matching.derivation import describe
-from stablelint.analysis.matching.judge import differentiable
+from stablelint.analysis.proof.judge import differentiable
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.diagnostic import Position, Span

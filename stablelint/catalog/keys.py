@@ -81,7 +81,9 @@ FIX: Mapping[str, Key] = {
     ),
     "constructor": Key("string", "The class of which the object that applies the operation is to be made."),
     "floating": Key("strings", "Metavariables for whose real floating-point operands alone the fix is safe."),
-    "single": Key("strings", "Metavariables for whose operands in single precision or better alone it is safe."),
+    "single": Key(
+        "strings", "Metavariables for whose operands in single precision or better alone it is safe."
+    ),
 }
 
 

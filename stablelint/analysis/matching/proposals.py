@@ -229,7 +229,9 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
         return node, source.span(node)
     if within and node is not None and fix.kind == "replace" and _is_returned(node, source.tree):
-        return node, source.span(node)  # the last step of a model, which the rewrite takes away for all its callers
+        return node, source.span(
+            node
+        )  # the last step of a model, which the rewrite takes away for all its callers
     return None
 
 
