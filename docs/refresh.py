@@ -1,8 +1,9 @@
-"""Brings the output that the README shows up to date.
+"""Brings what the README and docs/levels.md show of the current version up to date.
 
-A block is a comment `<!-- $ stablelint check FILE -->` and the fenced text behind it: the command is run in
-the repository's folder and its output takes the text's place. With `--check` nothing is written, and the exit
-code is 1 if something would be.
+In the README a block is a comment `<!-- $ stablelint check FILE -->` and the fenced text behind it: the command is
+run in the repository's folder and its output takes the text's place. In docs/levels.md the facts, their weights and
+the reliability of confidences take the place of what stands between their comments, and docs/reliability.svg is drawn
+from the same figures. With `--check` nothing is written, and the exit code is 1 if something would be.
 """
 
 from __future__ import annotations
@@ -39,16 +40,76 @@ def _output(command: str) -> str:
     return done.stdout
 
 
+def levels(text: str) -> str:
+    """`text` of docs/levels.md with the tables as the weights now have them."""
+    from stablelint.analysis.evidence.fact import all_facts
+    from stablelint.analysis.evidence.score import weights
+
+    measured = weights()
+    facts = sorted(all_facts(), key=lambda fact: -abs(measured.facts.get(fact.name, 0.0)))
+    rows = [f"| {fact.sentence} | {measured.facts.get(fact.name, 0.0):+.2f} |" for fact in facts]
+    base = (
+        f"They start from {measured.base:+.2f}; likely is what reaches a confidence of {measured.likely:.2f}."
+    )
+    table = "\n".join(["| fact | adds to the log-odds |", "| --- | ---: |", *rows, "", base])
+    seen = [
+        f"| {low:.1f} to {low + 0.1:.1f} | {mean:.2f} | {share:.2f} | {count:.0f} |"
+        for low, mean, share, count in measured.reliability
+    ]
+    head = ["| said | mean | worth a repair | read |", "| --- | ---: | ---: | ---: |"]
+    return _between(_between(text, "facts", table), "reliability", "\n".join([*head, *seen]))
+
+
+def _between(text: str, name: str, content: str) -> str:
+    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    head, rest = text.split(start, 1)
+    return f"{head}{start}\n{content}\n\n{end}{rest.split(end, 1)[1]}"
+
+
+def reliability() -> str:
+    """A drawing of the shares over the confidences, with the diagonal on which both would be the same."""
+    from stablelint.analysis.evidence.score import weights
+
+    side, edge = 240, 40
+    points = [
+        (edge + mean * side, edge + (1 - share) * side, 2 + count**0.5 / 4)
+        for _, mean, share, count in weights().reliability
+    ]
+    marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}" fill="#d9480f"/>' for x, y, r in points)
+    ticks = "".join(
+        f'<text x="{edge + tenth * side / 10:.0f}" y="{edge + side + 16}" text-anchor="middle">{tenth / 10}</text>'
+        f'<text x="{edge - 6}" y="{edge + side - tenth * side / 10 + 4:.0f}" text-anchor="end">{tenth / 10}</text>'
+        for tenth in range(0, 11, 2)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side + 2 * edge} {side + 2 * edge}" '
+        'font-family="sans-serif" font-size="10" fill="#555">'
+        f'<rect x="{edge}" y="{edge}" width="{side}" height="{side}" fill="none" stroke="#999"/>'
+        f'<line x1="{edge}" y1="{edge + side}" x2="{edge + side}" y2="{edge}" stroke="#999" stroke-dasharray="4"/>'
+        f'{ticks}{marks}<text x="{edge + side / 2}" y="{2 * edge + side - 8}" text-anchor="middle">confidence</text>'
+        f'<text x="{edge}" y="{edge - 10}">share worth a repair; areas grow with the number read</text></svg>\n'
+    )
+
+
 def main() -> int:
-    """Refreshes the README, or says whether it is current."""
-    before = README.read_text("utf-8")
-    after = refreshed(before)
-    if before == after:
-        return 0
+    """Refreshes the files, or says which are not current."""
+    files = {
+        README: refreshed,
+        ROOT / "docs" / "levels.md": levels,
+        ROOT / "docs" / "reliability.svg": lambda _: reliability(),
+    }
+    stale = {}
+    for path, renew in files.items():
+        before = path.read_text("utf-8") if path.exists() else ""
+        after = renew(before)
+        if before != after:
+            stale[path] = after
     if "--check" in sys.argv[1:]:
-        print("README.md shows old output; `make docs` refreshes it")
-        return 1
-    README.write_text(after, "utf-8")
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} shows old output; `make docs` refreshes it")
+        return int(bool(stale))
+    for path, text in stale.items():
+        path.write_text(text, "utf-8")
     return 0
 
 

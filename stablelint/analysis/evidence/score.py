@@ -26,13 +26,17 @@ class Weights:
     base: float
     likely: float
     facts: dict[str, float]
+    reliability: tuple[
+        tuple[float, float, float, float], ...
+    ] = ()  # tenth, mean said, share worth it, number read
 
 
 @cache
 def weights() -> Weights:
     """The measured weights."""
     table = json.loads(_WEIGHTS.read_text(encoding="utf8"))
-    return Weights(table["base"], table["likely"], table["facts"])
+    reliability = tuple(tuple(row) for row in table.get("reliability", ()))
+    return Weights(table["base"], table["likely"], table["facts"], reliability)
 
 
 def reasons(subject: Subject) -> tuple[Reason, ...]:
