@@ -92,7 +92,7 @@ def _decide(
             # A NaN among them is for its own cause to answer for.
             numbers = replace(interval, nan=False) if interval.nan else interval
             if comparison.proved_by(numbers, fmt) or (
-                is_backward and _within_margin(comparison, numbers, fmt)
+                is_backward and _within_margin(comparison, value, numbers, fmt)
             ):
                 proof = proof or _proof(value, interval)
                 continue
@@ -110,15 +110,15 @@ def _decide(
     return Judgement(Status.DISCHARGED, by=proof or "range")
 
 
-def _within_margin(comparison: Comparison, interval: Interval, fmt: FloatFormat) -> bool:
+def _within_margin(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> bool:
     """Whether 0 is excluded and only operands below any practical magnitude break a gradient's contract.
 
     The gradient of 1/x overflows for |x| < 5e-20 in float32; an operand that is known to be positive is not
     suspected of that, while in float16, where the bound is 4e-3, it is.
     """
     bound = comparison.value(fmt)
-    if 0 < interval.lo < bound and not interval.lo_open:
-        return False  # a guard that is itself too small: what is added to 0 is attained
+    if 0 < interval.lo < bound and not interval.lo_open and stripped(value).op != "clamp":
+        return False  # a guard that is itself too small: what is added to 0 is attained; a clamp passes no gradient
     positive = interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
     nonzero = not interval.contains(0.0) and comparison.absolute
     return 0 <= bound < 1e-15 and comparison.op in (">", ">=") and (positive or nonzero) and not interval.nan
