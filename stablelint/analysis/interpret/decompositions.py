@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.values.decompositions import FIELDS_OF, PARTS_OF
+from stablelint.analysis.values.decompositions import FIELDS_OF, PARTS_OF, RANGES
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.numerics.interval import TOP
 
 
 def part_named(whole: Value, field: str, node: ast.AST, frame: Frame) -> Value | None:
@@ -21,9 +22,10 @@ def part_at(whole: Value, index: int, node: ast.AST, frame: Frame) -> Value | No
     if not -len(names) <= index < len(names):
         return None
     key = frame.graph.key("part", whole.key, index % len(names))
+    name = names[index]
     part = Value(
-        names[index], key, Kind.TENSOR, {"input": whole}, dtype=whole.dtype, node=node, module=frame.module
-    )
+        name, key, Kind.TENSOR, {"input": whole}, RANGES.get(name, TOP), dtype=whole.dtype, node=node, module=frame.module
+    )  # fmt: skip
     if frame.reporting:
         frame.session.observe(part, frame)
     return part
