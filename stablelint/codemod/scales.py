@@ -16,7 +16,6 @@ _WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one opera
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _CALLED_LOG = re.compile(r"(^|[_.])log_?(var|std|sigma|scale)", re.IGNORECASE)
-_CALLED_OFFSET = re.compile(r"(^|[_.])eps(ilon)?$", re.IGNORECASE)
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
 
@@ -84,9 +83,8 @@ def _halved(node: ast.expr) -> ast.expr | None:
 
 
 def _is_offset(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, float) and 0 < node.value < 0.01
-    return isinstance(node, ast.Name | ast.Attribute) and _CALLED_OFFSET.search(ast.unparse(node)) is not None
+    """Whether a number is a small positive one; one that has a name may be set to 0."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 0.01
 
 
 def _is_addend(tree: Tree, reader: ast.Name) -> bool:
