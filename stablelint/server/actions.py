@@ -53,7 +53,8 @@ def _of_finding(
     if item.fix is not None and item.fix.applicability is not Applicability.DISPLAY:
         safe = _is_safe(item)
         yield types.CodeAction(
-            title=f"{item.code}: {item.fix.message}" + ("" if safe else " (changes values)"),
+            title=f"{item.code}: {item.fix.message}"
+            + ("" if safe else f" ({item.fix.caution or 'changes values'})"),
             kind=quick,
             diagnostics=[place],
             is_preferred=safe,

@@ -54,6 +54,7 @@ class Known:
     project: Project
     findings: tuple[Diagnostic, ...]
     ranges: Ranges | None = None
+    fixable: tuple[Diagnostic, ...] | None = None
     uris: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -171,6 +172,13 @@ class Server(LanguageServer):
             known.ranges = await self.aside(known.project.ranges, known.text.path, known.text.data)
         return known.ranges
 
+    async def fixable(self, known: Known) -> tuple[Diagnostic, ...]:
+        """The findings of a text with their fixes, worked out when they are first asked for."""
+        if known.fixable is None and known.findings:
+            result = await self.aside(known.project.fixable, known.text.path, known.text.data)
+            known.fixable = result.diagnostics
+        return known.fixable or ()
+
     async def check_workspace(self, token: types.ProgressToken | None) -> int:
         """Checks every folder of the workspace in a process of its own, and shows what it leaves in the cache."""
         roots = [_path(uri) for uri in self.workspace.folders] or [self.workspace.root_path or os.getcwd()]
@@ -282,7 +290,8 @@ def create() -> Server:
         known = await server.current(params.text_document.uri)
         if known is None:
             return []
-        offered = list(actions(known.findings, known.text, known.project.session.catalog, params))
+        found = await server.fixable(known)
+        offered = list(actions(found, known.text, known.project.session.catalog, params))
         if not _resolves(server.client_capabilities):
             return [await resolve(item) if item.kind == FIX_ALL else item for item in offered]
         return offered

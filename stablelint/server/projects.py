@@ -44,11 +44,15 @@ class Project:
         return self._wanted[path]
 
     def check(self, path: str, data: bytes) -> CheckResult:
-        """What a check of the text finds; the cache answers where the text is what lies on disk."""
+        """What a check of the text finds, perhaps without fixes; the cache answers where the text lies on disk."""
         if not self.wants(path):
             return CheckResult()
         if not path.endswith(".ipynb") and _on_disk(path) == data:
             return check([path], self.request, self.session.catalog)
+        return check_text(data, path, self.request, self.session.catalog, fixes=False)
+
+    def fixable(self, path: str, data: bytes) -> CheckResult:
+        """What a check of the text finds, with fixes."""
         return check_text(data, path, self.request, self.session.catalog)
 
     def check_folder(self, folder: str) -> CheckResult:

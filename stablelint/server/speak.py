@@ -48,7 +48,11 @@ def diagnostic(item: Diagnostic, text: Text, catalog: Catalog) -> tuple[str, typ
         source=SOURCE,
         tags=[types.DiagnosticTag.Unnecessary] if item.code == UNUSED_CODE else None,
         related_information=[_related(step, text) for step in item.derivation] or None,
-        data={"code": item.code, "status": item.status.value},
+        data={
+            "status": item.status.value,
+            "confidence": item.confidence,
+            "because": [reason.sentence for reason in item.because],
+        },
     )
     return uri, found
 
@@ -101,8 +105,8 @@ def hints(ranges: Ranges, text: Text, uri: str, visible: types.Range) -> Iterato
 
 
 def _severity(item: Diagnostic) -> types.DiagnosticSeverity:
-    """As the rule presents it; below that where nothing is known of the operand."""
-    return _SEVERITY[item.severity] if item.level is Level.LIKELY else types.DiagnosticSeverity.Information
+    """As the rule presents it where it is likely; the rest stays in the background."""
+    return _SEVERITY[item.severity] if item.level is Level.LIKELY else types.DiagnosticSeverity.Hint
 
 
 def _related(step: Step, text: Text) -> types.DiagnosticRelatedInformation:

@@ -38,6 +38,7 @@ def check(
     filename: str | os.PathLike[str] | None = None,
     select: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    possible: bool = False,
     use_cache: bool = True,
 ) -> list[Diagnostic]:
     """Finds the expressions that produce NaN or Inf, in order of file and place; runs nothing of what it reads.
@@ -48,6 +49,7 @@ def check(
         filename: The file that source text stands for, on which settings and imports depend; it need not exist.
         select: Only these rules: codes, beginnings of codes, names, or "ALL". The default are the project's.
         ignore: None of these rules.
+        possible: Also what is not likely to be repaired; `confidence` and `level` tell the findings apart.
         use_cache: Whether results may be read from and written to the project's cache (of paths only).
 
     Raises:
@@ -62,7 +64,7 @@ def check(
         result = check_text(source, path, request, session.catalog)
     if problems := (*session.problems, *result.problems):
         raise CheckError(problems, result.diagnostics)
-    return list(result.diagnostics)
+    return list(result.diagnostics if possible else result.shown)
 
 
 def fix(

@@ -80,11 +80,11 @@ class Examiner:
         entry = trivial_entry(data, path)
         return digest(data), self.examine(data, path) if entry is None else entry
 
-    def examine(self, data: bytes, path: str) -> Json:
-        """The entry of a file that holds `data`."""
+    def examine(self, data: bytes, path: str, fixes: bool = True) -> Json:
+        """The entry of a file that holds `data`; without `fixes`, its findings alone, which take half the time."""
         report = self.report(data, path) if brings_torch(data) else _unanalysed(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        wanted = self._fixed(data, list(outcome.kept))
+        wanted = self._fixed(data, list(outcome.kept)) if fixes else list(outcome.kept)
         proved = report.discharged if self._scope.discharged else ()
         entry = {
             "findings": [codec.encode(item) for item in wanted],

@@ -107,14 +107,16 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
     return _collect(answers, request, discovery.problems)
 
 
-def check_text(data: bytes, filename: str, request: Request, catalog: Catalog) -> CheckResult:
-    """Checks text that need not be on disk, as if it stood in the file `filename`."""
+def check_text(
+    data: bytes, filename: str, request: Request, catalog: Catalog, *, fixes: bool = True
+) -> CheckResult:
+    """Checks text that need not be on disk, as if it stood in the file `filename`; on demand without the fixes."""
     from stablelint.workspace.examine import Examiner
 
     path = os.path.abspath(filename)
     entry = trivial_entry(data, path)
     if entry is None:
-        entry = Examiner(request.scope, catalog).examine(data, path)
+        entry = Examiner(request.scope, catalog).examine(data, path, fixes)
     return _collect({path: read(entry, path)}, request, (), {path: data})
 
 

@@ -67,7 +67,8 @@ def _findings(root: Path) -> tuple[Diagnostic, ...]:
         [os.fspath(root)], Request(session.settings, session.selection, progress=progress), session.catalog
     )
     progress.clear()
-    print(f"Read {plural(result.files, 'file')}: {plural(len(result.diagnostics), 'finding')}.")
+    found = f"{plural(len(result.diagnostics), 'finding')}, {len(result.shown):,} of them likely"
+    print(f"Read {plural(result.files, 'file')}: {found}.")
     return result.diagnostics
 
 
