@@ -127,7 +127,7 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
             ast.Assign([ast.Name(p.arg, ast.Store())], d) for p, d in defaults_of(function) if p.arg in needed
         ]
     constants += _functions(tree, needed)
-    steps = [ast.copy_location(Leaving().visit(s), s) for s in (*constants, *kept[::-1])]
+    steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
     parameters = _parameters(function)
     made = {name: parameters.get(name) for name in sorted(_unbound(steps, operation))}
     called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
