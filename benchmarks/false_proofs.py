@@ -127,11 +127,12 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
             ast.Assign([ast.Name(p.arg, ast.Store())], d) for p, d in defaults_of(function) if p.arg in needed
         ]
     constants += _functions(tree, needed)
-    steps = [ast.copy_location(Leaving().visit(s), s) for s in (*constants, *kept[::-1])]
+    steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
     parameters = _parameters(function)
     made = {name: parameters.get(name) for name in sorted(_unbound(steps, operation))}
     called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
-    if called & _read(tree, Path(diagnostic.filename)):
+    looked_up = {n.attr for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Attribute)}
+    if (called | looked_up) & _read(tree, Path(diagnostic.filename)):
         raise UnsuitedError("rests on a method, or on another file")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
     objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
@@ -446,7 +447,7 @@ def _failure(whole: object, values: list[object], felt: bool, space: dict[str, o
     if not all(map(_is_finite, values)) or not any(isinstance(v, torch.Tensor) for v in values):
         return ""
     leaves = [
-        v.detach().clone().requires_grad_(felt)
+        v.detach().clone().requires_grad_(felt and v.requires_grad)
         if isinstance(v, torch.Tensor) and v.is_floating_point()
         else v
         for v in values

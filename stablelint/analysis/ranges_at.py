@@ -173,7 +173,7 @@ def _bodies(module: ModuleInfo, session: Session) -> Iterator[Callable[[], None]
         session.budget = _BUDGET
         around = outer or Frame(graph, module, None, State(), session)
         receiver = classes.self_of(function.owner, around) if function.owner is not None else None
-        frame = inline.enter(function, {}, receiver, around)
+        frame = inline.enter(function, inline.settings(function, around), receiver, around)
         frame.depth, frame.reporting = 0, True
         frame.state.gradient = around.state.gradient and not function.without_gradient
         session.running = [id(function.node)]

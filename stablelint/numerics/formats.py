@@ -26,6 +26,11 @@ class FloatFormat:
     max: float
 
     @property
+    def resolution(self) -> float:
+        """One unit of the last decimal digit that the format keeps of numbers near 1, `10**-precision`."""
+        return float(10.0 ** -math.floor(-math.log10(self.eps)))
+
+    @property
     def min(self) -> float:
         """The lowest finite number, `-max`."""
         return -self.max

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 
-from stablelint.analysis.values.decompositions import FIELDS_OF, PARTS_OF, RANGES
+from stablelint.analysis.values.decompositions import FIELDS_OF, PARTS_OF
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.numerics.interval import TOP
+from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.numerics.interval import Interval
+
+_NONNEGATIVE = Interval(0.0, math.inf, hi_open=True)
 
 
 def part_named(whole: Value, field: str, node: ast.AST, frame: Frame) -> Value | None:
@@ -22,10 +25,11 @@ def part_at(whole: Value, index: int, node: ast.AST, frame: Frame) -> Value | No
     if not -len(names) <= index < len(names):
         return None
     key = frame.graph.key("part", whole.key, index % len(names))
-    name = names[index]
     part = Value(
-        name, key, Kind.TENSOR, {"input": whole}, RANGES.get(name, TOP), dtype=whole.dtype, node=node, module=frame.module
-    )  # fmt: skip
+        names[index], key, Kind.TENSOR, {"input": whole}, dtype=whole.dtype, node=node, module=frame.module
+    )
+    if part.op == "singular_values":
+        part.interval, part.zero = _NONNEGATIVE, Ground.COINCIDENCE
     if frame.reporting:
         frame.session.observe(part, frame)
     return part

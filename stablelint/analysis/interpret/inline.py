@@ -220,15 +220,25 @@ def settings(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
 
 def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, frame: Frame) -> Value:
     known = _evaluated(default, frame)
-    if known.op == "const" and isinstance(known.data, float | int | str) and not isinstance(known.data, bool):
+    if _is_number(known) or (known.is_constant and isinstance(known.data, str)):
         passed = numbers_passed(function, parameter.arg) if known.kind is Kind.NUMBER else []
         key = frame.graph.key("setting", id(function.node), parameter.arg)
         made = frame.graph.constant(known.data, parameter)
         made.module = frame.module
         return open_to_callers(made, key, f"{parameter.arg}={ast.unparse(default)}", passed, parameter.arg)
+    if known.kind is Kind.SEQUENCE and known.name != "list" and all(_is_number(v) for v in known.data):
+        said = f"{parameter.arg}={ast.unparse(default)}"
+        key = frame.graph.key("setting", id(function.node), parameter.arg)
+        parts = [(frame.graph.key("part", key, i), v) for i, v in enumerate(known.data)]
+        passed = None if numbers_passed(function, parameter.arg) != [] else []
+        return frame.graph.sequence([open_to_callers(v, k, said, passed) for k, v in parts], parameter)
     if known.kind in _CHOSEN:
         return known
     return _unbound(function, parameter, frame)
+
+
+def _is_number(value: Value) -> bool:
+    return value.is_constant and isinstance(value.data, int | float) and not isinstance(value.data, bool)
 
 
 def _evaluated(default: ast.expr, frame: Frame) -> Value:

@@ -195,7 +195,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
 def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     """`torch.finfo(dtype).eps`: the number where the dtype is known, its range where not."""
     fmt = FORMATS.get(base.dtype or "")
-    values = {"eps": "eps", "tiny": "tiny", "smallest_normal": "tiny", "max": "max", "min": "max"}
+    same = {name: name for name in ("eps", "tiny", "max", "resolution")}
+    values = {**same, "smallest_normal": "tiny", "min": "max"}
     if attr not in values:
         return frame.graph.foreign(node)
     sign = -1.0 if attr == "min" else 1.0

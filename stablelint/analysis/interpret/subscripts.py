@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.interpret import layers
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.interpret import inline, layers
 from stablelint.analysis.interpret.apply import apply
 from stablelint.analysis.interpret.conditions import narrowed_by, picks_something
 from stablelint.analysis.interpret.decompositions import part_at
@@ -13,7 +14,7 @@ from stablelint.analysis.interpret.sizes import size_of
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.analysis.values.value import Belief, Kind, Value, join
 from stablelint.analysis.values.views import stripped
 
 
@@ -61,12 +62,30 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         key = frame.graph.key("item", base.key, index.key)
         item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
+        item.belief = _setting_of_optimizer(str(index.data), frame)
         return item
     if base.kind is Kind.TENSOR and keeps_all(index):
         if adds_dimensions(index):
             return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
         return apply("view", {"input": base}, node, frame)
     return _selection(base, index, node, frame)
+
+
+def _setting_of_optimizer(key: str, frame: Frame) -> Belief | None:
+    """What an optimizer believes of `group["eps"]`: the default that its constructor hands to every group."""
+    owner = frame.function.owner if frame.function is not None else None
+    builder = owner.methods.get("__init__") if owner is not None else None
+    if owner is None or builder is None or not any(_is_optimizer(b, owner.module) for b in owner.node.bases):
+        return None
+    setting = inline.settings(builder, frame).get(key)
+    return setting.belief if setting is not None else None
+
+
+def _is_optimizer(base: ast.expr, module: ModuleInfo) -> bool:
+    spelled = ast.unparse(base)
+    first, _, rest = spelled.partition(".")
+    qualified = ".".join(filter(None, (module.imports.get(first, first), rest)))
+    return qualified.startswith("torch.optim.") and qualified.endswith(".Optimizer")
 
 
 def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:

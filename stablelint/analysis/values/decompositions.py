@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-from stablelint.numerics.interval import Interval
-
 PARTS_OF = {
     "eigh": ("eigenvalues", "eigenvectors"),
     "eig": ("eigenvalues", "eigenvectors"),
@@ -19,6 +15,4 @@ FIELDS_OF = {
     "qr": {"Q": 0, "R": 1},
 }
 PARTS = frozenset(name for names in PARTS_OF.values() for name in names)
-# Singular values are not negative.
-RANGES = {"singular_values": Interval(0.0, math.inf, hi_open=True)}
 UNIT_VECTORS = frozenset({"eigenvectors", "singular_vectors", "orthonormal"})

@@ -195,7 +195,7 @@ def maximum_taken_out(value: Value) -> tuple[Value, Hashable] | None:
     rows = rows_of(value.operands)
     keeps = value.operands.get("keepdim")
     lies_beside = (
-        rows in ("all", frozenset({0})) or reshaped or (keeps is not None and keeps.constant() is True)
+        rows in ("all", frozenset({0})) or reshaped or (keeps is not None and keeps.constant() is not False)
     )
     return (stripped(value.operands["input"]), rows) if lies_beside else None
 
@@ -382,8 +382,28 @@ def _is_scale(value: Value) -> bool:
     return value.interval.lo > 0 or (scalar and value.interval.hi > 0)
 
 
+def _unit_norm(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The norm over everything of whole unit vectors: 1 at least, but for rounding."""
+    value = operands.get("input")
+    if value is None or len(operands) > 1:
+        return None
+    while value.first is not None and (
+        value.op in COPIES or (value.op == "index" and _takes_whole_parts(value))
+    ):
+        value = value.first
+    return Interval(0.5, math.inf, hi_open=True) if value.op in UNIT_VECTORS else None
+
+
+def _takes_whole_parts(selection: Value) -> bool:
+    """Whether an index takes one column, or one matrix of a batch: integers after an ellipsis."""
+    index = selection.operands.get("index")
+    parts = index.data if index is not None and index.kind is Kind.SEQUENCE else []
+    return len(parts) == 2 and parts[0].constant() is Ellipsis and isinstance(parts[1].constant(), int)
+
+
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
+    "norm": (_unit_norm,),
     "sum": (_peaked, _sum_with_identity),
     "amax": (_largest_share,),
     "logsumexp": (_peaked,),

@@ -11,12 +11,13 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.suited import is_floating
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import TRAINED, differentiable
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.pairs import is_of_all_pairs
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.vanishing import is_masked_difference
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import TOP, Interval
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -43,8 +44,17 @@ def _range(predicate: Predicate, context: Context) -> bool:
     return interval.subset_of(region)
 
 
-def _nonnegative(predicate: Predicate, context: Context) -> bool:
-    return context.ranges[str(predicate.args[0])].lo >= 0
+def _nonnegative(predicate: Predicate, context: Context) -> Truth:
+    """At least 0; not known where nothing is known of what is handed over."""
+    interval = context.ranges[str(predicate.args[0])]
+    if interval.lo >= 0:
+        return Truth.YES
+    return Truth.MAYBE if interval == TOP and _is_handed_over(value_of(predicate, context)) else Truth.NO
+
+
+def _is_handed_over(value: Value) -> bool:
+    inner = stripped(value)
+    return inner.op in HANDED_OVER and inner.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
 def _positive(predicate: Predicate, context: Context) -> Truth:
@@ -137,10 +147,13 @@ def _floating(predicate: Predicate, context: Context) -> bool:
     return is_floating(value_of(predicate, context))
 
 
-def _boolean(predicate: Predicate, context: Context) -> bool:
-    return (
-        stripped(value_of(predicate, context)).dtype == "bool" or value_of(predicate, context).dtype == "bool"
-    )
+def _boolean(predicate: Predicate, context: Context) -> Truth:
+    """Truth values; not known where nothing is known of what is handed over."""
+    value = value_of(predicate, context)
+    known = value.dtype or stripped(value).dtype
+    if known is None and _is_handed_over(value):
+        return Truth.MAYBE
+    return Truth.of(known == "bool")
 
 
 def _shifted(predicate: Predicate, context: Context) -> bool:
