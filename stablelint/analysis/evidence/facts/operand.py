@@ -31,12 +31,6 @@ def _names(subject: Subject) -> list[str]:
 
 
 @raises
-def squares(s: Subject) -> bool:
-    """is made of squares or absolute values"""
-    return any(v.op in _POWERS for v in s.chain)
-
-
-@raises
 def squashed(s: Subject) -> bool:
     """is made by a sigmoid, softmax or exponential"""
     return any(v.op in _SQUASHED for v in s.chain)
@@ -64,14 +58,6 @@ def returned_by_call(s: Subject) -> bool:
 def unknown(s: Subject) -> bool:
     """nothing is known of the operand"""
     return s.operand is not None and s.operand.interval == TOP and s.operand.op in HANDED_OVER
-
-
-@lowers
-def called_small(s: Subject) -> bool:
-    """holds what is called a small constant"""
-    return s.operand is not None and any(
-        words.names_a_small_constant(v.name.rpartition(".")[2]) for v in s.behind_operand if v.name
-    )
 
 
 @lowers
