@@ -6,13 +6,17 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Problem
+from stablelint.report.style import is_terminal
 
 NAME = "compare"
 HELP = "find where two runs of a command part, and why; or compare two checkpoints"
@@ -24,6 +28,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "stablelint compare [OPTIONS] (FILE FILE | -- COMMAND ...)"
     parser.add_argument("files", nargs="*", metavar="FILE", help="two checkpoints: .pt, .safetensors, .npz")
     parser.epilog = "for example: stablelint compare -- python train.py"
+    runs = parser.add_argument_group("runs")
+    runs.add_argument(
+        "--steps",
+        type=_steps,
+        default=(0, None),
+        metavar="A:B",
+        help="record the optimizer steps from A on and end the command before B (default: all)",
+    )
+    runs.add_argument("--every", type=_count, default=1, metavar="N", help="record every Nth step")
+    runs.add_argument(
+        "--limit",
+        type=_count,
+        default=512,
+        metavar="MB",
+        help="disk that a recording may take (default: 512)",
+    )
+    runs.add_argument("--no-attempts", action="store_true", help="do not run the command under remedies")
+    runs.add_argument("--keep", metavar="FOLDER", help="keep what was recorded, in a folder of this one")
     close = parser.add_argument_group("tolerances", "by default those of torch.testing for the element type")
     close.add_argument("--rtol", type=_tolerance, metavar="X", help="relative tolerance")
     close.add_argument("--atol", type=_tolerance, metavar="X", help="absolute tolerance")
@@ -37,9 +59,57 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compares. Returns 0 where the two are the same, 1 where they differ, 2 where they could not be compared."""
-    if len(options.files) != 2:
-        return _failed("nothing to compare", "stablelint compare a.pt b.pt")
-    return _ended(options, _files(options))
+    if options.command and not options.files:
+        return _ended(options, _runs(options))
+    if len(options.files) == 2 and not options.command:
+        return _ended(options, _files(options))
+    wrong = "two files or a command are compared, not both" if options.command else "nothing to compare"
+    return _failed(wrong, "stablelint compare a.pt b.pt, or stablelint compare -- python train.py")
+
+
+def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
+    """The report on two runs of the command, or why there is none."""
+    try:
+        from stablelint.runtime.compare import session
+        from stablelint.runtime.compare.plain import plain
+        from stablelint.runtime.compare.record import CommandFailedError, Setup
+        from stablelint.runtime.compare.recorder import Options
+        from stablelint.runtime.words import CommandNotFoundError
+    except ImportError as error:
+        return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
+    start, stop = options.steps
+    record = Options(start, stop, options.every)
+    setup = Setup(tuple(options.command), "the command", options=record, limit=options.limit << 20)
+    with _folder(options) as folder:
+        runs = session.Session(folder, _saying(options))
+        try:
+            found = session.compare_again(runs, setup, attempts=not options.no_attempts)
+        except CommandNotFoundError as error:
+            return Problem(str(error))
+        except CommandFailedError as error:
+            hint = f"its last lines:\n{error.tail}" if error.tail else None
+            return Problem(str(error), hint=hint)
+    report: dict[str, Any] = plain(found)
+    return report
+
+
+@contextmanager
+def _folder(options: argparse.Namespace) -> Iterator[Path]:
+    """Where the runs are recorded: kept where the user names a place."""
+    if options.keep is not None:
+        place = Path(options.keep) / time.strftime("%Y%m%d-%H%M%S")
+        place.mkdir(parents=True, exist_ok=True)
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="stablelint-compare-") as folder:
+        yield Path(folder)
+
+
+def _saying(options: argparse.Namespace) -> Callable[[str], None]:
+    """Tells a person who waits which run is under way."""
+    if options.quiet or not is_terminal(sys.stderr):
+        return lambda _: None
+    return lambda text: print(f"stablelint: {text}", file=sys.stderr)
 
 
 def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
@@ -84,7 +154,7 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
 def _text(options: argparse.Namespace, report: Mapping[str, Any]) -> str:
     if options.output_format == "json":
         return json.dumps(report, indent=2) + "\n"
-    from stablelint.report.compare_tolerance import render
+    from stablelint.report.compare_text import render
     from stablelint.report.context import Context
     from stablelint.report.style import Style, wants_colour, width_of
 
@@ -97,6 +167,25 @@ def _write(path: str, text: str, problems: list[Problem]) -> None:
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         problems.append(Problem(f"cannot write {path}: {error.strerror}"))
+
+
+def _steps(text: str) -> tuple[int, int | None]:
+    """`A:B`, either of them missing. Raises ArgumentTypeError for anything else."""
+    start, colon, stop = text.partition(":")
+    try:
+        first, last = int(start or 0), int(stop) if stop else None
+    except ValueError:
+        first, last = -1, None
+    if not colon or first < 0 or (last is not None and last <= first):
+        raise argparse.ArgumentTypeError(f"not a range of steps, such as 0:3: {text}")
+    return first, last
+
+
+def _count(text: str) -> int:
+    """A number from 1 on. Raises ArgumentTypeError for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"not a number from 1 on: {text}")
+    return int(text)
 
 
 def _tolerance(text: str) -> float:
