@@ -21,7 +21,8 @@ _LABELS = {
     "order": "another order",
     "shape": "another shape",
     "path": "runs in one only",
-    "value": "first beyond rounding",
+    "rounding": "beyond rounding",
+    "underflow": "vanishes here",
     "growth": "the error grows here",
     "nonfinite": "not finite here",
     "graph": "other numbers when compiled",
@@ -160,7 +161,9 @@ def _cause(cause: Mapping[str, Any] | None, context: Context) -> Iterator[str]:
 def _chain(chain: list[Mapping[str, Any]], context: Context) -> Iterator[str]:
     if not chain:
         return
-    yield from note("error along the operations", spark([link["error"] for link in _thinned(chain)]), context)
+    yield from note(
+        "error along the operations", spark([float(link["error"]) for link in _thinned(chain)]), context
+    )
     rows = [("largest growth of the error", "line", "phase", "step", "error", "times")]
     for link in sorted(chain, key=lambda link: -float(link["growth"]))[:4]:
         if float(link["growth"]) > 2:

@@ -11,12 +11,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
+
+if TYPE_CHECKING:
+    from stablelint.runtime.compare.outcome import Comparison
+    from stablelint.runtime.compare.record import Setup
+    from stablelint.runtime.compare.session import Session
 
 NAME = "compare"
 HELP = "find where two runs of a command part, and why; or compare two checkpoints"
@@ -28,6 +33,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "stablelint compare [OPTIONS] (FILE FILE | -- COMMAND ...)"
     parser.add_argument("files", nargs="*", metavar="FILE", help="two checkpoints: .pt, .safetensors, .npz")
     parser.epilog = "for example: stablelint compare -- python train.py"
+    against = parser.add_argument_group("against what", "by default the command is run twice as it is")
+    which = against.add_mutually_exclusive_group()
+    which.add_argument(
+        "--compiled",
+        nargs="?",
+        const="",
+        metavar="BACKEND",
+        help="against torch.compile: a backend's name or module:function (default: the command's own, or inductor)",
+    )
+    which.add_argument(
+        "--dtype", choices=("bfloat16", "float16"), help="against autocast to another precision"
+    )
+    which.add_argument("--device", metavar="DEVICE", help="against another device, such as cuda")
+    which.add_argument("--against", metavar="FOLDER", help="against the same command run in another tree")
+    against.add_argument(
+        "--script",
+        default="compare-repro.py",
+        metavar="FILE",
+        help="where --compiled writes the script that shows the difference (default: compare-repro.py)",
+    )
     runs = parser.add_argument_group("runs")
     runs.add_argument(
         "--steps",
@@ -83,7 +108,7 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
     with _folder(options) as folder:
         runs = session.Session(folder, _saying(options))
         try:
-            found = session.compare_again(runs, setup, attempts=not options.no_attempts)
+            found = _compared(runs, setup, options)
         except CommandNotFoundError as error:
             return Problem(str(error))
         except CommandFailedError as error:
@@ -91,6 +116,24 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
             return Problem(str(error), hint=hint)
     report: dict[str, Any] = plain(found)
     return report
+
+
+def _compared(session: Session, setup: Setup, options: argparse.Namespace) -> Comparison:
+    """The comparison that the options ask for."""
+    if options.compiled is not None:
+        from stablelint.runtime.compare.eager import compare_compiled
+
+        return compare_compiled(session, setup, options.compiled or None, Path(options.script))
+    from stablelint.runtime.compare import other
+    from stablelint.runtime.compare.session import compare_again
+
+    if options.dtype is not None:
+        return other.against_dtype(session, setup, options.dtype)
+    if options.device is not None:
+        return other.against_device(session, setup, options.device)
+    if options.against is not None:
+        return other.against_tree(session, setup, Path(options.against))
+    return compare_again(session, setup, attempts=not options.no_attempts)
 
 
 @contextmanager

@@ -29,6 +29,11 @@ class Kind(StrEnum):
     ORDER = "order"  # the same numbers in another order
     SHAPE = "shape"  # a result of another shape or type
     PATH = "path"  # one run executes what the other does not
+    ROUNDING = "rounding"  # an operation is further off than rounding explains
+    NONFINITE = "nonfinite"  # a result is finite in one run only
+    UNDERFLOW = "underflow"  # a result vanishes in one run only
+    GROWTH = "growth"  # every operation is within rounding, and the error grows along them
+    GRAPH = "graph"  # a compiler makes something else of it
 
 
 @dataclass(frozen=True, slots=True)

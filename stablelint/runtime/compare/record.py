@@ -71,28 +71,36 @@ class Run:
 
 def record(setup: Setup, folder: Path) -> Run:
     """Run the command and record it into `folder`. Raises CommandNotFoundError and CommandFailedError."""
+    run = launch(setup, folder, plan_of(setup, folder))
+    run.traces = [Trace(path) for path in sorted(folder.glob("trace-*.jsonl")) if _has_records(path)]
+    if not run.traces:
+        raise CommandFailedError(why_empty(run.folder))
+    return run
+
+
+def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
+    """Run the command under a plan, what it prints in a file. Raises CommandNotFoundError and CommandFailedError."""
     folder.mkdir(parents=True)
     started = time.monotonic()
     with (folder / "output.txt").open("wb") as output:
         status = run_process(
             setup.command,
-            plan_of(setup, folder),
+            plan,
             directory=setup.directory,
             output=output,
             extra={**dict(setup.environment), **remedies.environment_of(setup.remedies)},
         )
     run = Run(setup, folder, status, time.monotonic() - started)
-    run.traces = [Trace(path) for path in sorted(folder.glob("trace-*.jsonl")) if _has_records(path)]
     if status != 0:
         tail = "\n".join(run.output.strip().splitlines()[-_TAIL:])
         raise CommandFailedError(f"the command failed ({setup.label}): exit code {status}", tail)
-    if not run.traces:
-        raise CommandFailedError(_why_empty(run))
     return run
 
 
-def plan_of(setup: Setup, folder: Path, start: str = "stablelint.runtime.compare.child:start") -> Plan:
-    """What the processes of a run are told."""
+def plan_of(
+    setup: Setup, folder: Path, start: str = "stablelint.runtime.compare.child:start", **more: Any
+) -> Plan:
+    """What the processes of a run are told: what to start in them, and `more` options of it."""
     options = replace(setup.options, fill=setup.options.fill or "memory" in setup.remedies)
     return Plan(
         str(folder.absolute()),
@@ -104,6 +112,7 @@ def plan_of(setup: Setup, folder: Path, start: str = "stablelint.runtime.compare
             "device": setup.device,
             "record": asdict(options),
             "limit": setup.limit,
+            **more,
         },
     )
 
@@ -113,11 +122,12 @@ def _has_records(path: Path) -> bool:
         return any(line.startswith("[") for line in file)
 
 
-def _why_empty(run: Run) -> str:
-    problems = [json.loads(path.read_text(encoding="utf-8")) for path in run.folder.glob("unguarded-*.json")]
+def why_empty(folder: Path) -> str:
+    """Why no process of a run told anything."""
+    problems = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("unguarded-*.json")]
     if problems:
         return f"nothing was recorded: {problems[0]['error']}"
-    missing = [json.loads(path.read_text(encoding="utf-8")) for path in run.folder.glob("missing-*.json")]
+    missing = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("missing-*.json")]
     if missing:
         return f"nothing was recorded: {missing[0]['python']} has no torch"
     return "nothing was recorded: no operation of torch ran in the steps that were asked for"

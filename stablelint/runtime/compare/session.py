@@ -26,6 +26,9 @@ _SUMMARIES = {
     Kind.INPUT: "`{text}` is given a tensor from outside that holds other numbers",
     Kind.ORDER: "`{text}` is given the same numbers in another order",
     Kind.SHAPE: "`{text}` gives a result of another shape or type",
+    Kind.ROUNDING: "`{text}` is further off than rounding explains",
+    Kind.NONFINITE: "`{text}` is finite in one run and not in the other",
+    Kind.UNDERFLOW: "`{text}` vanishes in one run: every element is 0",
     Kind.PATH: "the runs execute different operations from here on",
 }
 
@@ -40,9 +43,13 @@ class Session:
 
     def run(self, setup: Setup) -> Run:
         """Run the command as set up. Raises CommandNotFoundError and CommandFailedError."""
+        return record(setup, self.next_folder(setup.label))
+
+    def next_folder(self, label: str) -> Path:
+        """The folder of the next run, which is told of."""
         number = next(self._numbers)
-        self.say(f"run {number}: {setup.label}")
-        return record(setup, self.folder / f"run-{number}")
+        self.say(f"run {number}: {label}")
+        return self.folder / f"run-{number}"
 
 
 def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> Comparison:
