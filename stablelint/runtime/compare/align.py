@@ -142,10 +142,9 @@ def kind_of(one: Record, other: Record) -> Kind:
         return Kind.NUMBER
     if shapes[0] != shapes[1]:
         return Kind.SHAPE
-    bags = [[result.bag for result in record.results] for record in (one, other)]
-    if one.phase == "input":
-        return Kind.ORDER if bags[0] == bags[1] else Kind.INPUT
-    return Kind.RESULT
+    if [result.bag for result in one.results] == [result.bag for result in other.results]:
+        return Kind.ORDER
+    return Kind.INPUT if one.phase == "input" else Kind.RESULT
 
 
 def _note_losses(found: Alignment, one: Step, other: Step) -> None:

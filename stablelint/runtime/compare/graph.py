@@ -139,6 +139,12 @@ def _run(run: Callable[..., Any], inputs: list[Any], names: Sequence[str]) -> di
     return found
 
 
+def run_once(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, torch.Tensor]:
+    """Results, gradients and written inputs of a call on copies of `inputs`."""
+    names = [f"input {index + 1}" for index in range(len(inputs))]
+    return _run(function, [_copied(one, False) for one in inputs], names)
+
+
 def _cotangent(tensor: torch.Tensor) -> torch.Tensor:
     count = torch.arange(tensor.numel(), dtype=torch.float64, device=tensor.device)
     return (1 + 0.5 * torch.sin(count)).reshape(tensor.shape).to(tensor.dtype)

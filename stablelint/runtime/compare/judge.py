@@ -56,8 +56,13 @@ def judged(
     *,
     name: str,
     pointwise: bool,
+    unit: float,
 ) -> Local | None:
-    """The error of `results` against `func` on the widened `args`; None where it cannot be told."""
+    """The error of `results` against `func` on the widened `args`; None where it cannot be told.
+
+    It is counted in ulps, of the coarsest type among operands and result: a kernel may work in either. `unit` is
+    the relative spacing of that of the operands.
+    """
     tensors = [one for one in _flat((args, kwargs)) if isinstance(one, torch.Tensor)]
     if sum(tensor.numel() for tensor in tensors) > _WIDEST:
         return None
@@ -76,10 +81,16 @@ def judged(
             conditioning = scale or max((_largest(one) for one in tensors), default=0.0)
             conditioning = max(1.0, conditioning / max(_largest(exact), 1e-300))
             allowed = (_KERNEL_ULPS + _GROWTH * math.sqrt(terms / max(result.numel(), 1))) * conditioning
-        error = distance(result, exact)
+        error = distance(result, exact) / max(1.0, unit / torch.finfo(result.dtype).eps)
         if worst is None or error / allowed > worst.error / worst.allowed:
             worst = Local(error, allowed)
     return worst
+
+
+def unit_of(value: Any) -> float:
+    """The relative spacing of the coarsest floating-point tensor among arguments."""
+    tensors = (one for one in _flat(value) if isinstance(one, torch.Tensor) and one.is_floating_point())
+    return max((torch.finfo(one.dtype).eps for one in tensors), default=0.0)
 
 
 def distance(result: torch.Tensor, exact: torch.Tensor) -> float:

@@ -182,13 +182,14 @@ class Recorder(TorchDispatchMode, IdleObserver):
             return result
         local = None
         if wide is not None:
-            local = judge.judged(func, *wide, outputs, name=shape.name, pointwise=shape.pointwise)
+            unit = judge.unit_of((args, dict(keywords)))
+            local = judge.judged(func, *wide, outputs, name=shape.name, pointwise=shape.pointwise, unit=unit)
         traits = [word for word, true in (("draw", shape.draws), ("unwritten", _UNWRITTEN in made)) if true]
         if shape.draws:
             traits += _about_a_draw()
         if operands is not None:
             self._on_capture(Captured(canonical(shape.name), operands, outputs, local))
-        self._write(shape.name, node, traits, _numbers_in(args), outputs, local, made=made)
+        self._write(shape.name, node, traits, _numbers_in(args, keywords), outputs, local, made=made)
         return result
 
     @contextmanager
@@ -373,8 +374,15 @@ def _fill(result: Any) -> None:
         tensor.zero_()
 
 
-def _numbers_in(args: Sequence[Any]) -> tuple[object, ...]:
-    return tuple(value for value in args if isinstance(value, int | float | bool))
+def _numbers_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[object, ...]:
+    """Python numbers among the arguments, and where in their memory the operands begin, if not at its start."""
+    numbers = [value for value in (*args, *kwargs.values()) if isinstance(value, int | float | bool)]
+    offsets = [
+        tensor.storage_offset()
+        for tensor in args
+        if isinstance(tensor, torch.Tensor) and tensor.storage_offset()
+    ]
+    return (*numbers, *(f"offset {offset}" for offset in offsets))
 
 
 def _about_a_draw() -> list[str]:

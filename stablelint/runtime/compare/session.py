@@ -59,7 +59,7 @@ def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> C
     found, traces = aligned(first, second)
     runs = told(first), told(second)
     if found.parting is None:
-        return Comparison("again", True, _same(runs, found), runs, notes=notes_on(found))
+        return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
     difference = describe(found.parting)
     if found.parting.kind is Kind.RESULT:
         difference = _with_values(session, setup, found.parting, difference)
@@ -120,9 +120,10 @@ def notes_on(found: Alignment) -> tuple[str, ...]:
     return (f"{len(detours)} stretches ran otherwise and led to the same numbers, the first at {where}",)
 
 
-def _same(runs: tuple[Told, Told], found: Alignment) -> str:
+def same(runs: tuple[Told, Told], found: Alignment) -> str:
+    """The sentence on two runs that do not part."""
     steps = f" in {runs[0].steps:,} steps" if runs[0].steps else ""
-    return f"the command repeats itself: {found.pairs:,} operations{steps} gave the same numbers, bit for bit"
+    return f"nothing parts: {found.pairs:,} operations{steps} gave the same numbers, bit for bit"
 
 
 def _attempts(session: Session, first: Run, parting: Parting) -> Callable[[tuple[str, ...]], Alignment]:
