@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import multiprocessing
 import os
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +18,12 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from stablelint.diagnostic import Position, Span
 from stablelint.runtime.compare import judge
 from stablelint.runtime.compare.digest import result_of
 from stablelint.runtime.compare.trace import Place, Result, Writer
-from stablelint.runtime.guard.frames import Site, resolve, user_frame
+from stablelint.runtime.guard.event import Location
+from stablelint.runtime.guard.frames import Site, parse_file, resolve, user_frame
 from stablelint.runtime.guard.hooks import IdleObserver
 from stablelint.runtime.guard.measure import statistics_of
 from stablelint.runtime.guard.modules import ModuleStack
@@ -29,6 +34,9 @@ from stablelint.runtime.guard.trace import canonical, results_of, tensors_in
 _LONGEST_TEXT = 300
 _MARK = "_stablelint_made"  # on storages: the stretch of recording, and the record that wrote it last
 _UNWRITTEN = -1  # instead of a record: memory that was asked for and never written
+_FRAMES = 3  # of the user's and of the standard library's, to find one of the user's
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+_TRANSPORT = os.path.dirname(multiprocessing.__file__) + os.sep
 _NOWHERE = Place("", 0, None, "", "")
 _SILENT = frozenset({"profiler", "prim", "prims", "debugprims", "_c10d_functional"})
 _OVERWRITING = frozenset("copy_ zero_ fill_ set_ resize_".split())
@@ -140,7 +148,7 @@ class Recorder(TorchDispatchMode, IdleObserver):
         self.calls = _Calls()
         self._options = options
         self._on_over, self._on_capture = on_over, on_capture
-        self._places = Places(self.calls, backward_codes(), depth=1)
+        self._places = Places(self.calls, backward_codes(), depth=_FRAMES)
         self._resolved: dict[Site, Place] = {}
         self._optimizing = False
         self._counts: dict[int, int] = {}
@@ -180,6 +188,7 @@ class Recorder(TorchDispatchMode, IdleObserver):
                 _fill(result)
             self._mark(outputs, self.writer.count if self._options.fill else _UNWRITTEN)
             return result
+        self._mark(list(tensors_in(result)), self.writer.count)  # working memory too: it is no input later
         local = None
         if wide is not None:
             unit = judge.unit_of((args, dict(keywords)))
@@ -309,7 +318,10 @@ class Recorder(TorchDispatchMode, IdleObserver):
             sites, modules = forward.sites, forward.modules
         else:
             sites = self._places.look_around()[0]
-        place = self._resolve(sites[0]) if sites else _NOWHERE
+        if any(site.code.co_filename.startswith(_TRANSPORT) for site in sites[:1]):
+            return  # what another process sent, in the order of arrival: an input where it is used
+        own = next((site for site in sites if not site.code.co_filename.startswith(_STANDARD)), None)
+        place = self._resolve(own or sites[0]) if sites else _NOWHERE
         self._write_at(place, phase, name, traits, numbers, outputs, local, modules, made)
 
     def _write_at(
@@ -343,11 +355,28 @@ class Recorder(TorchDispatchMode, IdleObserver):
         if place is None:
             found = resolve(site)
             span = found.span
+            if span is not None and span.end.row > span.start.row:
+                found = _header(found, span)
+                span = found.span
             extent = (span.start.row, span.start.column, span.end.row, span.end.column) if span else None
             text = " ".join(found.expression.split())[:_LONGEST_TEXT]
             place = Place(found.filename, found.row, extent, text, found.function)
             self._resolved[site] = place
         return place
+
+
+def _header(found: Location, span: Span) -> Location:
+    """Of a loop, which is one instruction to the interpreter, what it iterates over; anything else as it is."""
+    tree = parse_file(found.filename)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.For) and (node.lineno, node.end_lineno) == (span.start.row, span.end.row):
+            source = node.iter
+            inner = Span(
+                Position(source.lineno, source.col_offset + 1),
+                Position(source.end_lineno or source.lineno, (source.end_col_offset or 0) + 1),
+            )
+            return Location(found.filename, source.lineno, inner, ast.unparse(source), found.function)
+    return found
 
 
 def _outputs(

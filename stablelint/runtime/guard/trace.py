@@ -24,7 +24,7 @@ from stablelint.runtime.guard.places import ForwardSite, Places
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 # Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
-_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1}
+_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1, "mkldnn_rnn_layer": 3}
 
 
 def results_of(operation: Any, returned: Any) -> Any:
