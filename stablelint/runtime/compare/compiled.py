@@ -68,6 +68,7 @@ class Judges(IdleObserver):
     def __init__(self, plan: Plan) -> None:
         self.folder = Path(plan.folder)
         self.script = Path(plan.options["script"])
+        self.spec: str | None = plan.options["backend"]
         self.seconds = float(plan.options["seconds"])
         self.stop = plan.options["record"]["stop"]
         self.losses: list[tuple[int, float]] = []
@@ -146,10 +147,12 @@ class Judges(IdleObserver):
     def _tell(self, found: Reduced, backend: Any) -> None:
         node = found.node
         place = place_of(node)
-        name = backend if isinstance(backend, str) else getattr(backend, "__name__", str(backend))
+        name = (
+            backend if isinstance(backend, str) else self.spec or getattr(backend, "__name__", str(backend))
+        )
         operation = getattr(node.target, "__name__", str(node.target)).strip("_")
         title = f"`{place.text}` in {Path(place.filename).name}:{place.row} compiled by {name}"
-        lines = script.write(found, backend, self.script, title)
+        lines = script.write(found, backend, self.spec, self.script, title)
         eager, compiled = found.judged.values
         start, end = locations(place)
         told = {

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from stablelint.diagnostic import Position, Span
+from stablelint.runtime.compare.expressions import expression_at
 from stablelint.runtime.compare.judge import distance
 from stablelint.runtime.compare.trace import Place
-from stablelint.runtime.guard.frames import is_library, text_of
+from stablelint.runtime.guard.frames import is_library
 from stablelint.runtime.guard.state import current_state
 from stablelint.runtime.guard.trace import tensors_in
 
@@ -85,7 +85,14 @@ def place_of(node: Node) -> Place:
     for index in range(len(lines) - 1, -1, -1):
         match = _FRAME.match(lines[index])
         if match is not None and not is_library(match["file"]):
-            return _place(match, lines[index + 1 : index + 3])
+            marks = lines[index + 2] if index + 2 < len(lines) else ""
+            return expression_at(
+                match["file"],
+                int(match["row"]),
+                _indent(lines[index + 1], marks),
+                _name(node),
+                match["function"],
+            )
     return Place("", 0, None, str(node.name), "")
 
 
@@ -96,26 +103,15 @@ def module_of(node: Node) -> str:
     return re.sub(r"L\['(\w+)'\]\.?(_modules)?", "", found[-1]).strip(".") if found else ""
 
 
-def _place(match: re.Match[str], below: Sequence[str]) -> Place:
-    """File, line and columns of a traceback's frame; the columns from the marks below the line, where there are any."""
-    import linecache
+def _indent(line: str, marks: str) -> int | None:
+    """How far behind the start of a traceback's line of code its marks begin; None where there are none."""
+    if not marks.strip() or set(marks.strip()) - set("^~"):
+        return None
+    return len(marks) - len(marks.lstrip()) - (len(line) - len(line.lstrip()))
 
-    row = int(match["row"])
-    line = linecache.getline(match["file"], row).rstrip("\n")
-    marks = below[1] if len(below) > 1 and set(below[1].strip()) <= set("^~") else ""
-    if not marks.strip() or not line:
-        return Place(match["file"], row, None, (below[0] if below else line).strip(), match["function"])
-    indent = len(line) - len(line.lstrip()) - (len(below[0]) - len(below[0].lstrip()))
-    start = indent + len(marks) - len(marks.lstrip())
-    end = indent + len(marks.rstrip())
-    span = Span(Position(row, start + 1), Position(row, end + 1))
-    return Place(
-        match["file"],
-        row,
-        (row, start + 1, row, end + 1),
-        text_of([*[""] * (row - 1), line], span),
-        match["function"],
-    )
+
+def _name(node: Node) -> str:
+    return str(getattr(node.target, "__name__", node.target)).strip("_")
 
 
 def _run(run: Callable[..., Any], inputs: list[Any], names: Sequence[str]) -> dict[str, torch.Tensor]:

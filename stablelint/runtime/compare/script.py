@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import platform
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,9 +82,12 @@ raise SystemExit(1 if wrong else 0)
 '''
 
 
-def write(found: Reduced, backend: Any, path: Path, title: str) -> list[str]:
-    """Write the script to `path`, larger inputs into a file beside it; returns the lines of the graph."""
-    name, imports, source = _backend(backend)
+def write(found: Reduced, backend: Any, spec: str | None, path: Path, title: str) -> list[str]:
+    """Write the script to `path`, larger inputs into a file beside it; returns the lines of the graph.
+
+    `spec` is "module:function" where that is how the backend was named.
+    """
+    name, imports, source = _backend(backend, spec)
     judged = found.judged
     verdict = (
         f"{judged.place}: eager is {judged.eager:.3g} ulps from float64, compiled {judged.compiled:.3g}."
@@ -140,20 +144,27 @@ def _literal(tensor: torch.Tensor) -> str:
     )
 
 
-def _backend(backend: Any) -> tuple[str, str, str]:
+def _backend(backend: Any, spec: str | None) -> tuple[str, str, str]:
     """How a script names a backend: by its registered name, by an import, or by its own source."""
     if isinstance(backend, str):
         return repr(backend), "", ""
+    if spec is not None and ":" in spec:
+        path, _, attribute = spec.partition(":")
+        return attribute, _import(sys.modules[path], attribute), ""
     module = inspect.getmodule(backend)
     if module is None or not isinstance(backend, FunctionType):
         return repr(getattr(backend, "__name__", str(backend))), "", ""
-    folder = Path(module.__file__ or ".").resolve().parent
     if module.__name__ != "__main__":
-        root = folder.parents[module.__name__.count(".") - 1] if "." in module.__name__ else folder
-        lines = f"import sys\n\nsys.path.insert(0, {str(root)!r})\nfrom {module.__name__} import {backend.__name__}"
-        return backend.__name__, lines, ""
+        return backend.__name__, _import(module, backend.__name__), ""
     parts, imports = _sources(backend, module)
     return backend.__name__, "\n".join(imports), "\n\n".join(parts) + "\n\n"
+
+
+def _import(module: ModuleType, name: str) -> str:
+    """Lines that import a name of a module from wherever the script runs."""
+    folder = Path(module.__file__ or ".").resolve().parent
+    root = folder.parents[module.__name__.count(".") - 1] if "." in module.__name__ else folder
+    return f"import sys\n\nsys.path.insert(0, {str(root)!r})\nfrom {module.__name__} import {name}"
 
 
 def _sources(function: FunctionType, module: ModuleType) -> tuple[list[str], list[str]]:
