@@ -204,7 +204,8 @@ def _script(script: Mapping[str, Any] | None, context: Context) -> Iterator[str]
     shown = (
         "shows the difference when it runs alone" if script["shows"] else "did not show the difference alone"
     )
-    text = f"{context.shown(script['path'])}: {script['operations']} operations, {shown}"
+    count = f"{script['operations']} operation{'' if script['operations'] == 1 else 's'}"
+    text = f"{context.shown(script['path'])}: {count}, {shown}"
     yield from note("script", text, context)
     for line in script["graph"]:
         yield f"    {plain(line)}"

@@ -87,28 +87,23 @@ def paired(
 def align(first: Trace, second: Trace) -> Alignment:
     """Walk over both traces to the first difference of bits that is not another way to the same numbers."""
     found = Alignment()
-    apart: tuple[set[int], set[int]] = (set(), set())  # records that ran on one side only
     for one, other in zip_longest(first, second):
         if one is not None and other is not None:
             _note_losses(found, one, other)
         if found.parting is None:
-            found.parting = _part_in_step(one, other, found, apart)
+            found.parting = _part_in_step(one, other, found)
     return found
 
 
-def _part_in_step(
-    one: Step | None, other: Step | None, found: Alignment, apart: tuple[set[int], set[int]]
-) -> Parting | None:
+def _part_in_step(one: Step | None, other: Step | None, found: Alignment) -> Parting | None:
     sides = one.records if one else [], other.records if other else []
     number = (one or other or Step(0)).number
     for left, right in paired(*sides):
         if len(left) == len(right) == 1 and _corresponds(left[0], right[0]):
             found.pairs += 1
             if left[0].identity != right[0].identity:
-                return _explained(left[0], right[0], found, apart)
+                return _explained(left[0], right[0], found)
         else:
-            apart[0].update(record.index for record in left)
-            apart[1].update(record.index for record in right)
             found.detours.append(_detour(number, left, right))
     if (one is None) != (other is None) and found.detours:
         return found.detours[-1]  # one run has a step that the other has not
@@ -124,13 +119,30 @@ def _detour(step: int, left: Sequence[Record], right: Sequence[Record]) -> Parti
     return Parting(Kind.PATH, step, *head, tuple(left), tuple(right))
 
 
-def _explained(one: Record, other: Record, found: Alignment, apart: tuple[set[int], set[int]]) -> Parting:
+def _explained(one: Record, other: Record, found: Alignment) -> Parting:
     """A differing pair, or the detour that made one of its operands."""
-    for record, strays in zip((one, other), apart, strict=True):
-        for detour in found.detours if record.operands & strays else ():
-            if record.operands & {stray.index for stray in (*detour.only_first, *detour.only_second)}:
+    for side, record in enumerate((one, other)):
+        detour = _feeding((record,), side, found.detours)
+        while detour is not None:
+            earlier = _feeding(_strays(detour, side), side, found.detours[: found.detours.index(detour)])
+            if earlier is None:
                 return detour
-    return Parting(kind_of(one, other), one.step, one, other)
+            detour = earlier
+    kind = kind_of(one, other)
+    for detour in found.detours if kind is Kind.DRAW else ():
+        if any("draw" in stray.traits for stray in (*detour.only_first, *detour.only_second)):
+            return detour
+    return Parting(kind, one.step, one, other)
+
+
+def _feeding(records: Sequence[Record], side: int, detours: Sequence[Parting]) -> Parting | None:
+    """The first detour that made an operand of one of `records`."""
+    read = {index for record in records for index in record.operands}
+    return next((one for one in detours if any(stray.index in read for stray in _strays(one, side))), None)
+
+
+def _strays(detour: Parting, side: int) -> tuple[Record, ...]:
+    return (detour.only_first, detour.only_second)[side]
 
 
 def kind_of(one: Record, other: Record) -> Kind:

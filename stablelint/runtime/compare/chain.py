@@ -17,6 +17,7 @@ from stablelint.runtime.compare.outcome import Link
 from stablelint.runtime.compare.trace import Record, Result, Trace
 
 _EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+_SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 _BEYOND = 4096.0  # roundings: a path that changes its results by more is another computation
 _LONGEST = 4000
 _CASTS = frozenset({"to_copy", "copy", "clone"})
@@ -29,7 +30,7 @@ class Followed:
     parting: Parting | None = None
     pairs: int = 0
     links: list[Link] = field(default_factory=list)
-    detour: Parting | None = None  # the first stretch that ran in one run only
+    draws: Parting | None = None  # the first stretch that drew numbers and ran in one run only
 
     @property
     def worst(self) -> Link | None:
@@ -89,8 +90,11 @@ def _take_strays(
     if any(computed):
         heads = [side[0] if side else None for side in computed]
         parting = Parting(Kind.PATH, step, heads[0], heads[1], tuple(computed[0]), tuple(computed[1]))
+        fed = (strays[index] for one in computed[1] for index in one.operands if index in strays)
+        parting = next(fed, parting)  # what an earlier stretch feeds is that one's consequence
         strays.update({one.index: parting for one in computed[1]})
-        found.detour = found.detour or parting
+        if any("draw" in one.traits for side in computed for one in side):
+            found.draws = found.draws or parting
 
 
 def _look(
@@ -110,6 +114,8 @@ def _look(
             link = Link(one.index, one.step, one.phase, place.text, place.filename, place.row, error, growth)
             found.links.append(link)
     kind = _kind(one, other, error, before)
+    if kind is Kind.DRAW and found.draws is not None:
+        return found.draws
     if kind is not None:
         return Parting(kind, one.step, one, other)
     for index in other.operands:
@@ -130,11 +136,19 @@ def _kind(one: Record, other: Record, error: float, before: float) -> Kind | Non
         return Kind.SHAPE
     if any(_finite(a) != _finite(b) for a, b in zip(one.results, other.results, strict=False)):
         return Kind.NONFINITE
-    if any((a.norm == 0) != (b.norm == 0) for a, b in zip(one.results, other.results, strict=False)):
+    if any(_vanishes(*pair) for pair in ((one, other), (other, one))):
         return Kind.UNDERFLOW
     if any(side.local is not None and side.local[0] > side.local[1] for side in (one, other)):
         return Kind.ROUNDING
     return None
+
+
+def _vanishes(one: Record, other: Record) -> bool:
+    """Whether a result is 0 in `one` alone, and too small for its type in the other run."""
+    return any(
+        a.norm == 0 and 0 < _largest(b) < _SMALLEST.get(a.dtype, 0.0)
+        for a, b in zip(one.results, other.results, strict=False)
+    )
 
 
 def _rounded(one: Record, other: Record) -> bool:

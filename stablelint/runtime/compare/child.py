@@ -83,4 +83,5 @@ def _keep(path: Path, captured: Captured) -> None:
 def _compute_in(dtype: torch.dtype) -> None:
     """Autocast to `dtype` from now on, on whatever device there is."""
     kind = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.autocast(kind, dtype).__enter__()
+    # Without its memory of cast weights, which only leaving the context would empty.
+    torch.autocast(kind, dtype, cache_enabled=False).__enter__()

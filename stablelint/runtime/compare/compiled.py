@@ -132,11 +132,12 @@ class Judges(IdleObserver):
         self._judging = True
         try:
             found = judge_graph(graph, compiled, args)
+            self.judged += 1
+            if found is None or not found.wrong:
+                return
         finally:
             self._judging = False
-        self.judged += 1
-        if found is None or not found.wrong:
-            return
+        self._judging = True  # to the end: what runs from here on looks for the fault
         reduced = Minimiser(graph, args, compile_graph, self.seconds).run()
         if reduced is None:  # it went wrong once: the whole graph is what there is to show
             nodes = [node for node in graph.graph.nodes if node.op.startswith("call_")]

@@ -99,9 +99,12 @@ def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Caus
 
 def _losses_agree(runs: tuple[Told, Told], dtype: str | None) -> bool:
     kind = getattr(torch, dtype) if dtype else torch.float32
-    rtol, atol = Tolerances().of(kind)
+    rtol = 4 * Tolerances().of(kind)[0]
+    atol = rtol * max(
+        (abs(value) for run in runs for _, value in run.losses if math.isfinite(value)), default=0.0
+    )
     one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float64) for run in runs)
-    return compare_tensors("loss", one, other, Tolerances(4 * rtol, 4 * atol, equal_nan=True)).same
+    return compare_tensors("loss", one, other, Tolerances(rtol, atol, equal_nan=True)).same
 
 
 def _same(found: Followed) -> str:
