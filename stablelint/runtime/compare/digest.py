@@ -9,7 +9,7 @@ import torch
 
 from stablelint.runtime.compare.trace import Result
 
-SAMPLE = 16
+SAMPLE = 8
 _SMALL = 1 << 18  # bytes that are digested in one go; of more, sums of blocks are
 _BLOCK = 1 << 12  # words of a block
 _NATIVE = frozenset({torch.float32, torch.float64})

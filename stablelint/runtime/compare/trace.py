@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FORMAT = 1
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Result(NamedTuple):
@@ -140,7 +141,7 @@ class Writer:
         if self._left <= 0 or self._file.closed:
             self.full = True
             return
-        text = json.dumps(line, separators=(",", ":"))
+        text = _encode(line)
         self._left -= len(text) + 1
         self._file.write(text + "\n")
 
