@@ -10,7 +10,8 @@ from stablelint.report import compare_tolerance
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
-from stablelint.report.run_text import note, short, spark, table
+from stablelint.report.run_text import short, spark
+from stablelint.report.tables import note, table
 
 _LOSSES = 6
 _LABELS = {

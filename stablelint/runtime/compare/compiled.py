@@ -38,14 +38,15 @@ STAGES = {
 
 
 def start(plan: Plan) -> None:
-    """Compile what this process computes, and judge every graph; leave at the first that is wrong."""
-    _compile_everything(_judges(plan), plan.options["backend"])
+    """Compile what this process computes, and judge every graph; leave at the first that is wrong.
 
-
-def start_eager(plan: Plan) -> None:
-    """Run what this process compiles as it is written, and keep its losses."""
-    _judges(plan)
-    setattr(torch, "compile", _uncompiled)  # noqa: B010
+    With the option `eager`, run what it compiles as it is written. Either way its losses are kept.
+    """
+    judges = _judges(plan)
+    if plan.options["eager"]:
+        setattr(torch, "compile", _uncompiled)  # noqa: B010
+    else:
+        _compile_everything(judges, plan.options["backend"])
 
 
 def _uncompiled(model: Any = None, **_: Any) -> Any:

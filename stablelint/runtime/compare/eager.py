@@ -31,8 +31,8 @@ def compare_compiled(
     eager. Raises CommandNotFoundError and CommandFailedError.
     """
     setup = replace(setup, remedies=("seed", "hash"))
-    eager = _run(session, replace(setup, label="eager"), "start_eager", backend, script, seconds)
-    compiled = _run(session, replace(setup, label="compiled"), "start", backend, script, seconds)
+    eager = _run(session, replace(setup, label="eager"), True, backend, script, seconds)
+    compiled = _run(session, replace(setup, label="compiled"), False, backend, script, seconds)
     runs = _told(eager), _told(compiled)
     fault = _read(compiled.folder, "fault.json")
     if fault:
@@ -50,11 +50,11 @@ def compare_compiled(
 
 
 def _run(
-    session: Session, setup: Setup, start: str, backend: str | None, script: Path, seconds: float
+    session: Session, setup: Setup, eager: bool, backend: str | None, script: Path, seconds: float
 ) -> Run:
     folder = session.next_folder(setup.label)
-    more = {"backend": backend, "script": str(script.absolute()), "seconds": seconds}
-    run = launch(setup, folder, plan_of(setup, folder, f"{_CHILD}:{start}", **more))
+    more = {"eager": eager, "backend": backend, "script": str(script.absolute()), "seconds": seconds}
+    run = launch(setup, folder, plan_of(setup, folder, _CHILD, **more))
     if not _read(folder, "compiled-*.json"):
         raise CommandFailedError(why_empty(folder))
     return run

@@ -97,14 +97,12 @@ def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
     return run
 
 
-def plan_of(
-    setup: Setup, folder: Path, start: str = "stablelint.runtime.compare.child:start", **more: Any
-) -> Plan:
-    """What the processes of a run are told: what to start in them, and `more` options of it."""
+def plan_of(setup: Setup, folder: Path, child: str = "stablelint.runtime.compare.child", **more: Any) -> Plan:
+    """What the processes of a run are told: the module that starts in them, and `more` options of it."""
     options = replace(setup.options, fill=setup.options.fill or "memory" in setup.remedies)
     return Plan(
         str(folder.absolute()),
-        start=start,
+        child=child,
         early="stablelint.runtime.compare.sources:install",
         options={
             "remedies": list(setup.remedies),

@@ -6,6 +6,7 @@ Reads jobs from standard input, one JSON object a line, and answers each with it
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import random
@@ -18,8 +19,8 @@ import torch
 import torch._dynamo
 import torch.utils.data
 
-from stablelint.runtime.compare import child, compiled, sources  # noqa: F401 - what plans name
-from stablelint.runtime.guard_start import Plan, named
+from stablelint.runtime.compare import child, compiled, sources  # noqa: F401 - loaded before the forks
+from stablelint.runtime.guard_start import Plan
 
 
 def main() -> None:
@@ -47,7 +48,7 @@ def run(job: dict) -> int:
     plan = Plan(**job["plan"])
     try:
         sources.install(plan)
-        named(plan.start)(plan)
+        importlib.import_module(plan.child).start(plan)
         runpy.run_path(sys.argv[0], run_name="__main__")
         status = 0
     except SystemExit as leave:
