@@ -9,8 +9,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
-from stablelint.report.tables import note as _note
-from stablelint.report.tables import table as _table
+from stablelint.report.tables import note, table
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
@@ -70,18 +69,18 @@ def _notes(report: Mapping[str, Any], context: Context) -> Iterator[str]:
         where += f", module {event['module']}"
     if event["rank"] is not None:
         where += f", rank {event['rank']}"
-    yield from _note("where", where, context)
+    yield from note("where", where, context)
     if event["parameter"]:
-        yield from _note("reaches", event["parameter"], context)
+        yield from note("reaches", event["parameter"], context)
     for step in cause["derivation"]:
-        yield from _note("because", plain(step), context)
+        yield from note("because", plain(step), context)
     replayed = "the step replayed gave the same loss, bit for bit" if event["exact"] else event["note"]
     if replayed:
-        yield from _note("replay", replayed, context)
+        yield from note("replay", replayed, context)
     if event["exact"] and event["note"]:
-        yield from _note("note", event["note"], context)
+        yield from note("note", event["note"], context)
     if cause.get("code"):
-        yield from _note("page", f"stablelint rule {cause['code']}", context)
+        yield from note("page", f"stablelint rule {cause['code']}", context)
 
 
 def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
@@ -90,11 +89,11 @@ def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterat
     rows = [("operand", "shape", "dtype", "min", "max", "zeros", "nan", "inf")]
     for operand in operands:
         shape = "×".join(str(size) for size in operand["shape"]) or "scalar"
-        low, high = (_short(operand[key]) for key in ("min", "max"))
+        low, high = (short(operand[key]) for key in ("min", "max"))
         counts = [str(operand[key]) for key in ("zero", "nan", "inf")]
         rows.append((operand["name"], shape, operand["dtype"], low, high, *counts))
     yield ""
-    yield from _table(rows, context)
+    yield from table(rows, context)
 
 
 def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
@@ -102,9 +101,9 @@ def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator
         return
     rows = [("step", "loss", "gradient norm")]
     for record in history[-_STEPS_SHOWN:]:
-        rows.append((str(record["step"]), _short(record["loss"]), _short(record["gradient_norm"])))
+        rows.append((str(record["step"]), short(record["loss"]), short(record["gradient_norm"])))
     yield ""
-    yield from _table(rows, context)
+    yield from table(rows, context)
 
 
 def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -113,37 +112,37 @@ def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
     for layer in growth["layers"][:_LAYERS_SHOWN]:
         numbers = [value for value in layer["norms"] if isinstance(value, float | int)]
         if numbers:
-            rows.append((layer["name"], _short(numbers[0]), _short(numbers[-1]), _spark(numbers)))
-    yield from _table(rows, context)
-    rates = ", ".join(_short(rate) for rate in growth["learning_rates"])
-    yield from _note("learning rate", rates or "unknown", context)
+            rows.append((layer["name"], short(numbers[0]), short(numbers[-1]), spark(numbers)))
+    yield from table(rows, context)
+    rates = ", ".join(short(rate) for rate in growth["learning_rates"])
+    yield from note("learning rate", rates or "unknown", context)
     typical, last = growth["typical_norm"], growth["last_norm"]
     if isinstance(typical, float) and isinstance(last, float) and last > 0:
         scale = min(1.0, typical / last)
         text = f"clipping at the usual norm, {typical:.3g}, would have scaled the last step by {scale:.3g}"
-        yield from _note("clipping", text, context)
+        yield from note("clipping", text, context)
 
 
 def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     fix, style = report["fix"], context.style
     if fix is None:
         if report.get("fix_withheld"):
-            yield from _note("no fix", plain(report["fix_withheld"]), context)
+            yield from note("no fix", plain(report["fix_withheld"]), context)
         return
     yield ""
-    yield from _note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
+    yield from note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
     for line in fix["diff"].splitlines()[2:]:
         paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
         yield f"    {paint(_printable(line))}"
     proof = report["verification"]
     if proof is not None:
-        yield from _note("replayed with the fix", _verdict(proof, context), context)
+        yield from note("replayed with the fix", _verdict(proof, context), context)
         together = proof.get("with_all_fixes")
         if together:
             title = f"replayed with {together['fixes']} fixes"
-            yield from _note(title, _verdict(together, context), context)
+            yield from note(title, _verdict(together, context), context)
         if proof.get("further_steps"):
-            yield from _note("further steps", proof["further_steps"]["note"], context)
+            yield from note("further steps", proof["further_steps"]["note"], context)
 
 
 def _verdict(proof: Mapping[str, Any], context: Context) -> str:
@@ -152,7 +151,7 @@ def _verdict(proof: Mapping[str, Any], context: Context) -> str:
     return f"{verdict}: {plain(proof['note'])}"
 
 
-def _spark(values: Sequence[float]) -> str:
+def spark(values: Sequence[float]) -> str:
     """The course of positive numbers on a logarithmic scale, at most 16 cells."""
     from math import isfinite, log10
 
@@ -168,7 +167,8 @@ def _printable(line: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A number in four digits; a dash for none."""
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float | int) else str(value)

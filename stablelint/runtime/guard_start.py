@@ -1,6 +1,6 @@
-"""Arms the guard in a process that `stablelint run` started; loads nothing but the standard library.
+"""Arms what a plan names in a process of a command; loads nothing but the standard library.
 
-The guard itself needs torch, and is loaded when the command has imported torch, so that a command without it
+What is armed needs torch, and is loaded when the command has imported torch, so that a command without it
 starts as it always does.
 """
 
@@ -14,20 +14,22 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
 VARIABLE = "STABLELINT_GUARD"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the guarded processes are told.
+    """What the processes of a command are told.
 
-    `adviser` names a callable ("module:name") that looks up the rules; `folder` takes the reports; `verify_steps` more steps
-    are taken with a fix. `child` is the module whose `start(plan)` is called; an audit ends after `steps` steps.
+    `child` is the module whose `start(plan)` is called once torch is there, `early` ("module:name") is called before
+    the command's own code, and `options` are theirs. `folder` takes the reports. `adviser` names a callable
+    that looks up the rules; `verify_steps` more steps are taken with a fix; an audit ends after `steps` steps.
     """
 
     folder: str
@@ -38,6 +40,8 @@ class Plan:
     rules: tuple[str, ...] = ()
     child: str = "stablelint.runtime.guard.child"
     steps: int | None = None
+    early: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Store the plan for the processes of the command."""
@@ -57,10 +61,18 @@ def current_plan() -> Plan | None:
 
 
 def arm() -> None:
-    """Start the guard as soon as torch has been imported; nothing without a plan."""
+    """Start what the plan names as soon as torch has been imported; nothing without a plan."""
     plan = current_plan()
     if plan is not None and "torch" not in sys.modules:
+        if plan.early is not None:
+            named(plan.early)(plan)
         sys.meta_path.insert(0, _AfterTorch(plan))
+
+
+def named(name: str) -> Callable[..., object]:
+    """What "module:name" stands for. Raises ImportError and AttributeError."""
+    module, _, attribute = name.partition(":")
+    return cast("Callable[..., object]", getattr(importlib.import_module(module), attribute))
 
 
 class _AfterTorch(importlib.abc.MetaPathFinder):

@@ -8,12 +8,12 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 from stablelint.runtime.guard_start import VARIABLE, Plan
 from stablelint.runtime.words import CommandNotFoundError, command_line
@@ -78,18 +78,40 @@ def run_planned(
 
     Raises CommandNotFoundError.
     """
-    line = command_line(command)
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
-        plan_file = Path(folder) / "plan.json"
-        replace(plan, folder=folder).write(plan_file)
-        try:
-            process = subprocess.Popen(line, env=environment(plan_file))
-        except OSError as error:
-            raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
-        with _forwarding(process):
-            status = process.wait()
+        status = run_process(command, replace(plan, folder=folder))
         told = [_collect(Path(folder), f"{kind}-*.json") for kind in kinds]
     return (status if status >= 0 else 128 - status), told
+
+
+def run_process(
+    command: Sequence[str],
+    plan: Plan,
+    *,
+    directory: Path | None = None,
+    output: IO[bytes] | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> int:
+    """Run `command` with `plan` armed in its Python processes; returns its status (negative: the signal that ended it).
+
+    It runs in `directory`, with `extra` variables in its environment; `output` takes what it prints. Signals sent
+    to this process reach it. Raises CommandNotFoundError.
+    """
+    line = command_line(command)
+    plan_file = Path(plan.folder) / "plan.json"
+    plan.write(plan_file)
+    try:
+        process = subprocess.Popen(
+            line,
+            env=environment(plan_file) | dict(extra or {}),
+            cwd=directory,
+            stdout=output,
+            stderr=None if output is None else subprocess.STDOUT,
+        )
+    except OSError as error:
+        raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
+    with _forwarding(process):
+        return process.wait()
 
 
 def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

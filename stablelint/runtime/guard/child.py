@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import importlib
 import itertools
 import json
 import os
@@ -19,7 +18,7 @@ from stablelint.runtime.crash.arm import arm
 from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.cause import Adviser
 from stablelint.runtime.guard.event import NonFiniteError
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.guard_start import Plan, named
 
 _PATIENCE_SECONDS = 10.0
 _NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"
@@ -49,9 +48,8 @@ def _pass(_: object) -> None:
 def _adviser(plan: Plan) -> Adviser | None:
     if plan.adviser is None:
         return None
-    module, _, name = plan.adviser.partition(":")
     try:
-        make = getattr(importlib.import_module(module), name)
+        make = named(plan.adviser)
     except (
         ImportError
     ):  # the command runs in an environment that has torch but not all of this package's needs

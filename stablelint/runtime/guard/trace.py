@@ -1,36 +1,30 @@
 """The operation-level mode of a replay: every operation whose result is not finite, and what fed it.
 
 Below autograd one mode sees forward and backward operations alike, also those inside composite functions
-and custom autograd functions. Finite results cost one `sum` and leave no record. An operation of the
-backward pass belongs to the autograd node that runs it, and a node to the forward operation that bears its
-sequence number.
+and custom autograd functions. Finite results cost one `sum` and leave no record.
 """
 
 from __future__ import annotations
 
-import inspect
-import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.guard.event import OperandStats
-from stablelint.runtime.guard.frames import Site, is_library, site_of
+from stablelint.runtime.guard.frames import Site
 from stablelint.runtime.guard.measure import FINE, Badness, badness_of, statistics_of
 from stablelint.runtime.guard.modules import ModuleStack
+from stablelint.runtime.guard.places import ForwardSite, Places
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
-_STACK_DEPTH = 16
 # Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
-_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1}
-_CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())
+_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1, "mkldnn_rnn_layer": 3}
 
 
 def results_of(operation: Any, returned: Any) -> Any:
@@ -69,16 +63,6 @@ class Fault:
     in_place: bool
 
 
-@dataclass(slots=True)
-class ForwardSite:
-    """Where in the forward pass an autograd node was made."""
-
-    sites: tuple[Site, ...]
-    modules: tuple[str, ...]
-    after_model: bool
-    in_custom: bool
-
-
 class Trace(TorchDispatchMode):
     """Records faults while a step is replayed.
 
@@ -90,10 +74,9 @@ class Trace(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.modules = modules
         self.faults: list[Fault] = []
-        self._backward_code = backward_code
+        self._places = Places(modules, backward_code)
         self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault, Badness]] = {}
         self._by_storage: dict[int, Fault] = {}
-        self._forward: dict[int, ForwardSite] = {}
         self._resting = False
 
     @contextmanager
@@ -118,7 +101,7 @@ class Trace(TorchDispatchMode):
             return func(*args, **keywords)
         node = torch._C._current_autograd_node()
         if node is None or torch.is_grad_enabled():
-            self._label_node(node)
+            self._places.label(node)
         result = func(*args, **keywords)
         outputs = [
             tensor
@@ -154,19 +137,6 @@ class Trace(TorchDispatchMode):
         if known is not None and known[0]() is tensor:
             return known[1]
         return self._by_storage.get(_storage_key(tensor))
-
-    def _label_node(self, running: Any) -> None:
-        # The node of an operation is the newest one; operations that make no node find it labelled.
-        sequence = torch._C._autograd._get_sequence_nr() - 1
-        if sequence in self._forward:
-            return
-        sites, in_backward, custom = self._look_around()
-        stack = tuple(self.modules.active)
-        label = ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom)
-        if running is not None and not in_backward:
-            # A second derivative: the node belongs to the forward operation whose gradient made it.
-            label = self._forward.get(running._sequence_nr(), label)
-        self._forward[sequence] = label
 
     def _record(
         self,
@@ -214,10 +184,10 @@ class Trace(TorchDispatchMode):
 
         An operation of the backward pass is told by the forward operation whose gradient it is.
         """
-        made = self._forward.get(node._sequence_nr()) if node is not None else None
+        made = self._places.made(node) if node is not None else None
         if made is not None and tainted:
             return replace(made, in_custom=False), False  # never the root: no need to look
-        sites, in_hook, custom = self._look_around()
+        sites, in_hook, custom = self._places.look_around()
         if node is not None and not in_hook:
             if made is not None:
                 return replace(made, in_custom=custom), False
@@ -256,34 +226,6 @@ class Trace(TorchDispatchMode):
             self._by_tensor.pop(id(tensor), None)
             if in_place:
                 self._by_storage.pop(_storage_key(tensor), None)
-
-    def _look_around(self) -> tuple[tuple[Site, ...], bool, bool]:
-        """User frames, whether they run inside the backward pass, and whether in a custom function."""
-        sites: list[Site] = []
-        in_backward = custom = False
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and len(sites) < _STACK_DEPTH:
-            code = frame.f_code
-            if not is_library(code.co_filename):
-                sites.append(site_of(frame))
-                custom = custom or (code.co_name in _CUSTOM_METHODS and _is_custom(code))
-            else:
-                in_backward = in_backward or (bool(sites) and code in self._backward_code)
-            frame = frame.f_back
-        return tuple(sites), in_backward, custom
-
-
-@lru_cache(maxsize=4096)
-def _is_custom(code: CodeType) -> bool:
-    """Whether this is the body of a method of a custom autograd function, which `apply` calls from C or from Python."""
-    waiting = [torch.autograd.Function]
-    while waiting:
-        for kind in waiting.pop().__subclasses__():
-            waiting.append(kind)
-            method = inspect.unwrap(getattr(kind, code.co_name, kind))
-            if getattr(method, "__code__", None) is code:
-                return True
-    return False
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:

@@ -1,0 +1,247 @@
+"""`stablelint compare`: where two runs part, or two sets of tensors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stablelint.cli.main import CLEAN, FAILED, FINDINGS
+from stablelint.cli.options import print_problems
+from stablelint.diagnostic import Problem
+from stablelint.report.style import is_terminal
+
+if TYPE_CHECKING:
+    from stablelint.runtime.compare.outcome import Comparison
+    from stablelint.runtime.compare.record import Setup
+    from stablelint.runtime.compare.session import Session
+
+NAME = "compare"
+HELP = "find where two runs of a command part, and why; or compare two checkpoints"
+TAKES_COMMAND = True
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options; what stands behind `--` is the command to run."""
+    parser.usage = "stablelint compare [OPTIONS] (FILE FILE | -- COMMAND ...)"
+    parser.add_argument("files", nargs="*", metavar="FILE", help="two checkpoints: .pt, .safetensors, .npz")
+    parser.epilog = "for example: stablelint compare -- python train.py"
+    against = parser.add_argument_group("against what", "by default the command is run twice as it is")
+    which = against.add_mutually_exclusive_group()
+    which.add_argument(
+        "--compiled",
+        nargs="?",
+        const="",
+        metavar="BACKEND",
+        help="against torch.compile: a backend's name or module:function (default: the command's own, or inductor)",
+    )
+    which.add_argument(
+        "--dtype", choices=("bfloat16", "float16"), help="against autocast to another precision"
+    )
+    which.add_argument("--device", metavar="DEVICE", help="against another device, such as cuda")
+    which.add_argument("--against", metavar="FOLDER", help="against the same command run in another tree")
+    against.add_argument(
+        "--script",
+        default="compare-repro.py",
+        metavar="FILE",
+        help="where --compiled writes the script that shows the difference (default: compare-repro.py)",
+    )
+    runs = parser.add_argument_group("runs")
+    runs.add_argument(
+        "--steps",
+        type=_steps,
+        default=(0, None),
+        metavar="A:B",
+        help="record the optimizer steps from A on and end the command before B (default: all)",
+    )
+    runs.add_argument("--every", type=_count, default=1, metavar="N", help="record every Nth step")
+    runs.add_argument(
+        "--limit",
+        type=_count,
+        default=512,
+        metavar="MB",
+        help="disk that a recording may take (default: 512)",
+    )
+    runs.add_argument("--no-attempts", action="store_true", help="do not run the command under remedies")
+    runs.add_argument("--keep", metavar="FOLDER", help="keep what was recorded, in a folder of this one")
+    close = parser.add_argument_group("tolerances", "by default those of torch.testing for the element type")
+    close.add_argument("--rtol", type=_tolerance, metavar="X", help="relative tolerance")
+    close.add_argument("--atol", type=_tolerance, metavar="X", help="absolute tolerance")
+    close.add_argument("--equal-nan", action="store_true", help="a NaN equals a NaN")
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
+    output.add_argument("--output-file", metavar="FILE", help="write the report to this file")
+    output.add_argument("--html", metavar="FILE", help="write a page with plots")
+    output.add_argument("--quiet", "-q", action="store_true", help="say nothing where the two are the same")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compares. Returns 0 where the two are the same, 1 where they differ, 2 where they could not be compared."""
+    if options.command and not options.files:
+        return _ended(options, _runs(options))
+    if len(options.files) == 2 and not options.command:
+        return _ended(options, _files(options))
+    wrong = "two files or a command are compared, not both" if options.command else "nothing to compare"
+    return _failed(wrong, "stablelint compare a.pt b.pt, or stablelint compare -- python train.py")
+
+
+def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
+    """The report on two runs of the command, or why there is none."""
+    try:
+        from stablelint.runtime.compare import session
+        from stablelint.runtime.compare.plain import plain
+        from stablelint.runtime.compare.record import CommandFailedError, Setup
+        from stablelint.runtime.compare.recorder import Options
+        from stablelint.runtime.words import CommandNotFoundError
+    except ImportError as error:
+        return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
+    start, stop = options.steps
+    record = Options(start, stop, options.every)
+    setup = Setup(tuple(options.command), "the command", options=record, limit=options.limit << 20)
+    with _folder(options) as folder:
+        runs = session.Session(folder, _saying(options))
+        try:
+            found = _compared(runs, setup, options)
+        except CommandNotFoundError as error:
+            return Problem(str(error))
+        except CommandFailedError as error:
+            hint = f"its last lines:\n{error.tail}" if error.tail else None
+            return Problem(str(error), hint=hint)
+    report: dict[str, Any] = plain(found)
+    return report
+
+
+def _compared(session: Session, setup: Setup, options: argparse.Namespace) -> Comparison:
+    """The comparison that the options ask for."""
+    if options.compiled is not None:
+        from stablelint.runtime.compare.eager import compare_compiled
+
+        return compare_compiled(session, setup, options.compiled or None, Path(options.script))
+    from stablelint.runtime.compare import other
+    from stablelint.runtime.compare.session import compare_again
+
+    if options.dtype is not None:
+        return other.against_dtype(session, setup, options.dtype)
+    if options.device is not None:
+        return other.against_device(session, setup, options.device)
+    if options.against is not None:
+        return other.against_tree(session, setup, Path(options.against))
+    return compare_again(session, setup, attempts=not options.no_attempts)
+
+
+@contextmanager
+def _folder(options: argparse.Namespace) -> Iterator[Path]:
+    """Where the runs are recorded: kept where the user names a place."""
+    if options.keep is not None:
+        place = Path(options.keep) / time.strftime("%Y%m%d-%H%M%S")
+        place.mkdir(parents=True, exist_ok=True)
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="stablelint-compare-") as folder:
+        yield Path(folder)
+
+
+def _saying(options: argparse.Namespace) -> Callable[[str], None]:
+    """Tells a person who waits which run is under way."""
+    if options.quiet or not is_terminal(sys.stderr):
+        return lambda _: None
+    return lambda text: print(f"stablelint: {text}", file=sys.stderr)
+
+
+def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
+    """The tolerance report on two files, or why there is none."""
+    try:
+        from stablelint.runtime.compare import checkpoints
+        from stablelint.runtime.compare.plain import plain
+        from stablelint.runtime.compare.tolerance import Tolerances, compare_named
+    except ImportError as error:
+        return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
+    try:
+        first, second = (checkpoints.read(Path(file)) for file in options.files)
+    except checkpoints.UnreadableError as error:
+        return Problem(str(error), hint=error.hint)
+    first, second, note = checkpoints.without_wrappers(first, second)
+    found = compare_named(first, second, Tolerances(options.rtol, options.atol, options.equal_nan), note)
+    names = dict(zip(("first", "second"), options.files, strict=True))
+    return {"kind": "tensors", "same": found.same, **names, **plain(found)}
+
+
+def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int:
+    """Writes the report where it is wanted. Returns the exit code."""
+    if isinstance(report, Problem):
+        print_problems([report])
+        return FAILED
+    problems: list[Problem] = []
+    text = _text(options, report)
+    if options.output_file:
+        _write(options.output_file, text, problems)
+    elif not (options.quiet and report["same"]):
+        sys.stdout.write(text)
+    if options.html:
+        from stablelint.report.compare_html import render
+
+        _write(options.html, render(report), problems)
+    print_problems(problems)
+    if problems:
+        return FAILED
+    return CLEAN if report["same"] else FINDINGS
+
+
+def _text(options: argparse.Namespace, report: Mapping[str, Any]) -> str:
+    if options.output_format == "json":
+        return json.dumps(report, indent=2) + "\n"
+    from stablelint.report.compare_text import render
+    from stablelint.report.context import Context
+    from stablelint.report.style import Style, wants_colour, width_of
+
+    context = Context(os.getcwd(), Style(wants_colour(sys.stdout)), width_of(sys.stdout))
+    return render(report, context)
+
+
+def _write(path: str, text: str, problems: list[Problem]) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        problems.append(Problem(f"cannot write {path}: {error.strerror}"))
+
+
+def _steps(text: str) -> tuple[int, int | None]:
+    """`A:B`, either of them missing. Raises ArgumentTypeError for anything else."""
+    start, colon, stop = text.partition(":")
+    try:
+        first, last = int(start or 0), int(stop) if stop else None
+    except ValueError:
+        first, last = -1, None
+    if not colon or first < 0 or (last is not None and last <= first):
+        raise argparse.ArgumentTypeError(f"not a range of steps, such as 0:3: {text}")
+    return first, last
+
+
+def _count(text: str) -> int:
+    """A number from 1 on. Raises ArgumentTypeError for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"not a number from 1 on: {text}")
+    return int(text)
+
+
+def _tolerance(text: str) -> float:
+    """A tolerance. Raises ArgumentTypeError for what is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0:
+        raise argparse.ArgumentTypeError(f"not a tolerance: {text}")
+    return value
+
+
+def _failed(message: str, hint: str | None = None) -> int:
+    print_problems([Problem(message, hint=hint)])
+    return FAILED

@@ -1,0 +1,146 @@
+"""Two sets of tensors compared within tolerances: as text and as rows of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from stablelint.report.cells import plain
+from stablelint.report.context import Context
+from stablelint.report.run_text import short
+from stablelint.report.tables import note, table
+
+_ROWS = 20
+_NAMES = 8
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_HEADS = (
+    "name",
+    "shape",
+    "dtype",
+    "beyond",
+    "largest |a-b|",
+    "relative",
+    "ulps",
+    "at",
+    "NaN",
+    "errors by ulps",
+)
+
+
+def render(report: Mapping[str, Any], context: Context) -> str:
+    """The verdict in one line, then the values that are apart, the worst first."""
+    return "\n".join(_lines(report, context)) + "\n"
+
+
+def _lines(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+    style = context.style
+    verdict = style.added("same") if report["same"] else style.error("different")
+    yield f"{verdict}: {style.bold(headline(report))}"
+    apart = worst_first(report)
+    if apart:
+        yield ""
+        yield from table([_HEADS, *(cells(one) for one in apart[:_ROWS])], context)
+        if len(apart) > _ROWS:
+            yield style.dim(f"    … and {len(apart) - _ROWS} more")
+    for title, names in sides(report):
+        shown = ", ".join(map(plain, names[:_NAMES])) + (
+            f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        )
+        yield from note(title, shown, context)
+    for dtypes, pair in _tolerances(report).items():
+        yield from note("tolerance", f"{dtypes}: rtol {pair[0]:g}, atol {pair[1]:g}", context)
+    if report["note"]:
+        yield from note("note", plain(report["note"]), context)
+
+
+def headline(report: Mapping[str, Any]) -> str:
+    """What was compared and what came of it, in one sentence."""
+    pair = f"{report['first']} and {report['second']}"
+    total = len(report["tensors"])
+    if report["same"]:
+        identical = all(one["identical"] == one["elements"] for one in report["tensors"])
+        how = "bit for bit" if identical else "within tolerance"
+        return f"{pair}: {_count(total, 'value')} equal {how}"
+    parts = [f"{len(worst_first(report))} of {_count(total, 'value')} apart"]
+    parts += [
+        f"{len(report[key])} {word}"
+        for key, word in (("missing", "missing"), ("extra", "extra"))
+        if report[key]
+    ]
+    return f"{pair}: {', '.join(parts)}"
+
+
+def worst_first(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The values that are apart: those that cannot be compared, then by the largest error in ulps."""
+
+    def key(one: Mapping[str, Any]) -> tuple[bool, int, float]:
+        worst = one["ulps"] or one["absolute"]
+        return one["problem"] is None, -one["nan_apart"], -float(worst["error"]) if worst else 0.0
+
+    return sorted((one for one in report["tensors"] if not one["same"]), key=key)
+
+
+def cells(one: Mapping[str, Any]) -> tuple[str, ...]:
+    """A row on one value."""
+    if one["problem"] and not one["elements"]:
+        return (plain(one["name"]), plain(one["problem"]), *[""] * (len(_HEADS) - 2))
+    dtypes = one["dtypes"]
+    place = next((one[kind]["index"] for kind in ("ulps", "relative", "absolute") if one[kind]), None)
+    nan = f"{one['nan'][0]}/{one['nan'][1]}" if one["nan_apart"] else str(one["nan"][0] or "")
+    return (
+        plain(one["name"]),
+        "×".join(map(str, one["shape"])) or "scalar",
+        dtypes[0] if dtypes[0] == dtypes[1] else f"{dtypes[0]}/{dtypes[1]}",
+        f"{one['beyond']:,} ({one['beyond'] / max(one['elements'], 1):.1%})",
+        *(short(one[kind]["error"]) if one[kind] else "" for kind in ("absolute", "relative", "ulps")),
+        str(place) if place else "",
+        nan,
+        bars(one["histogram"]),
+    )
+
+
+def bars(histogram: Sequence[int]) -> str:
+    """A histogram as blocks: equal elements, then every doubling of the error."""
+    top = max(histogram, default=0)
+    marks = (_BLOCKS[-(-count * (len(_BLOCKS) - 1) // top)] if count else " " for count in histogram)
+    return "".join(marks).rstrip().replace(" ", "·") if top else ""
+
+
+def sides(report: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Names on one side only, with what to call them."""
+    if report["missing"]:
+        yield f"missing in {report['second']}", report["missing"]
+    if report["extra"]:
+        yield f"only in {report['second']}", report["extra"]
+
+
+def section(report: Mapping[str, Any]) -> Iterator[str]:
+    """The same as parts of a page."""
+    yield f"<h2>{escape(headline(report))}</h2>"
+    apart = worst_first(report)
+    if apart:
+        heads = "".join(f"<th>{escape(head)}</th>" for head in _HEADS)
+        yield f'<div class="scroll"><table><tr>{heads}</tr>'
+        for one in apart:
+            yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells(one)) + "</tr>"
+        yield "</table></div>"
+    for title, names in sides(report):
+        yield f"<p>{escape(title)}: {escape(', '.join(names))}</p>"
+    for dtypes, pair in _tolerances(report).items():
+        yield f"<p>Tolerance of {escape(dtypes)}: rtol {pair[0]:g}, atol {pair[1]:g}.</p>"
+    if report["note"]:
+        yield f"<p>{escape(report['note'])}</p>"
+
+
+def _tolerances(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """The tolerances that were used, by element type."""
+    return {
+        "/".join(dict.fromkeys(one["dtypes"])): (one["rtol"], one["atol"])
+        for one in report["tensors"]
+        if one["elements"] and (one["rtol"] or one["atol"])
+    }
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

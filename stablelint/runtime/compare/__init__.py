@@ -1,0 +1,1 @@
+"""Where two runs part: recorded operations aligned and judged, and two sets of tensors within tolerances."""

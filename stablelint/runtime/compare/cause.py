@@ -1,0 +1,168 @@
+"""Why two runs of one command part: what the traces tell, and which remedy makes the command repeat itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from stablelint.runtime.compare.align import Alignment, Kind, Parting
+from stablelint.runtime.compare.outcome import Cause, Trial
+from stablelint.runtime.compare.remedies import REMEDIES
+from stablelint.runtime.compare.trace import Record, Source, Trace
+
+_MOST_TRIALS = 8
+_SHOWN = 3
+# Which remedies are worth a run, in this order, for each way in which runs part.
+_CANDIDATES = {
+    Kind.DRAW: ("seed", "clock", "entropy", "hash", "workers", "threads"),
+    Kind.INPUT: ("hash", "seed", "entropy", "clock", "workers", "files", "threads"),
+    Kind.ORDER: ("hash", "seed", "files", "workers", "entropy", "clock"),
+    Kind.NUMBER: ("hash", "seed", "clock", "entropy"),
+    Kind.PATH: ("hash", "seed", "clock", "entropy", "files", "workers", "deterministic", "threads"),
+    Kind.SHAPE: ("hash", "seed", "clock", "entropy", "files", "workers"),
+    Kind.RESULT: ("deterministic", "memory", "threads", "attention", "tf32"),
+}
+# The remedy that a watched call speaks for.
+_SPEAKS_FOR = {
+    "numpy.random": "seed",
+    "random": "seed",
+    "uuid": "entropy",
+    "os.urandom": "entropy",
+    "os": "files",
+    "time": "clock",
+}
+_ON_GPU = frozenset({"attention", "tf32"})
+
+Try = Callable[[tuple[str, ...]], Alignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What two traces tell besides where they part: calls that gave each something else, before that."""
+
+    sources: tuple[Source, ...]
+    gpu: bool
+
+
+def evidence_of(first: Trace, second: Trace, parting: Parting) -> Evidence:
+    """Calls of sources of chance up to the parting that gave the runs different values, first come first."""
+    reach = max((one.index for one in (parting.first, parting.second) if one is not None), default=0)
+    calls = [[one for one in trace.sources if one.before <= reach + 1] for trace in (first, second)]
+    found = [
+        one
+        for one, other in zip(*calls, strict=False)
+        if one.value != other.value and (one.name, one.place.text) == (other.name, other.place.text)
+    ]
+    return Evidence(tuple(found), first.facts.get("gpu") is not None)
+
+
+def find_cause(parting: Parting, evidence: Evidence, pairs: int, attempt: Try | None) -> Cause:
+    """The cause by name. `attempt` runs the command twice under remedies and aligns; without it nothing is tried."""
+    if attempt is None:
+        return _untried(parting, evidence)
+    kept: tuple[str, ...] = ()
+    trials: list[Trial] = []
+    current, reached = parting, pairs
+    waiting = list(candidates(parting, evidence))
+    while waiting and len(trials) < _MOST_TRIALS:
+        remedy = waiting.pop(0)
+        found = attempt((*kept, remedy))
+        trials.append(_trial((*kept, remedy), found))
+        if found.parting is None:
+            return _named((*kept, remedy), parting, evidence, trials)
+        if found.pairs > reached and _differs(found.parting, current):
+            kept, current, reached = (*kept, remedy), found.parting, found.pairs
+            tried = {name for trial in trials for name in trial.remedies}
+            waiting = [one for one in candidates(current, evidence) if one not in tried]
+    if kept:  # it goes further, and parts elsewhere
+        return _named(kept, parting, evidence, trials)
+    return Cause("unknown", _unknown(parting), tuple(_told(evidence)), None, tuple(trials))
+
+
+def candidates(parting: Parting, evidence: Evidence) -> Iterator[str]:
+    """Remedies in the order in which they are worth a run."""
+    record = parting.first or parting.second
+    told = [] if record is None else list(_from_record(record))
+    if parting.kind is not Kind.DRAW:
+        told += _spoken_for(evidence)
+    for name in dict.fromkeys([*told, *_CANDIDATES[parting.kind]]):
+        if evidence.gpu or name not in _ON_GPU:
+            yield name
+
+
+def _from_record(record: Record) -> Iterator[str]:
+    if {"dropout", "no-grad"} <= record.traits:
+        yield "dropout"
+    if "unwritten" in record.traits:
+        yield "memory"
+
+
+def _spoken_for(evidence: Evidence) -> list[str]:
+    """Generators before clocks: a clock differs in every run, and is read for logs as well."""
+    found = {_remedy_of(source): None for source in evidence.sources}
+    return [name for name in REMEDIES if name in found and name != "clock"]
+
+
+def _remedy_of(source: Source) -> str:
+    module = source.name.rpartition(".")[0]
+    return _SPEAKS_FOR.get(source.name) or _SPEAKS_FOR.get(module, "seed")
+
+
+def _differs(one: Parting, other: Parting) -> bool:
+    return (one.step, one.first and one.first.index) != (other.step, other.first and other.first.index)
+
+
+def _trial(names: tuple[str, ...], found: Alignment) -> Trial:
+    if found.parting is None:
+        return Trial(names, True, f"{found.pairs:,} operations repeat bit for bit")
+    record = found.parting.first or found.parting.second
+    where = f" at `{record.place.text}`" if record else ""
+    return Trial(names, False, f"still parts{where}, step {found.parting.step}")
+
+
+def _named(names: Sequence[str], parting: Parting, evidence: Evidence, trials: Sequence[Trial]) -> Cause:
+    causes = [REMEDIES[name].cause for name in names]
+    advice = "; ".join(REMEDIES[name].advice for name in names)
+    told = [*_drew(parting, names), *_told(evidence, set(names))]
+    return Cause("+".join(names), ", and ".join(causes), tuple(told), advice, tuple(trials))
+
+
+def _untried(parting: Parting, evidence: Evidence) -> Cause:
+    """The likeliest cause, named from what the traces tell alone."""
+    name = next(candidates(parting, evidence))
+    told = [*_drew(parting, (name,)), *_told(evidence, {name})]
+    certain = parting.kind in (Kind.DRAW, Kind.RESULT) or bool(told)
+    summary = REMEDIES[name].cause if certain else _unknown(parting)
+    return Cause(
+        name if certain else "unknown",
+        f"probably {summary}" if certain else summary,
+        tuple(told),
+        REMEDIES[name].advice,
+    )
+
+
+def _drew(parting: Parting, names: Sequence[str]) -> Iterator[str]:
+    record = parting.first
+    if (
+        parting.kind is Kind.DRAW
+        and record is not None
+        and set(names) & {"seed", "clock", "entropy", "dropout"}
+    ):
+        yield f"torch's generator: `{record.place.text}` is the first that draws other numbers"
+
+
+def _told(evidence: Evidence, names: set[str] | None = None) -> Iterator[str]:
+    seen: set[str] = set()
+    for source in evidence.sources:
+        if names is not None and _remedy_of(source) not in names:
+            continue
+        line = f"{source.name}: `{source.place.text}` in line {source.place.row} gave each run another value"
+        if line not in seen and len(seen) < _SHOWN:
+            seen.add(line)
+            yield line
+
+
+def _unknown(parting: Parting) -> str:
+    if parting.kind is Kind.PATH:
+        return "one run executes what the other does not, and nothing that was tried makes them agree"
+    return "nothing that was tried makes the command repeat itself"

@@ -1,0 +1,87 @@
+"""A recorded process of a command: from the import of torch to its end."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import platform
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from stablelint.runtime import supported  # noqa: F401
+from stablelint.runtime.compare import remedies, sources
+from stablelint.runtime.compare.plain import plain
+from stablelint.runtime.compare.recorder import Captured, Options, Recorder
+from stablelint.runtime.compare.trace import Writer
+from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard_start import Plan
+
+
+def start(plan: Plan) -> None:
+    """Record this process from now to its end, as the plan's options say."""
+    options = plan.options
+    remedies.apply(options["remedies"], early=False)
+    if options["dtype"] is not None:
+        _compute_in(getattr(torch, options["dtype"]))
+    if options["device"] is not None:
+        torch.set_default_device(options["device"])
+    record = Options(**options["record"])
+    name = f"{time.time_ns():020}-{os.getpid()}"
+    writer = Writer(Path(plan.folder) / f"trace-{name}.jsonl", options["limit"], facts())
+    recorder = Recorder(
+        writer, record, _leave, lambda captured: _keep(Path(plan.folder) / f"captured-{name}", captured)
+    )
+    sources.hand_over(recorder.on_source)
+    stop = recorder.calls.follow()
+    hooks.attach(recorder)
+    recorder.__enter__()  # type: ignore[no-untyped-call]
+    main = os.getpid()
+
+    def finish() -> None:
+        if os.getpid() == main:
+            recorder.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+            stop()
+            writer.end({"steps": recorder.steps_seen})
+
+    atexit.register(finish)
+    os.register_at_fork(after_in_child=recorder.leave_to_child)
+
+
+def facts() -> dict[str, Any]:
+    """What the numbers of a process depend on besides its code."""
+    return {
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "threads": torch.get_num_threads(),
+        "cpu": torch.backends.cpu.get_cpu_capability(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "rank": os.environ.get("RANK"),
+        "words": sys.argv,
+    }
+
+
+def _leave() -> None:
+    """End the command where the last step that was asked for is over."""
+    if threading.current_thread() is threading.main_thread():
+        raise SystemExit(0)
+
+
+def _keep(path: Path, captured: Captured) -> None:
+    results = [one.detach().cpu().contiguous().clone() for one in captured.results]
+    torch.save(results, path.with_suffix(".pt"))
+    found = {"operation": captured.operation, "operands": captured.operands, "local": captured.local}
+    path.with_suffix(".json").write_text(json.dumps(plain(found)), encoding="utf-8")
+    _leave()
+
+
+def _compute_in(dtype: torch.dtype) -> None:
+    """Autocast to `dtype` from now on, on whatever device there is."""
+    kind = "cuda" if torch.cuda.is_available() else "cpu"
+    # Without its memory of cast weights, which only leaving the context would empty.
+    torch.autocast(kind, dtype, cache_enabled=False).__enter__()

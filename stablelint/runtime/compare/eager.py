@@ -1,0 +1,132 @@
+"""`stablelint compare --compiled`: the command as it is written and as it is compiled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from stablelint.runtime.compare.align import Kind
+from stablelint.runtime.compare.compiled import STAGES
+from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Side, Told
+from stablelint.runtime.compare.record import CommandFailedError, Run, Setup, launch, plan_of, why_empty
+from stablelint.runtime.compare.session import Session
+from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
+
+_CHILD = "stablelint.runtime.compare.compiled"
+_PATIENCE = 300.0  # seconds for the script to show what it shows
+
+
+def compare_compiled(
+    session: Session, setup: Setup, backend: str | None, script: Path, *, seconds: float = 120.0
+) -> Comparison:
+    """Eager against compiled: the first operation that the compiler makes something else of, cut down to `script`.
+
+    `backend` is a registered name or "module:function"; None is the command's own, or inductor. Draws are those of
+    eager. Raises CommandNotFoundError and CommandFailedError.
+    """
+    setup = replace(setup, remedies=("seed", "hash"))
+    eager = _run(session, replace(setup, label="eager"), True, backend, script, seconds)
+    compiled = _run(session, replace(setup, label="compiled"), False, backend, script, seconds)
+    runs = _told(eager), _told(compiled)
+    fault = _read(compiled.folder, "fault.json")
+    if fault:
+        return _faulty(fault[0], runs, script)
+    told = _read(compiled.folder, "compiled-*.json")
+    graphs, judged = (sum(one[key] for one in told) for key in ("graphs", "judged"))
+    if not judged:
+        raise CommandFailedError("nothing was compiled: no graph ran in the steps that were looked at")
+    if _losses_agree(runs):
+        graph = f"{graphs} graph{'s' if graphs != 1 else ''}"
+        text = f"compiled and eager agree within rounding: {graph}, {judged} calls judged against float64"
+        return Comparison("compiled", True, text, runs)
+    text = "every graph that was judged is within rounding, yet the losses are apart"
+    return Comparison("compiled", False, text, runs, notes=("graphs are judged in the first two steps",))
+
+
+def _run(
+    session: Session, setup: Setup, eager: bool, backend: str | None, script: Path, seconds: float
+) -> Run:
+    folder = session.next_folder(setup.label)
+    more = {"eager": eager, "backend": backend, "script": str(script.absolute()), "seconds": seconds}
+    run = launch(setup, folder, plan_of(setup, folder, _CHILD, **more))
+    if not _read(folder, "compiled-*.json"):
+        raise CommandFailedError(why_empty(folder))
+    return run
+
+
+def _read(folder: Path, pattern: str) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(pattern))]
+
+
+def _told(run: Run) -> Told:
+    told = _read(run.folder, "compiled-*.json")
+    losses = tuple((int(step), float(value)) for one in told for step, value in one["losses"])
+    steps = max(int(one["steps"]) for one in told)
+    return Told(run.setup.label, steps, 0, False, losses, told[0]["facts"])
+
+
+def _losses_agree(runs: tuple[Told, Told]) -> bool:
+    one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float32) for run in runs)
+    return compare_tensors("loss", one, other, Tolerances(rtol=1e-3, atol=1e-5, equal_nan=True)).same
+
+
+def _faulty(fault: dict[str, Any], runs: tuple[Told, Told], script: Path) -> Comparison:
+    backend, name = fault["backend"], fault["expression"]
+    side = Side(
+        fault["filename"],
+        fault["location"],
+        fault["end_location"],
+        name,
+        fault["operation"],
+        error=float(fault["eager"]),
+        allowed=float(fault["allowed"]),
+    )
+    difference = Difference(
+        Kind.GRAPH,
+        fault["step"],
+        "backward" if "gradient" in fault["result"] else "forward",
+        fault["module"],
+        f"`{name}` has another result when {backend} compiles it",
+        side,
+        replace(side, error=float(fault["compiled"])),
+        tuple(fault["operands"]),
+        fault["values"],
+        f"the difference is in {fault['result']}",
+    )
+    shown = {
+        "path": str(script),
+        "operations": len(fault["graph"]),
+        "graph": fault["graph"],
+        "shows": _shows(script),
+    }
+    return Comparison("compiled", False, difference.summary, runs, difference, _cause(fault), script=shown)
+
+
+def _shows(script: Path) -> bool:
+    """Whether the script, run by itself, ends as it does where it sees the difference."""
+    try:
+        done = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 1 and "differs" in done.stdout
+
+
+def _cause(fault: dict[str, Any]) -> Cause:
+    backend, stage = fault["backend"], fault["stage"]
+    if stage is None:
+        return Cause(
+            "backend", f"the backend {backend} makes something else of it", advice="report it with the script"
+        )
+    names = list(STAGES)
+    before = names[: names.index(stage)]
+    evidence = (f"{', '.join(before)} agree with eager",) if before else ()
+    advice = "report it with the script; until then torch.compiler.disable keeps the function eager"
+    return Cause(stage, f"{STAGES[stage]} ({stage})", evidence, advice)

@@ -1,0 +1,165 @@
+"""A graph that a compiler was given, against what the compiler made of it: values, gradients, written inputs."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from stablelint.runtime.compare.expressions import expression_at
+from stablelint.runtime.compare.judge import distance
+from stablelint.runtime.compare.trace import Place
+from stablelint.runtime.guard.frames import is_library
+from stablelint.runtime.guard.state import current_state
+from stablelint.runtime.guard.trace import tensors_in
+
+Backend = Callable[[GraphModule, list[Any]], Callable[..., Any]]
+_ALLOWED_ULPS = 32.0
+_TIMES = 8.0  # what a compiler may lose beside eager: another order of additions, another approximation
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<row>\d+), in (?P<function>.+)$')
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How far eager and compiled are from float64, in ulps of the result that is furthest apart."""
+
+    eager: float
+    compiled: float
+    place: str  # "result 1", "gradient of x", "x afterwards"
+    values: tuple[torch.Tensor, torch.Tensor]  # of eager and compiled there
+
+    @property
+    def allowed(self) -> float:
+        """The error of the compiled graph that the error of the eager one explains."""
+        return _ALLOWED_ULPS + _TIMES * self.eager
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the compiled graph is further off than rounding explains."""
+        return self.compiled > self.allowed
+
+
+def judge_graph(graph: GraphModule, compiled: Callable[..., Any], inputs: Sequence[Any]) -> Judged | None:
+    """Run both on copies of `inputs`, forward and backward, and in float64; the worst result. None without results.
+
+    Generators are as before afterwards, and so are the inputs.
+    """
+    state = current_state()
+    names = [str(node.name) for node in graph.graph.nodes if node.op == "placeholder"]
+    sides = []
+    for run, wide in ((graph, False), (compiled, False), (graph, True)):
+        state.restore()
+        try:
+            sides.append(_run(run, [_copied(one, wide) for one in inputs], names))
+        except (RuntimeError, TypeError, NotImplementedError):
+            if not wide:
+                raise
+            sides.append(sides[0])  # no kernel in double precision: eager is the reference
+        finally:
+            state.restore()
+    eager, other, exact = sides
+    found = [
+        _judged(place, eager[place], other[place], exact[place])
+        for place in eager
+        if place in other and place in exact
+    ]
+    return max(
+        (one for one in found if one is not None), key=lambda one: one.compiled / one.allowed, default=None
+    )
+
+
+def without_attributes_shared(graph: GraphModule) -> GraphModule:
+    """A graph of its own over the same parameters: a backend may write into the one that it is given."""
+    return GraphModule(graph, copy.deepcopy(graph.graph))
+
+
+def place_of(node: Node) -> Place:
+    """The user's expression that a node of a captured graph stands for."""
+    lines = str(node.meta.get("stack_trace") or "").splitlines()
+    for index in range(len(lines) - 1, -1, -1):
+        match = _FRAME.match(lines[index])
+        if match is not None and not is_library(match["file"]):
+            marks = lines[index + 2] if index + 2 < len(lines) else ""
+            return expression_at(
+                match["file"],
+                int(match["row"]),
+                _indent(lines[index + 1], marks),
+                _name(node),
+                match["function"],
+            )
+    return Place("", 0, None, str(node.name), "")
+
+
+def module_of(node: Node) -> str:
+    """The module path of a node."""
+    stack = node.meta.get("nn_module_stack") or {}
+    found = [str(path) for path, _ in stack.values()]
+    return re.sub(r"L\['(\w+)'\]\.?(_modules)?", "", found[-1]).strip(".") if found else ""
+
+
+def _indent(line: str, marks: str) -> int | None:
+    """How far behind the start of a traceback's line of code its marks begin; None where there are none."""
+    if not marks.strip() or set(marks.strip()) - set("^~"):
+        return None
+    return len(marks) - len(marks.lstrip()) - (len(line) - len(line.lstrip()))
+
+
+def _name(node: Node) -> str:
+    return str(getattr(node.target, "__name__", node.target)).strip("_")
+
+
+def _run(run: Callable[..., Any], inputs: list[Any], names: Sequence[str]) -> dict[str, torch.Tensor]:
+    """Results, gradients under fixed cotangents, and inputs that were written, by name."""
+    named = [(names[index] if index < len(names) else str(index), one) for index, one in enumerate(inputs)]
+    versions = {name: one._version for name, one in named if isinstance(one, torch.Tensor)}
+    with torch.enable_grad():
+        outputs = list(tensors_in(run(*inputs)))
+        losses = [
+            (one * _cotangent(one)).sum() for one in outputs if one.requires_grad and one.is_floating_point()
+        ]
+        if losses:
+            torch.autograd.backward(losses, [torch.ones_like(loss) for loss in losses])
+    found = {f"result {index + 1}": one.detach() for index, one in enumerate(outputs)}
+    for name, one in named:
+        if isinstance(one, torch.Tensor):
+            if one.grad is not None:
+                found[f"gradient of {name}"] = one.grad
+            if one._version != versions[name]:
+                found[f"{name} afterwards"] = one.detach()
+    return found
+
+
+def run_once(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, torch.Tensor]:
+    """Results, gradients and written inputs of a call on copies of `inputs`."""
+    names = [f"input {index + 1}" for index in range(len(inputs))]
+    return _run(function, [_copied(one, False) for one in inputs], names)
+
+
+def _cotangent(tensor: torch.Tensor) -> torch.Tensor:
+    count = torch.arange(tensor.numel(), dtype=torch.float64, device=tensor.device)
+    return (1 + 0.5 * torch.sin(count)).reshape(tensor.shape).to(tensor.dtype)
+
+
+def _copied(value: Any, wide: bool) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    copied = value.detach().clone()
+    if wide and copied.is_floating_point():
+        copied = copied.double()
+    return copied.requires_grad_(value.requires_grad)
+
+
+def _judged(place: str, eager: torch.Tensor, compiled: torch.Tensor, exact: torch.Tensor) -> Judged | None:
+    if eager.shape != compiled.shape or eager.dtype != compiled.dtype:
+        return Judged(0.0, math.inf, place, (eager, compiled))
+    if not eager.is_floating_point():
+        wrong = not torch.equal(eager, compiled)
+        return Judged(0.0, math.inf if wrong else 0.0, place, (eager, compiled))
+    reference = exact.double()
+    return Judged(distance(eager, reference), distance(compiled, reference), place, (eager, compiled))

@@ -1,0 +1,136 @@
+"""The command against another way to run it: a precision, a device, another tree; with float64 as the judge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from stablelint.runtime.compare.align import Kind, Parting
+from stablelint.runtime.compare.chain import Followed, follow, thinned
+from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, Side, Told
+from stablelint.runtime.compare.record import CommandFailedError, Setup
+from stablelint.runtime.compare.recorder import Options
+from stablelint.runtime.compare.session import Session, describe, told
+from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
+
+STEPS = 3
+"""Steps that are judged where the user names none: each operation is computed twice more."""
+_LINKS = 400
+_TAME = 10.0  # times: an error that no operation amplifies more than this only adds up
+
+
+def against_dtype(session: Session, setup: Setup, dtype: str) -> Comparison:
+    """As it is, and under autocast to `dtype`."""
+    limit = float(torch.finfo(getattr(torch, dtype)).max)
+    return _compare(session, setup, replace(setup, dtype=dtype, label=dtype), "dtype", dtype, limit)
+
+
+def against_device(session: Session, setup: Setup, device: str) -> Comparison:
+    """On the CPU, and with `device` as the default. Raises CommandFailedError where there is none."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise CommandFailedError(f"there is no device {device}: {str(error).splitlines()[0]}") from None
+    hidden = replace(setup, label="cpu", environment=(*setup.environment, ("CUDA_VISIBLE_DEVICES", "")))
+    return _compare(session, hidden, replace(setup, device=device, label=device), "device", None)
+
+
+def against_tree(session: Session, setup: Setup, tree: Path) -> Comparison:
+    """Here, and with `tree` as the working folder. Raises CommandFailedError where there is none."""
+    if not tree.is_dir():
+        raise CommandFailedError(f"there is no folder {tree}")
+    return _compare(session, setup, replace(setup, directory=tree, label=str(tree)), "against", None)
+
+
+def judged(setup: Setup) -> Setup:
+    """The command with every operation judged, its generators seeded and its sets in one order."""
+    options: Options = replace(setup.options, judge=True)
+    if options.stop is None:
+        options = replace(options, stop=options.start + STEPS)
+    return replace(setup, options=options, remedies=("seed", "hash"))
+
+
+def _compare(
+    session: Session, one: Setup, other: Setup, mode: str, dtype: str | None, limit: float = math.inf
+) -> Comparison:
+    first, second = session.run(judged(one)), session.run(judged(other))
+    if len(first.traces) != len(second.traces):
+        raise CommandFailedError("the runs have different numbers of processes that use torch")
+    pairs = zip(first.traces, second.traces, strict=True)
+    walks = [follow(*pair) for pair in pairs]
+    found = next((walk for walk in walks if walk.parting is not None), walks[0])
+    runs = told(first), told(second)
+    chain = tuple(thinned(found.links, _LINKS))
+    notes = (f"looked at the first {max(run.steps for run in runs)} steps; generators were seeded",)
+    if found.parting is not None:
+        difference = describe(found.parting)
+        cause = _cause(found.parting, mode, dtype, limit)
+        return Comparison(mode, False, difference.summary, runs, difference, cause, chain, notes)
+    if not found.links or _losses_agree(runs, dtype):
+        return Comparison(mode, True, _same(found), runs, chain=chain, notes=notes)
+    return _grown(found, runs, mode, chain, notes)
+
+
+def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Cause | None:
+    one, other = parting.first, parting.second
+    if parting.kind is Kind.NONFINITE:
+        text = f"a number beyond {limit:.6g}, the largest of {dtype}" if dtype else "a number that overflows"
+        return Cause("overflow", text, advice="keep this operation in float32, or scale its operands down")
+    if parting.kind is Kind.UNDERFLOW:
+        text = f"numbers below the smallest of {dtype or 'the type'}"
+        return Cause(
+            "underflow", text, advice="keep it in float32; for gradients scale the loss (GradScaler)"
+        )
+    if parting.kind is Kind.ROUNDING and one is not None and other is not None:
+        worse = max((one, other), key=lambda side: side.local[0] / side.local[1] if side.local else 0.0)
+        which = "the first" if worse is one else "the second"
+        return Cause("kernel", f"the kernel of {which} run computes {worse.operation} inaccurately")
+    if parting.kind is Kind.PATH and mode == "against":
+        return Cause("code", "the two trees compute something else here")
+    if parting.kind is Kind.NUMBER:
+        return Cause("number", "a Python number among the arguments is another")
+    if parting.kind is Kind.DRAW:
+        return Cause("generator", "the generators give each run other numbers though they were seeded alike")
+    return None
+
+
+def _losses_agree(runs: tuple[Told, Told], dtype: str | None) -> bool:
+    kind = getattr(torch, dtype) if dtype else torch.float32
+    rtol = 4 * Tolerances().of(kind)[0]
+    atol = rtol * max(
+        (abs(value) for run in runs for _, value in run.losses if math.isfinite(value)), default=0.0
+    )
+    one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float64) for run in runs)
+    return compare_tensors("loss", one, other, Tolerances(rtol, atol, equal_nan=True)).same
+
+
+def _same(found: Followed) -> str:
+    if not found.links:
+        return f"{found.pairs:,} operations gave the same numbers, bit for bit"
+    return f"{found.pairs:,} operations agree within their rounding, and so do the losses"
+
+
+def _grown(
+    found: Followed, runs: tuple[Told, Told], mode: str, chain: tuple[Link, ...], notes: tuple[str, ...]
+) -> Comparison:
+    """Every operation is within its rounding: the one that amplifies the error most is the answer."""
+    worst = found.worst
+    assert worst is not None
+    text = "every operation is within its rounding, and the error of its operands grows"
+    side = Side(worst.filename, {"row": worst.row, "column": 0}, None, worst.expression, "")
+    difference = Difference(Kind.GROWTH, worst.step, worst.phase, "", text, side, None)
+    if worst.growth < _TAME:
+        cause = Cause("rounding", "roundings add up; no single operation amplifies them")
+        return Comparison(
+            mode, False, "the losses are apart by roundings that add up", runs, None, cause, chain, notes
+        )
+    cause = Cause(
+        "cancellation",
+        f"`{worst.expression}` amplifies the error of its operands {worst.growth:.3g} times",
+        advice="subtract before rounding, or compute it in float32",
+    )
+    summary = f"{text}: most at `{worst.expression}`"
+    return Comparison(mode, False, summary, runs, difference, cause, chain, notes)

@@ -1,0 +1,156 @@
+"""What a comparison of runs found: plain frozen data, as `compare --output-format json` prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from stablelint.runtime.compare.align import Kind, Parting
+from stablelint.runtime.compare.trace import Place, Record
+
+_STRAYS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one run has at the difference."""
+
+    filename: str
+    location: dict[str, int] | None
+    end_location: dict[str, int] | None
+    expression: str
+    operation: str
+    numbers: tuple[object, ...] = ()
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    norm: float | None = None
+    low: float | None = None
+    high: float | None = None
+    error: float | None = None  # in ulps, against the operation in float64 on the same operands
+    allowed: float | None = None  # what rounding explains of it
+    only_here: tuple[str, ...] = ()  # what ran in this run alone
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference: where, how, and what each run has there."""
+
+    kind: Kind
+    step: int
+    phase: str
+    module: str
+    summary: str
+    first: Side | None
+    second: Side | None
+    operands: tuple[dict[str, Any], ...] = ()
+    values: dict[str, Any] | None = None  # the two results within tolerances
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A remedy that was tried, and whether the command repeats itself with it."""
+
+    remedies: tuple[str, ...]
+    reproducible: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why the runs part, by name, with the remedy; `name` is "unknown" where nothing tells."""
+
+    name: str
+    summary: str
+    evidence: tuple[str, ...] = ()
+    advice: str | None = None
+    trials: tuple[Trial, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The error between the two runs after an operation, in bits of its result's significand that are wrong."""
+
+    index: int
+    step: int
+    phase: str
+    expression: str
+    filename: str
+    row: int
+    error: float  # relative
+    growth: float  # times the largest error of its operands
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One of the two runs."""
+
+    label: str
+    steps: int
+    operations: int
+    full: bool  # the limit on disk was reached
+    losses: tuple[tuple[int, float], ...]
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs of a command compared."""
+
+    mode: str
+    same: bool
+    summary: str
+    runs: tuple[Told, ...]
+    difference: Difference | None = None
+    cause: Cause | None = None
+    chain: tuple[Link, ...] = ()
+    notes: tuple[str, ...] = ()
+    script: dict[str, Any] | None = None
+    kind: str = "runs"
+
+
+def difference_of(parting: Parting, summary: str) -> Difference:
+    """The parting as it is reported."""
+    record = parting.first or parting.second
+    assert record is not None
+    return Difference(
+        parting.kind,
+        parting.step,
+        record.phase,
+        record.module,
+        summary,
+        side_of(parting.first, parting.only_first),
+        side_of(parting.second, parting.only_second),
+    )
+
+
+def side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | None:
+    """One side of a difference."""
+    if record is None:
+        return None
+    result = record.results[0] if record.results else None
+    start, end = locations(record.place)
+    return Side(
+        record.place.filename,
+        start,
+        end,
+        record.place.text,
+        record.operation,
+        record.numbers,
+        result.shape if result else (),
+        result.dtype if result else "",
+        result.norm if result else None,
+        result.low if result else None,
+        result.high if result else None,
+        record.local[0] if record.local else None,
+        record.local[1] if record.local else None,
+        tuple(dict.fromkeys(stray.place.text for stray in strays))[:_STRAYS],
+    )
+
+
+def locations(place: Place) -> tuple[dict[str, int] | None, dict[str, int] | None]:
+    """Start and end as JSON has them; rows and columns count from 1."""
+    if place.span is None:
+        return ({"row": place.row, "column": 0}, None) if place.row else (None, None)
+    row, column, end_row, end_column = place.span
+    return {"row": row, "column": column}, {"row": end_row, "column": end_column}

@@ -1,0 +1,131 @@
+"""Running a command under the recorder, and reading what its processes wrote."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from stablelint.runtime.compare import remedies
+from stablelint.runtime.compare.recorder import Options
+from stablelint.runtime.compare.trace import Trace
+from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.launch import run_process
+
+LIMIT = 512 << 20
+"""Bytes that a trace may take on disk."""
+_TAIL = 12
+
+
+class CommandFailedError(Exception):
+    """A run that cannot be compared; `tail` is the end of what the command printed."""
+
+    def __init__(self, message: str, tail: str = "") -> None:
+        super().__init__(message)
+        self.tail = tail
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One way to run the command: where, under which remedies, in which precision, on which device."""
+
+    command: tuple[str, ...]
+    label: str
+    directory: Path | None = None
+    remedies: tuple[str, ...] = ()
+    dtype: str | None = None
+    device: str | None = None
+    options: Options = field(default_factory=Options)
+    limit: int = LIMIT
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def under(self, *names: str, label: str | None = None) -> Setup:
+        """The same with more remedies."""
+        return replace(self, remedies=(*self.remedies, *names), label=label or self.label)
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that was recorded: one trace for each process that computed with torch."""
+
+    setup: Setup
+    folder: Path
+    status: int
+    seconds: float
+    traces: list[Trace] = field(default_factory=list)
+
+    @property
+    def output(self) -> str:
+        """What the command printed."""
+        return (self.folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+
+    def captured(self) -> dict[str, Any] | None:
+        """The operation that was to be kept, with the path of its results."""
+        for path in self.folder.glob("captured-*.json"):
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return {**found, "results": path.with_suffix(".pt")}
+        return None
+
+
+def record(setup: Setup, folder: Path) -> Run:
+    """Run the command and record it into `folder`. Raises CommandNotFoundError and CommandFailedError."""
+    run = launch(setup, folder, plan_of(setup, folder))
+    run.traces = [Trace(path) for path in sorted(folder.glob("trace-*.jsonl")) if _has_records(path)]
+    if not run.traces and setup.options.capture is None:
+        raise CommandFailedError(why_empty(run.folder))
+    return run
+
+
+def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
+    """Run the command under a plan, what it prints in a file. Raises CommandNotFoundError and CommandFailedError."""
+    folder.mkdir(parents=True)
+    started = time.monotonic()
+    with (folder / "output.txt").open("wb") as output:
+        status = run_process(
+            setup.command,
+            plan,
+            directory=setup.directory,
+            output=output,
+            extra={**dict(setup.environment), **remedies.environment_of(setup.remedies)},
+        )
+    run = Run(setup, folder, status, time.monotonic() - started)
+    if status != 0:
+        tail = "\n".join(run.output.strip().splitlines()[-_TAIL:])
+        raise CommandFailedError(f"the command failed ({setup.label}): exit code {status}", tail)
+    return run
+
+
+def plan_of(setup: Setup, folder: Path, child: str = "stablelint.runtime.compare.child", **more: Any) -> Plan:
+    """What the processes of a run are told: the module that starts in them, and `more` options of it."""
+    options = replace(setup.options, fill=setup.options.fill or "memory" in setup.remedies)
+    return Plan(
+        str(folder.absolute()),
+        child=child,
+        early="stablelint.runtime.compare.sources:install",
+        options={
+            "remedies": list(setup.remedies),
+            "dtype": setup.dtype,
+            "device": setup.device,
+            "record": asdict(options),
+            "limit": setup.limit,
+            **more,
+        },
+    )
+
+
+def _has_records(path: Path) -> bool:
+    with path.open(encoding="utf-8") as file:
+        return any(line.startswith("[") for line in file)
+
+
+def why_empty(folder: Path) -> str:
+    """Why no process of a run told anything."""
+    problems = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("unguarded-*.json")]
+    if problems:
+        return f"nothing was recorded: {problems[0]['error']}"
+    missing = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("missing-*.json")]
+    if missing:
+        return f"nothing was recorded: {missing[0]['python']} has no torch"
+    return "nothing was recorded: no operation of torch ran in the steps that were asked for"

@@ -1,0 +1,238 @@
+"""What may make a command repeat itself, and how it is tried: in the environment, or in the process.
+
+Loads nothing but the standard library: the clock and the system's entropy are set before the command's own code.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_SEED = 0
+_EPOCH = 1_700_000_000
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One change of how a command runs: `cause` is what it rules out, `advice` what a user would write.
+
+    `early` is applied before the command's own code, `late` once torch has been imported.
+    """
+
+    name: str
+    cause: str
+    advice: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    early: Callable[[], object] | None = None
+    late: Callable[[], object] | None = None
+
+
+def _seed() -> None:
+    import torch
+
+    random.seed(_SEED)
+    torch.manual_seed(_SEED)
+    setattr(torch, "seed", lambda: torch.manual_seed(_SEED).initial_seed())  # noqa: B010
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(_SEED)
+
+
+def _entropy() -> None:
+    source = random.Random(_SEED)
+    setattr(os, "urandom", source.randbytes)  # noqa: B010
+    setattr(random, "_urandom", source.randbytes)  # noqa: B010 - secrets, SystemRandom, NumPy's fresh generators
+
+
+def _clock() -> None:
+    ticks = itertools.count()
+    for name in _CLOCKS:
+        setattr(time, name, lambda: _EPOCH + next(ticks) * 1e-3)
+        setattr(time, f"{name}_ns", lambda: _EPOCH * 10**9 + next(ticks) * 10**6)
+
+    class Frozen(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+            return cls.fromtimestamp(_EPOCH, tz)
+
+        utcnow = today = now
+
+    setattr(datetime, "datetime", Frozen)  # noqa: B010
+
+
+def _files() -> None:
+    listdir, scandir = os.listdir, os.scandir
+
+    class Sorted:
+        """An iterator over entries by name, to be closed as the system's own."""
+
+        def __init__(self, path: Any) -> None:
+            with scandir(path) as entries:
+                self._entries = iter(sorted(entries, key=lambda entry: entry.name))
+
+        def __iter__(self) -> Any:
+            return self._entries
+
+        def __next__(self) -> Any:
+            return next(self._entries)
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    setattr(os, "listdir", lambda path=".": sorted(listdir(path)))  # noqa: B010
+    setattr(os, "scandir", lambda path=".": Sorted(path))  # noqa: B010
+
+
+def _deterministic() -> None:
+    import torch
+
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    setattr(torch.utils.deterministic, "fill_uninitialized_memory", False)  # noqa: B010 - a remedy of its own
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = True
+
+
+def _no_workers() -> None:
+    from torch.utils.data import DataLoader
+
+    original = DataLoader.__init__
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        given = dict(
+            zip(("dataset", "batch_size", "shuffle", "sampler", "batch_sampler"), args, strict=False)
+        )
+        kwargs = {**given, **kwargs, "num_workers": 0}
+        for name in ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context"):
+            kwargs.pop(name, None)
+        original(self, **kwargs)
+
+    setattr(DataLoader, "__init__", __init__)  # noqa: B010
+
+
+def _no_dropout_in_evaluation() -> None:
+    import torch
+
+    for name, original in list(vars(torch.nn.functional).items()):
+        if "dropout" in name and callable(original) and not name.startswith("_"):
+            setattr(torch.nn.functional, name, _off_without_gradients(original))
+
+
+def _off_without_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
+    import torch
+
+    def dropout(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(input, *args, **kwargs) if torch.is_grad_enabled() else input
+
+    return dropout
+
+
+def _full_precision() -> None:
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")
+
+
+def _plain_attention() -> None:
+    import torch
+
+    torch.backends.cuda.enable_flash_sdp(False)
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+
+
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+REMEDIES = {
+    remedy.name: remedy
+    for remedy in (
+        Remedy(
+            "seed",
+            "a generator that is not seeded",
+            "seed every generator first: torch.manual_seed(0); numpy.random.seed(0); random.seed(0)",
+            late=_seed,
+        ),
+        Remedy(
+            "entropy",
+            "numbers from the system (uuid, os.urandom, secrets, an unseeded default_rng)",
+            "pass a seed: numpy.random.default_rng(0), random.Random(0), a counter instead of a uuid",
+            early=_entropy,
+        ),
+        Remedy(
+            "dropout",
+            "dropout that is left on where no gradient is asked for",
+            "model.eval() before the model is evaluated, model.train() before it is trained on",
+            late=_no_dropout_in_evaluation,
+        ),
+        Remedy(
+            "clock",
+            "the clock",
+            "take no number from time or datetime into the computation, nor a seed",
+            early=_clock,
+        ),
+        Remedy(
+            "hash",
+            "the order of a set or the hash of a text, which another hash seed changes",
+            "iterate over sorted(…), or set PYTHONHASHSEED=0 before Python starts",
+            {"PYTHONHASHSEED": "0"},
+        ),
+        Remedy("files", "the order in which the system lists files", "sort what is listed", early=_files),
+        Remedy(
+            "memory",
+            "memory that is read before it is written",
+            "torch.zeros instead of torch.empty",
+        ),
+        Remedy(
+            "deterministic",
+            "an operation whose threads add in any order",
+            "torch.use_deterministic_algorithms(True)",
+            {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"},
+            late=_deterministic,
+        ),
+        Remedy("threads", "threads that share the work otherwise", "torch.set_num_threads(1)", _ONE_THREAD),
+        Remedy(
+            "workers",
+            "workers of a DataLoader",
+            "give DataLoader a generator and a worker_init_fn that seed every worker",
+            late=_no_workers,
+        ),
+        Remedy(
+            "tf32",
+            "products in TF32",
+            "torch.backends.cuda.matmul.allow_tf32 = False",
+            late=_full_precision,
+        ),
+        Remedy(
+            "attention",
+            "a flash or memory-efficient attention kernel",
+            "torch.backends.cuda.enable_flash_sdp(False)",
+            late=_plain_attention,
+        ),
+    )
+}
+"""Every remedy by name."""
+
+
+def environment_of(names: Iterable[str]) -> dict[str, str]:
+    """The variables that these remedies set."""
+    return {key: value for name in names for key, value in REMEDIES[name].environment.items()}
+
+
+def apply(names: Iterable[str], *, early: bool) -> None:
+    """Apply what these remedies change before the command's own code, or once torch is there."""
+    for name in names:
+        change = REMEDIES[name].early if early else REMEDIES[name].late
+        if change is not None:
+            change()

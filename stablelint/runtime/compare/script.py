@@ -1,0 +1,196 @@
+"""A script that runs by itself and shows what a compiler makes of a few operations."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import platform
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from stablelint.runtime.compare.minimise import Reduced
+from stablelint.runtime.guard.trace import tensors_in
+
+_LITERAL = 256  # elements of an input that are written into the script; more stand in a file beside it
+_BUILT_IN = {math.inf: "float('inf')", -math.inf: "float('-inf')"}
+
+_BODY = '''
+"""{title}
+
+torch {version}, {machine}, backend {backend}.
+{verdict}
+"""
+
+import math
+
+import torch
+{imports}
+
+{backend_source}
+class Graph(torch.nn.Module):
+{forward}
+
+
+def run(function, inputs):
+    inputs = [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
+    results = [y for y in function(*inputs) if isinstance(y, torch.Tensor)]
+    wanted = [y for y in results if y.requires_grad]
+    if wanted:
+        torch.autograd.backward([(y * weights(y)).sum() for y in wanted])
+    gradients = [x.grad for x in inputs if x.grad is not None]
+    return [*results, *gradients, *inputs]
+
+
+def weights(y):
+    count = torch.arange(y.numel(), dtype=torch.float64)
+    return (1 + 0.5 * torch.sin(count)).reshape(y.shape).to(y.dtype)
+
+
+def wide(x):
+    return x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x
+
+
+generator = torch.Generator().manual_seed(0)
+inputs = [
+{inputs}
+]
+graph = Graph()
+eager = run(graph, inputs)
+compiled = run(torch.compile(graph, backend={backend_name}), inputs)
+try:
+    exact = run(graph, [wide(x) for x in inputs])
+except (RuntimeError, TypeError):
+    exact = eager
+wrong = False
+for index, (a, b, c) in enumerate(zip(eager, compiled, exact)):
+    scale = c.detach().double().abs().nan_to_num(0, 0, 0).max().item() if c.numel() else 0.0
+    unit = scale * torch.finfo(a.dtype).eps if a.is_floating_point() else 1.0
+    errors = [(x.detach().double() - c.detach().double()).abs() for x in (a, b)]
+    far = [e.max().item() / max(unit, 1e-300) if e.numel() else 0.0 for e in errors]
+    far = [math.inf if math.isnan(x) else x for x in far]
+    wrong |= far[1] > 32 + 8 * far[0]
+    print(f"value {{index}}: eager is {{far[0]:.3g}} ulps from float64, compiled {{far[1]:.3g}}")
+print("compiled differs from eager" if wrong else "no difference beyond rounding")
+raise SystemExit(1 if wrong else 0)
+'''
+
+
+def write(found: Reduced, backend: Any, spec: str | None, path: Path, title: str) -> list[str]:
+    """Write the script to `path`, larger inputs into a file beside it; returns the lines of the graph.
+
+    `spec` is "module:function" where that is how the backend was named.
+    """
+    name, imports, source = _backend(backend, spec)
+    judged = found.judged
+    verdict = (
+        f"{judged.place}: eager is {judged.eager:.3g} ulps from float64, compiled {judged.compiled:.3g}."
+    )
+    text = _BODY.format(
+        title=title.replace('"""', "'''"),
+        version=torch.__version__,
+        machine=f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
+        backend=name.strip("'\""),
+        verdict=verdict,
+        imports=imports,
+        backend_source=source,
+        forward=textwrap.indent(_forward(found.graph), "    "),
+        inputs="\n".join(f"    {one}," for one in _inputs(found, path)),
+        backend_name=name,
+    )
+    path.write_text(text.lstrip(), encoding="utf-8")
+    return _operations(found.graph)
+
+
+def _operations(graph: GraphModule) -> list[str]:
+    lines = (line.split(";")[0].strip() for line in graph.code.splitlines())
+    return [line for line in lines if " = " in line]
+
+
+def _forward(graph: GraphModule) -> str:
+    return "\n".join(
+        line.partition(";  ")[0] if " = None" in line else line for line in graph.code.strip().splitlines()
+    )
+
+
+def _inputs(found: Reduced, path: Path) -> Iterator[str]:
+    stored: list[torch.Tensor] = []
+    for one in tensors_in(found.inputs):
+        gradient = ".requires_grad_()" if one.requires_grad else ""
+        if found.seeded and one.is_floating_point():
+            yield f"torch.randn({tuple(one.shape)}, generator=generator).to({one.dtype}){gradient}"
+        elif one.numel() <= _LITERAL:
+            yield f"torch.tensor({_literal(one)}, dtype={one.dtype}){gradient}"
+        else:
+            yield f"torch.load(__file__[:-3] + '.pt', weights_only=True)[{len(stored)}]{gradient}"
+            stored.append(one.detach().cpu().contiguous())
+    if stored:
+        torch.save(stored, path.with_suffix(".pt"))
+
+
+def _literal(tensor: torch.Tensor) -> str:
+    text = repr(tensor.detach().cpu().tolist())
+    return (
+        text.replace("-inf", "-math.inf")
+        .replace(" inf", " math.inf")
+        .replace("[inf", "[math.inf")
+        .replace("nan", "math.nan")
+    )
+
+
+def _backend(backend: Any, spec: str | None) -> tuple[str, str, str]:
+    """How a script names a backend: by its registered name, by an import, or by its own source."""
+    if isinstance(backend, str):
+        return repr(backend), "", ""
+    if spec is not None and ":" in spec:
+        path, _, attribute = spec.partition(":")
+        return attribute, _import(sys.modules[path], attribute), ""
+    module = inspect.getmodule(backend)
+    if module is None or not isinstance(backend, FunctionType):
+        return repr(getattr(backend, "__name__", str(backend))), "", ""
+    if module.__name__ != "__main__":
+        return backend.__name__, _import(module, backend.__name__), ""
+    parts, imports = _sources(backend, module)
+    return backend.__name__, "\n".join(imports), "\n\n".join(parts) + "\n\n"
+
+
+def _import(module: ModuleType, name: str) -> str:
+    """Lines that import a name of a module from wherever the script runs."""
+    folder = Path(module.__file__ or ".").resolve().parent
+    root = folder.parents[module.__name__.count(".") - 1] if "." in module.__name__ else folder
+    return f"import sys\n\nsys.path.insert(0, {str(root)!r})\nfrom {module.__name__} import {name}"
+
+
+def _sources(function: FunctionType, module: ModuleType) -> tuple[list[str], list[str]]:
+    """The source of a function of the program and of what it uses of it, and the modules that these use."""
+    parts: list[str] = []
+    imports: list[str] = []
+    waiting, seen = [function], {function}
+    while waiting:
+        one = waiting.pop()
+        parts.insert(0, textwrap.dedent(inspect.getsource(one)))
+        for name in _names(one.__code__):
+            value = module.__dict__.get(name)
+            if isinstance(value, ModuleType):
+                imports.append(
+                    f"import {value.__name__} as {name}" if value.__name__ != name else f"import {name}"
+                )
+            elif isinstance(value, FunctionType) and value.__module__ == "__main__" and value not in seen:
+                seen.add(value)
+                waiting.append(value)
+            elif getattr(value, "__module__", None) not in (None, "__main__", "builtins"):
+                imports.append(f"from {value.__module__} import {getattr(value, '__name__', name)}")
+    return parts, sorted(set(imports))
+
+
+def _names(code: Any) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if hasattr(constant, "co_names"):
+            yield from _names(constant)

@@ -1,0 +1,179 @@
+"""`stablelint compare -- COMMAND`: the command twice, the first difference, and its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count, zip_longest
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from stablelint.runtime.compare.align import Alignment, Kind, Parting, align
+from stablelint.runtime.compare.cause import evidence_of, find_cause
+from stablelint.runtime.compare.outcome import Comparison, Difference, Told, difference_of
+from stablelint.runtime.compare.plain import plain
+from stablelint.runtime.compare.record import CommandFailedError, Run, Setup, record
+from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.compare.trace import Trace
+
+_SHORT_SECONDS = 60.0  # a run that takes longer is repeated no further than the step of the difference
+_SUMMARIES = {
+    Kind.RESULT: "`{text}` gives another result for the same operands",
+    Kind.DRAW: "`{text}` draws other numbers",
+    Kind.NUMBER: "`{text}` is given another number: {first} and {second}",
+    Kind.INPUT: "`{text}` is given a tensor from outside that holds other numbers",
+    Kind.ORDER: "`{text}` is given the same numbers in another order",
+    Kind.SHAPE: "`{text}` gives a result of another shape or type",
+    Kind.ROUNDING: "`{text}` is further off than rounding explains",
+    Kind.NONFINITE: "`{text}` is finite in one run and not in the other",
+    Kind.UNDERFLOW: "`{text}` vanishes in one run: every element is 0",
+    Kind.PATH: "the runs execute different operations from here on",
+}
+
+
+@dataclass(slots=True)
+class Session:
+    """Runs of one command, each recorded into a folder of its own; `say` is told what is under way."""
+
+    folder: Path
+    say: Callable[[str], None] = lambda _: None
+    _numbers: Any = field(default_factory=lambda: count(1))
+
+    def run(self, setup: Setup) -> Run:
+        """Run the command as set up. Raises CommandNotFoundError and CommandFailedError."""
+        return record(setup, self.next_folder(setup.label))
+
+    def next_folder(self, label: str) -> Path:
+        """The folder of the next run, which is told of."""
+        number = next(self._numbers)
+        self.say(f"run {number}: {label}")
+        return self.folder / f"run-{number}"
+
+
+def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> Comparison:
+    """The command twice as it is: where it does not repeat itself, and why."""
+    first = session.run(setup)
+    second = session.run(replace(setup, label=f"{setup.label}, once more"))
+    found, traces = aligned(first, second)
+    runs = told(first), told(second)
+    if found.parting is None:
+        return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
+    difference = describe(found.parting)
+    if found.parting.kind is Kind.RESULT:
+        difference = _with_values(session, setup, found.parting, difference)
+    attempt = _attempts(session, first, found.parting) if attempts else None
+    cause = find_cause(found.parting, evidence_of(*traces, found.parting), found.pairs, attempt)
+    return Comparison("again", False, difference.summary, runs, difference, cause, notes=notes_on(found))
+
+
+def aligned(first: Run, second: Run) -> tuple[Alignment, tuple[Trace, Trace]]:
+    """The alignment of the first two processes that part, or of the first two. Raises CommandFailedError."""
+    if len(first.traces) != len(second.traces):
+        counts = f"{len(first.traces)} and {len(second.traces)}"
+        raise CommandFailedError(f"the runs have different numbers of processes that use torch: {counts}")
+    pairs = list(zip(first.traces, second.traces, strict=True))
+    found = [align(*pair) for pair in pairs]
+    place = next((index for index, one in enumerate(found) if one.parting is not None), 0)
+    return found[place], pairs[place]
+
+
+def told(run: Run) -> Told:
+    """A run as it is reported; its processes together."""
+    losses: list[tuple[int, float]] = []
+    operations = 0
+    for trace in run.traces:
+        for step in trace:
+            operations += len(step.records)
+            losses += [(step.number, value) for value in step.losses]
+    ends = [trace.ended or {} for trace in run.traces]
+    return Told(
+        run.setup.label,
+        max((int(end.get("steps", 0)) for end in ends), default=0),
+        operations,
+        any(end.get("full", False) for end in ends),
+        tuple(losses),
+        run.traces[0].facts,
+    )
+
+
+def describe(parting: Parting) -> Difference:
+    """The parting with a sentence."""
+    record = parting.first or parting.second
+    text = record.place.text if record is not None else ""
+    numbers = [
+        ", ".join(str(number) for number in one.numbers) if one is not None else ""
+        for one in (parting.first, parting.second)
+    ]
+    summary = _SUMMARIES[parting.kind].format(text=text, first=numbers[0], second=numbers[1])
+    return difference_of(parting, summary)
+
+
+def notes_on(found: Alignment) -> tuple[str, ...]:
+    """What is worth knowing besides the difference."""
+    detours = [one for one in found.detours if one is not found.parting]
+    if not detours:
+        return ()
+    record = detours[0].first or detours[0].second
+    where = f"`{record.place.text}`" if record is not None else "?"
+    return (f"{len(detours)} stretches ran otherwise and led to the same numbers, the first at {where}",)
+
+
+def same(runs: tuple[Told, Told], found: Alignment) -> str:
+    """The sentence on two runs that do not part."""
+    steps = f" in {runs[0].steps:,} steps" if runs[0].steps else ""
+    return f"nothing parts: {found.pairs:,} operations{steps} gave the same numbers, bit for bit"
+
+
+def _attempts(session: Session, first: Run, parting: Parting) -> Callable[[tuple[str, ...]], Alignment]:
+    """Runs the command twice under remedies, where it takes long no further than the step of the difference."""
+    options = first.setup.options
+    if first.seconds > _SHORT_SECONDS:
+        options = replace(options, stop=parting.step + 1)
+
+    def attempt(names: tuple[str, ...]) -> Alignment:
+        setup = replace(first.setup, options=options).under(*names, label=f"with {', '.join(names)}")
+        return aligned(session.run(setup), session.run(setup))[0]
+
+    return attempt
+
+
+def _with_values(session: Session, setup: Setup, parting: Parting, difference: Difference) -> Difference:
+    """The operands and both results, from runs that are stopped at the operation."""
+    kept = []
+    for side in (parting.first, parting.second):
+        assert side is not None
+        options = replace(setup.options, capture=side.index)
+        kept.append(session.run(replace(setup, options=options, label="to the difference")).captured())
+    known = [one for one in kept if one is not None]
+    if len(known) < 2:
+        return replace(difference, note="the operation was not met again when the command was run once more")
+    results = [torch.load(one["results"], weights_only=True) for one in known]
+    return replace(
+        difference,
+        operands=tuple(known[0]["operands"]),
+        values=_values(*results),
+        **_sides(difference, known),
+    )
+
+
+def _values(first: list[torch.Tensor], second: list[torch.Tensor]) -> dict[str, Any] | None:
+    for place, (one, other) in enumerate(zip_longest(first, second)):
+        if one is None or other is None or one.shape != other.shape:
+            continue
+        found = compare_tensors(f"result {place + 1}", one, other, Tolerances(0.0, 0.0, equal_nan=True))
+        if not found.same:
+            return dict(plain(found))
+    return None
+
+
+def _sides(difference: Difference, kept: list[dict[str, Any]]) -> dict[str, Any]:
+    sides = {}
+    for name, one in zip(("first", "second"), kept, strict=True):
+        side = getattr(difference, name)
+        if one["local"] is not None and side is not None:
+            error, allowed = (float(value) for value in one["local"])
+            side = replace(side, error=error, allowed=allowed)
+        sides[name] = side
+    return sides

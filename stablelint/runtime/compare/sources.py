@@ -1,0 +1,94 @@
+"""Calls that give something new each time, watched in the command: what they gave, and where they were written.
+
+Loads nothing but the standard library; installed before the command's own code, so that `from random import
+random` finds what is watched.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import sys
+import sysconfig
+import time
+import uuid
+import zlib
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from stablelint.runtime.compare import remedies
+from stablelint.runtime.guard_start import Plan
+
+_KEPT = 2000  # calls noted in a process
+_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+_DRAWS = "random randint randrange choice choices shuffle sample uniform gauss normalvariate betavariate seed"
+_NUMPY = "rand randn randint random random_sample normal uniform permutation shuffle choice standard_normal default_rng"
+_WATCHED: tuple[tuple[str, Any, str], ...] = (
+    ("time", time, "time time_ns perf_counter perf_counter_ns monotonic"),
+    ("uuid", uuid, "uuid1 uuid4"),
+    ("os", os, "urandom listdir scandir"),
+    ("random", random, _DRAWS),
+)
+
+Note = Callable[[str, CodeType, int, int], None]
+_notes: list[tuple[str, CodeType, int, int]] = []
+_sink: Note | None = None
+_left = _KEPT
+
+
+def install(plan: Plan) -> None:
+    """Watch the sources of the standard library, under the remedies of the plan."""
+    remedies.apply(plan.options["remedies"], early=True)
+    for name, module, functions in _WATCHED:
+        _watch(name, module, functions)
+
+
+def hand_over(sink: Note) -> None:
+    """From now on tell `sink` of every call: a name, the instruction, a digest of what was returned."""
+    global _sink
+    _sink = sink
+    for note in _notes:
+        sink(*note)
+    _notes.clear()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        _watch("numpy.random", numpy.random, _NUMPY)
+
+
+def _watch(name: str, module: Any, functions: str) -> None:
+    for function in functions.split():
+        original = getattr(module, function, None)
+        if original is not None:
+            setattr(module, function, _watched(f"{name}.{function}", original))
+
+
+def _watched(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value = original(*args, **kwargs)
+        frame = sys._getframe(1)
+        if _left and not frame.f_code.co_filename.startswith(_LIBRARIES):
+            _note(name, frame.f_code, frame.f_lasti, _digest(name, value, args))
+        return value
+
+    return call
+
+
+def _note(name: str, code: CodeType, offset: int, value: int) -> None:
+    global _left
+    _left -= 1
+    if _sink is None:
+        _notes.append((name, code, offset, value))
+    else:
+        _sink(name, code, offset, value)
+
+
+def _digest(name: str, value: Any, args: tuple[Any, ...]) -> int:
+    if name.endswith("scandir"):
+        return 0  # an iterator, which a look would use up
+    if value is None:  # `shuffle` and its like write what they were given
+        value = args[0] if args else None
+    state = getattr(getattr(value, "bit_generator", None), "state", None)
+    return zlib.crc32(repr(value if state is None else state).encode("utf-8", "replace"))

@@ -1,0 +1,129 @@
+"""Recording and comparing inside a program: what `stablelint.recording` and `stablelint.compare` stand for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+
+from stablelint.runtime import supported  # noqa: F401
+from stablelint.runtime.compare.align import align
+from stablelint.runtime.compare.checkpoints import flat
+from stablelint.runtime.compare.child import facts
+from stablelint.runtime.compare.graph import run_once
+from stablelint.runtime.compare.outcome import Comparison, Told
+from stablelint.runtime.compare.record import LIMIT
+from stablelint.runtime.compare.recorder import Options, Recorder
+from stablelint.runtime.compare.session import describe, notes_on, same
+from stablelint.runtime.compare.tolerance import Tolerance, Tolerances, compare_named
+from stablelint.runtime.compare.trace import Trace, Writer
+from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard.state import current_state
+
+
+class Recording:
+    """Records every operation of torch inside a `with` block into a temporary folder.
+
+    Compiled functions run as they are written meanwhile. `every` and `limit` (bytes) bound what is kept.
+    """
+
+    def __init__(self, label: str = "recording", *, every: int = 1, limit: int = LIMIT) -> None:
+        self.label = label
+        self._folder = tempfile.TemporaryDirectory(prefix="stablelint-recording-")
+        self._path = Path(self._folder.name) / "trace.jsonl"
+        self._writer = Writer(self._path, limit, facts())
+        self._recorder = Recorder(self._writer, Options(every=every))
+
+    def __enter__(self) -> Self:
+        self._unfollow = self._recorder.calls.follow()
+        hooks.attach(self._recorder)
+        self._recorder.__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
+        hooks.detach(self._recorder)
+        self._unfollow()
+        self._writer.end({"steps": self._recorder.steps_seen})
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded; complete when the block has ended."""
+        return Trace(self._path)
+
+    def told(self) -> Told:
+        """The recording as a report tells of it."""
+        losses: list[tuple[int, float]] = []
+        operations = 0
+        trace = self.trace
+        for step in trace:
+            operations += len(step.records)
+            losses += [(step.number, value) for value in step.losses]
+        ended = trace.ended or {}
+        steps, full = int(ended.get("steps", 0)), bool(ended.get("full", False))
+        return Told(self.label, steps, operations, full, tuple(losses), trace.facts)
+
+
+def compare_recordings(first: Recording, second: Recording) -> Comparison:
+    """Where two recordings part, bit for bit."""
+    found = align(first.trace, second.trace)
+    runs = first.told(), second.told()
+    if found.parting is None:
+        return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
+    difference = describe(found.parting)
+    return Comparison("again", False, difference.summary, runs, difference, notes=notes_on(found))
+
+
+def compare_functions(
+    first: Callable[..., Any], second: Callable[..., Any], inputs: Sequence[Any], tolerances: Tolerances
+) -> Tolerance:
+    """Results and gradients of two functions or modules on copies of the same inputs, from the same random state."""
+    state = current_state()
+    sides = []
+    for function in (first, second):
+        state.restore()
+        parameters = list(function.parameters()) if isinstance(function, torch.nn.Module) else []
+        held = [parameter.grad for parameter in parameters]
+        for parameter in parameters:
+            parameter.grad = None
+        found = run_once(function, inputs)
+        if isinstance(function, torch.nn.Module):
+            found |= {
+                f"gradient of {name.removeprefix('_orig_mod.')}": one.grad
+                for name, one in function.named_parameters()
+                if one.grad is not None
+            }
+        for parameter, gradient in zip(parameters, held, strict=True):
+            parameter.grad = gradient
+        sides.append(found)
+    state.restore()
+    common = sides[0].keys() & sides[1].keys()  # two modules may call their parameters otherwise
+    one, other = (
+        {name: value for name, value in side.items() if name in common or name.startswith("result")}
+        for side in sides
+    )
+    return compare_named(one, other, tolerances)
+
+
+def compare_values(first: Any, second: Any, tolerances: Tolerances) -> Tolerance:
+    """Tensors, nested containers of them, or modules: every leaf by name."""
+    one, other = ({name or "value": value for name, value in flat(side)} for side in (first, second))
+    return compare_named(one, other, tolerances)
+
+
+def record_twice(function: Callable[[], object]) -> tuple[Recording, Recording]:
+    """Call `function` twice from the same random state and record both calls."""
+    state = current_state()
+    recordings = []
+    for label in ("first call", "second call"):
+        state.restore()
+        with Recording(label) as recording:
+            function()
+        recordings.append(recording)
+    return recordings[0], recordings[1]
