@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from .support import function, likely
+from .support import function, open_
 
 
 def codes(code: str) -> set[str]:
-    return {found for _, found in likely(code)}
+    return {found for _, found in open_(code)}
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_an_eps_that_survives_is_left_alone(line: str) -> None:
     ],
 )
 def test_the_operand_guarded_before_the_operation_is_no_false_fix(before: str) -> None:
-    assert likely(function("y", before=before)) == []
+    assert open_(function("y", before=before)) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ from .support import likely
     ],
 )
 def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
     ],
 )
 def test_what_only_looks_like_one_is_not(code: str, expected: list[tuple[int, str]]) -> None:
-    assert likely(code) == expected
+    assert open_(code) == expected
 
 
 def test_unscaling_in_a_loop_over_the_optimizers_is_unscaling() -> None:
@@ -274,8 +274,8 @@ def test_unscaling_in_a_loop_over_the_optimizers_is_unscaling() -> None:
         scaler.update()
     """
     unscaled = "for optimizer in optimizers:\n            scaler.unscale_(optimizer)"
-    assert (4, "SL406") in likely(code.format(between="pass"))
-    assert likely(code.format(between=unscaled)) == []
+    assert (4, "SL406") in open_(code.format(between="pass"))
+    assert open_(code.format(between=unscaled)) == []
 
 
 def test_a_minimum_less_a_maximum_is_not_above_zero() -> None:
@@ -284,7 +284,7 @@ def test_a_minimum_less_a_maximum_is_not_above_zero() -> None:
         low, high = torch.minimum(x, y), torch.maximum(x, y)
         return (low - high).exp().log1p() + high
     """
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 def test_a_nucleus_keeps_its_first_token() -> None:
@@ -294,7 +294,7 @@ def test_a_nucleus_keeps_its_first_token() -> None:
         share = ordered.softmax(-1).cumsum(-1)
         return ordered.masked_fill(share > p, float("-inf")).softmax(-1)
     """
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 def test_a_count_has_no_gradient_and_what_it_divides_has() -> None:
@@ -305,7 +305,7 @@ def test_a_count_has_no_gradient_and_what_it_divides_has() -> None:
         average = (embedding(tokens) * keep.unsqueeze(-1)).sum(1) / count
         return torch.where(count == 0, torch.zeros_like(average), average)
     """
-    assert (4, "SL503") in likely(code)
+    assert (4, "SL503") in open_(code)
 
 
 def test_a_test_in_the_constructor_holds_for_what_the_object_keeps() -> None:
@@ -320,9 +320,9 @@ def test_a_test_in_the_constructor_holds_for_what_the_object_keeps() -> None:
             return x / self.count
     """
     refuses = "if self.count < 1:\n                raise ValueError(weights)"
-    assert likely(code.format(test=refuses)) == []
-    assert likely(code.format(test="assert self.count > 0")) == []
-    assert likely(code.format(test="pass")) == [(8, "SL102")]
+    assert open_(code.format(test=refuses)) == []
+    assert open_(code.format(test="assert self.count > 0")) == []
+    assert open_(code.format(test="pass")) == [(8, "SL102")]
 
 
 def test_a_mode_that_every_caller_of_today_passes_leaves_the_others_in_view() -> None:
@@ -336,4 +336,4 @@ def test_a_mode_that_every_caller_of_today_passes_leaves_the_others_in_view() ->
     def loss(x: torch.Tensor, chosen: torch.Tensor):
         return _reduced(x, chosen, "sum")
     """
-    assert likely(code) == [(5, "SL502")]
+    assert open_(code) == [(5, "SL502")]

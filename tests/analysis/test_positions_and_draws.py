@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_
 
 
 def rules(code: str) -> list[str]:
     """The rules of what is reported by default."""
-    return [rule for _, rule in likely(code)]
+    return [rule for _, rule in open_(code)]
 
 
 def test_a_window_made_of_positions_is_not_zero_throughout() -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source
-from stablelint.diagnostic import Level
 
-from .support import CATALOG, IMPORTS, body, likely
+from .support import CATALOG, IMPORTS, body, open_
 
 _SOLVER = """
 def solve(a: torch.Tensor, b: torch.Tensor, max_iter: int = 20):
@@ -22,7 +21,7 @@ def solve(a: torch.Tensor, b: torch.Tensor, max_iter: int = 20):
 
 
 def _roots(code: str) -> list[int]:
-    return [line for line, rule in likely(code) if rule == "SL103"]
+    return [line for line, rule in open_(code) if rule == "SL103"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ def test_what_construction_prepares_is_not_trained_through(tmp_path: Path, forwa
     source = tmp_path / "spline.py"
     source.write_text(IMPORTS + body(_SPLINE.format(forward=forward)))
     found = check_source(source.read_bytes(), str(source), CATALOG, AnalysisOptions())
-    assert any(d.code == "SL103" and d.level is Level.LIKELY for d in found.diagnostics) is shown
+    assert any(d.code == "SL103" for d in found.diagnostics) is shown
 
 
 _RUNNING = """
@@ -118,7 +117,7 @@ def test_what_an_object_gathers_over_its_calls_has_no_gradient(
     source = tmp_path / "running.py"
     source.write_text(IMPORTS + body(_RUNNING.format(kind=kind, update=update)))
     found = check_source(source.read_bytes(), str(source), CATALOG, AnalysisOptions())
-    assert any(d.code == "SL103" and d.level is Level.LIKELY for d in found.diagnostics) is shown
+    assert any(d.code == "SL103" for d in found.diagnostics) is shown
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_what_an_object_gathers_over_its_calls_has_no_gradient(
 )
 def test_data_with_gaps_and_copies_of_numbers_carry_no_gradient(made: str, shown: bool) -> None:
     code = f"def scale(x: torch.Tensor):\n    s = {made}\n    return torch.where(s > 0, s.sqrt(), s)"
-    assert bool(likely(code)) is shown
+    assert bool(open_(code)) is shown
 
 
 @pytest.mark.parametrize(
@@ -149,4 +148,4 @@ def test_a_module_that_prepares_or_evaluates_is_not_trained_through(
         IMPORTS + "class Size(nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0).sqrt()\n"
     )
     found = check_source(source.read_bytes(), str(source), CATALOG, AnalysisOptions())
-    assert any(d.level is Level.LIKELY for d in found.diagnostics) is shown
+    assert (found.diagnostics != ()) is shown

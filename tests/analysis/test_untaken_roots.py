@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from .support import likely
 )
 def test_what_is_bounded_and_rooted_in_place_is_not_trained_through(root: str, shown: bool) -> None:
     code = f"def distance(d: torch.Tensor):\n    return {root}"
-    assert ((2, "SL103") in likely(code)) is shown
+    assert ((2, "SL103") in open_(code)) is shown
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_a_root_that_is_left_where_it_is_small_has_a_gradient_elsewhere_only(the
             {then}
         return (x * y).sum() * root
     """.replace("{then}", then)
-    assert ((2, "SL103") in likely(code)) is shown
+    assert ((2, "SL103") in open_(code)) is shown
 
 
 @pytest.mark.parametrize(("name", "shown"), [("backprops", False), ("features", True)])
 def test_what_is_handed_a_gradient_takes_none(name: str, shown: bool) -> None:
     code = f"def size({name}: torch.Tensor):\n    return {name}.clamp(min=0).sqrt()"
-    assert ((2, "SL103") in likely(code)) is shown
+    assert ((2, "SL103") in open_(code)) is shown
 
 
 @pytest.mark.parametrize(("base", "shown"), [("torch.autograd.Function", False), ("nn.Module", True)])
@@ -42,4 +42,4 @@ def test_what_autograd_calls_records_no_gradient_in_a_script_either(base: str, s
         def support(self, x: torch.Tensor):
             return x.clamp(min=0).sqrt()
     """
-    assert ((3, "SL103") in likely(code)) is shown
+    assert ((3, "SL103") in open_(code)) is shown
