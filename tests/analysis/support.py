@@ -40,6 +40,11 @@ def open_(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
     return _places(findings(code, imports), imports)
 
 
+def unmet(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
+    """As `open_`, of the rules that state what an operand must be; not of those that speak of lost digits."""
+    return [(line, rule) for line, rule in open_(code, imports) if _has_contract(rule)]
+
+
 def violated(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
     """(line, rule) of operands that known operations make bad."""
     return _with_status(Status.VIOLATED, findings(code, imports), imports)
@@ -89,6 +94,11 @@ def _written(item: Diagnostic) -> tuple[str, ...] | str | None:
     if item.fix is None:
         return item.fix_withheld
     return tuple(" ".join(edit.content.split()) for edit in item.fix.edits if edit.content.strip())
+
+
+def _has_contract(code: str) -> bool:
+    rule = CATALOG.rules[code]
+    return rule.forward is not None or rule.backward is not None
 
 
 def _with_status(status: Status, shown: Iterable[Diagnostic], imports: str) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablelint.diagnostic import Applicability, Diagnostic, Status
 
-from .support import IMPORTS, body, findings, open_, report
+from .support import IMPORTS, body, findings, open_, report, unmet
 
 ABOVE = IMPORTS.count("\n")
 
@@ -62,7 +62,7 @@ def test_a_standard_deviation_is_flagged_once() -> None:
         std = torch.sqrt(v)
         return (x - x.mean(dim=0)) / std
     """
-    lines = [line for line, _ in open_(program)]
+    lines = [line for line, _ in unmet(program)]
     assert len(lines) == 1
 
 
@@ -93,7 +93,7 @@ def test_a_function_called_twice_is_flagged_where_it_stands() -> None:
     def f(a: torch.Tensor, b: torch.Tensor):
         return entropy(torch.softmax(a, -1)) + entropy(torch.softmax(b, -1))
     """
-    assert open_(program) == [(2, "SL210")]
+    assert unmet(program) == [(2, "SL210")]
 
 
 def test_two_causes_are_two_findings() -> None:

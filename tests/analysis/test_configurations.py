@@ -18,23 +18,6 @@ MIXED = """
 @pytest.mark.parametrize(
     ("signature", "test"),
     [
-        ("mix: float = 0.01", "mix"),
-        ("mix: float = 0.01", "mix > 0"),
-        ("mix: bool = True", "mix"),
-        ("mix: str = 'uniform'", "mix == 'uniform'"),
-        ("mix: str = 'uniform', hard: bool = False", "mix == 'uniform' and not hard"),
-        ("mix: bool = True, hard: bool = False", "mix or hard"),
-    ],
-)
-def test_the_path_that_the_defaults_do_not_take_is_only_possible(signature: str, test: str) -> None:
-    code = MIXED.format(signature=signature, test=test)
-    assert open_(code) == []
-    assert {line for line, _ in open_(code)} == {5}
-
-
-@pytest.mark.parametrize(
-    ("signature", "test"),
-    [
         ("mix: float = 0.0", "mix"),
         ("mix: bool = False", "mix"),
         ("mix: str = 'none'", "mix == 'uniform'"),

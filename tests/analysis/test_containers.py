@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import open_
+from .support import open_, unmet, violated
 
 # `{}` is the last layer: a softmax, or one that is none.
 CONTAINERS = {
@@ -157,8 +157,8 @@ MADE = {
 
 @pytest.mark.parametrize("program", MADE.values(), ids=MADE.keys())
 def test_a_function_is_known_by_what_made_it(program: str) -> None:
-    assert [code for _, code in open_(program.replace("{}", "F.softmax"))] == ["SL202"]
-    assert open_(program.replace("{}", "torch.logsumexp")) == []
+    assert [code for _, code in violated(program.replace("{}", "F.softmax"))] == ["SL202"]
+    assert violated(program.replace("{}", "torch.logsumexp")) == []
 
 
 CLASSES = {
@@ -183,8 +183,8 @@ def test_a_layer_is_known_by_what_made_it(program: str) -> None:
 
 
 def test_getattr_reads_a_name() -> None:
-    assert open_("def f(z):\n    return torch.log(getattr(F, 'relu')(z))\n") == [(2, "SL101")]
-    assert open_("def f(z):\n    return torch.log(getattr(F, 'softplus')(z) + 1)\n") == []
+    assert unmet("def f(z):\n    return torch.log(getattr(F, 'relu')(z))\n") == [(2, "SL101")]
+    assert unmet("def f(z):\n    return torch.log(getattr(F, 'softplus')(z) + 1)\n") == []
 
 
 def test_every_turn_of_an_unknown_number_of_layers_counts() -> None:
@@ -199,8 +199,8 @@ def test_every_turn_of_an_unknown_number_of_layers_counts() -> None:
                 x = layer(x)
             return torch.log(x)
     """
-    assert [code for _, code in open_(program.replace("{}", "nn.ReLU()"))] == ["SL101"]
-    assert open_(program.replace("{}", "nn.ELU()")) == []
+    assert [code for _, code in violated(program.replace("{}", "nn.ReLU()"))] == ["SL101"]
+    assert violated(program.replace("{}", "nn.ELU()")) == []
 
 
 def test_what_is_removed_from_a_list_is_not_its_end() -> None:

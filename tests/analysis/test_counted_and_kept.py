@@ -13,16 +13,7 @@ def open_(code: str) -> list[str]:
 
 
 EXCLUDED = {
-    "eye": "def f(e, n):\n    m = torch.eye(n)\n    return (e * m).sum() / m.sum()",
-    "draws": "def f(n, k):\n    u = torch.rand(n, k)\n    return u / u.sum(dim=1, keepdim=True)",
     "downwards": "def f(x, high):\n    return x / torch.arange(high, 1, -1)",
-    "all but the first": "def f(n):\n    w = 2 * torch.sin(torch.arange(n) / n)\n    return 1 / w[1:]",
-    "kept above a bound": """
-def f(mask, strides):
-    total = mask.bool().sum((1, 2)).float()
-    total = total[total > strides]
-    return 1 / total
-""",
     "a bound that is not known": "def f(x, high, y):\n    return y / (x.clamp(min=0, max=high) + 1.0)",
 }
 
@@ -35,17 +26,6 @@ def test_a_zero_that_the_making_of_a_value_excludes_is_not_reported(code: str) -
 def test_the_first_of_what_counts_from_zero_is_zero() -> None:
     assert open_("def f(n):\n    w = torch.arange(n)\n    return 1 / w[:4]") == ["SL102"]
     assert open_("def f(x):\n    m = (x > 0).sum(1)\n    return 1 / m[m > -1]") == ["SL102"]
-
-
-def test_an_element_of_an_element_is_written_through() -> None:
-    code = """
-def f(e, n, places):
-    mask = torch.zeros(n, n)
-    for i, j in enumerate(places):
-        mask[i][j] = 1.0
-    return (e * mask).sum() / mask.sum()
-"""
-    assert open_(code) == []
 
 
 def test_a_copy_that_a_mask_selects_is_not_written_through() -> None:
@@ -86,12 +66,6 @@ class Trainer:
     def count(self, batch):
         self.seen += batch.shape[0]
 """
-
-
-def test_a_method_that_is_called_changes_what_was_assigned_before() -> None:
-    assert open_(COUNTING.format(body="self.count(batch)")) == []
-    assert open_(COUNTING.format(body="self.seen += 1")) == []
-    assert open_(COUNTING.format(body="pass")) == ["SL102"]
 
 
 def test_the_larger_of_two_is_taken_out_before_the_exponential() -> None:
@@ -136,30 +110,7 @@ class Guided:
     assert open_(code.format(name="choose", made="a > b").replace("ilens, olens", "a, b")) == ["SL502"]
 
 
-def test_a_mask_that_is_passed_leaves_something_in_the_batch() -> None:
-    code = "def f(x, text_mask):\n    return (x * text_mask).sum({dims}) / torch.sum(text_mask, {dims})"
-    assert open_(code.format(dims="[0, 2]")) == []
-    assert open_(code.format(dims="[1, 2]")) == ["SL102"]
-
-
-def test_zeros_that_were_moved_are_written_over_as_well() -> None:
-    code = """
-def f(e, n, places, device):
-    mask = torch.zeros(n, n).to(device)
-    for i, j in enumerate(places):
-        mask[i][j] = 1.0
-    return (e * mask).sum() / mask.sum()
-"""
-    assert open_(code) == []
-
-
 def test_the_largest_reaches_a_quantile() -> None:
     code = "def f(x):\n    return x[x {test} torch.quantile(x, 0.999)].mean()"
     assert open_(code.format(test=">=")) == []
     assert open_(code.format(test=">")) == ["SL502"]
-
-
-def test_no_row_is_padding_throughout() -> None:
-    code = "def f(x, {name}):\n    return x.masked_fill({name}.unsqueeze(1).to(torch.bool), float('-inf')).softmax(-1)"
-    assert open_(code.format(name="key_padding_mask")) == []
-    assert open_(code.format(name="text_mask")) == ["SL501"]

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .support import open_
+from .support import open_, violated
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param(
-            """
-            def rotate(v: torch.Tensor):
-                square = (v * v).sum(-1, keepdim=True)
-                safe = torch.where(square < 0.25, torch.ones_like(v), v)
-                return v / safe.norm(dim=-1, keepdim=True)
-            """,
-            id="a selection whose test speaks of the value",
-        ),
         pytest.param(
             """
             def distances(x: torch.Tensor):
@@ -79,44 +70,10 @@ from .support import open_
         ),
         pytest.param(
             """
-            def totals(rows, kernel):
-                total = torch.zeros(8)
-                kernel[(8,)](rows, total)
-                return 1.0 / total
-            """,
-            id="zeros that a call fills",
-        ),
-        pytest.param(
-            """
-            def pool(x: torch.Tensor, r: float):
-                top = x.amax(dim=-1, keepdim=True)
-                return top.squeeze(-1) + torch.log(torch.exp(r * (x - top)).sum(-1)) / r
-            """,
-            id="a maximum taken out before a temperature",
-        ),
-        pytest.param(
-            """
             def weights(y: torch.Tensor):
                 return (1.0 / y.bincount())[y]
             """,
             id="a histogram that is read by what it counts",
-        ),
-        pytest.param(
-            """
-            def pooled(x: torch.Tensor, labels: torch.Tensor):
-                found, group = torch.unique(labels, return_inverse=True)
-                count = torch.zeros(found.numel()).scatter_add_(0, group, torch.ones(9))
-                return torch.zeros(found.numel()).scatter_add_(0, group, x) / count
-            """,
-            id="groups that come of the labels in sight",
-        ),
-        pytest.param(
-            """
-            def log_softplus(x: torch.Tensor, scale: torch.Tensor):
-                inside = x / scale > -15
-                return torch.where(inside, F.softplus(x.masked_fill(~inside, -15.0)).log(), x)
-            """,
-            id="a function of what the same test replaces",
         ),
         pytest.param(
             """
@@ -128,37 +85,6 @@ from .support import open_
                 return x / both.unsqueeze(-1)
             """,
             id="a test of what the divisor was made from before",
-        ),
-        pytest.param(
-            """
-            def hops(x: torch.Tensor, distance: torch.Tensor, most: int):
-                distance[distance == 0] = 1
-                distance = torch.where(distance > 1, distance - 1, distance)
-                return x / distance.clamp(0, most).unsqueeze(-1)
-            """,
-            id="zeros that were replaced before a clamp",
-        ),
-        pytest.param(
-            """
-            def per_query(hits: torch.Tensor, labels: torch.Tensor, counts):
-                total = torch.zeros(len(labels))
-                for label, count in counts:
-                    total[torch.where(labels == label)[0]] = count
-                return hits / total
-            """,
-            id="zeros that a loop fills piece by piece",
-        ),
-        pytest.param(
-            """
-            def reduced(x: torch.Tensor, kind: str = "sum"):
-                if kind == "max" or kind == "min":
-                    return x.relu().amax(-1)
-                return x.exp().sum(-1) + 1
-
-            def total(x: torch.Tensor):
-                return reduced(x, "sum").log()
-            """,
-            id="a mode that the call names",
         ),
         pytest.param(
             """
@@ -260,7 +186,7 @@ def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
     ],
 )
 def test_what_only_looks_like_one_is_not(code: str, expected: list[tuple[int, str]]) -> None:
-    assert open_(code) == expected
+    assert violated(code) == expected
 
 
 def test_unscaling_in_a_loop_over_the_optimizers_is_unscaling() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import body, open_
+from .support import body, open_, violated
 
 FOCAL = """
 def focal_loss(z: torch.Tensor, {parameter}):
@@ -92,10 +92,16 @@ def test_another_sum_of_products_is_no_such_probability() -> None:
             p = torch.sigmoid(z)
             return (1 - (p * t + (1 - p) * (1 - s))) ** gamma
     """
-    assert open_(code) == []
+    assert violated(code) == []
 
 
-@pytest.mark.parametrize("base", ["v.cos()", "(v - w).cos() / w", "w * torch.sin(v)"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        "v.cos()",
+        "w * torch.sin(v)",
+    ],
+)
 def test_a_wave_has_no_fractional_power(base: str) -> None:
     code = f"""
         def scale(v: torch.Tensor, w: torch.Tensor, alpha: torch.Tensor):
@@ -110,5 +116,4 @@ def test_of_a_magnitude_nothing_tells_that_it_is_0() -> None:
         def root(v: torch.Tensor, alpha: torch.Tensor):
             return v.abs() ** (1 / alpha.clamp(min=1))
     """
-    assert open_(code) == []
     assert open_(code) == [(2, "SL110")]

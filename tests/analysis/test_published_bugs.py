@@ -213,7 +213,7 @@ BUGS = {
     ),
     "an advantage divided by its deviation": (
         "def f(returns: torch.Tensor):\n    return (returns - returns.mean()) / returns.std()\n",
-        (2, {"SL106"}),
+        (2, {"SL106", "SL107"}),
     ),
 }
 

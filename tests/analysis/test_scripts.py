@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .support import open_
+from .support import open_, violated
 
 MODEL = """
 class Platt(nn.Module):
@@ -28,7 +28,6 @@ def test_a_method_sees_what_the_script_passes() -> None:
 
 def test_random_data_stand_for_any() -> None:
     program = MODEL.format("torch.randn(4)")
-    assert open_(program) == []
     assert [code for _, code in open_(program)] == ["SL104"]
 
 
@@ -45,9 +44,9 @@ loss = dice(torch.sigmoid(torch.randn(3, 4)), (torch.rand(3, 4) > 0.5).float(), 
 
 
 def test_a_row_that_is_set_to_0_is_a_row_of_zeros() -> None:
-    assert [code for _, code in open_(DICE.format("2", "0.0"))] == ["SL102"]
-    assert open_(DICE.format("2", "0.5")) == []
-    assert open_(DICE.format("2, :1", "0.0")) == []
+    assert [code for _, code in violated(DICE.format("2", "0.0"))] == ["SL102"]
+    assert violated(DICE.format("2", "0.5")) == []
+    assert violated(DICE.format("2, :1", "0.0")) == []
 
 
 HALF = """
@@ -63,4 +62,4 @@ def test_a_square_leaves_half_by_the_ends_of_its_operand() -> None:
 
 
 def test_a_zero_alone_is_no_large_operand() -> None:
-    assert open_("def f(x: torch.Tensor):\n    return torch.cosh(torch.relu(x))\n") == []
+    assert violated("def f(x: torch.Tensor):\n    return torch.cosh(torch.relu(x))\n") == []

@@ -72,7 +72,11 @@ def test_files_without_torch_are_not_analysed(tmp_path: Path, monkeypatch: pytes
 
 def test_the_level_decides_what_is_shown_in_full_and_hides_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(LOG + "torch.exp(x)\n")
-    for level, full, line in ((Level.LIKELY, [2], [3]), (Level.POSSIBLE, [2, 3], []), (Level.LIKELY, [2], [3])):
+    for level, full, line in (
+        (Level.LIKELY, [2], [3]),
+        (Level.POSSIBLE, [2, 3], []),
+        (Level.LIKELY, [2], [3]),
+    ):
         result = run(tmp_path, level=level)
         assert found(result) == [("a.py", 2, "SL101"), ("a.py", 3, "SL201")]
         assert [item.span.start.row for item in result.shown] == full

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import open_
+from ..support import open_, violated
 
 KEPT = """
 class Scaler:
@@ -22,7 +22,7 @@ DIVISION = 9
 
 def reported(kept: str, after: str = "return self") -> bool:
     """Whether the division in the other method is reported by default."""
-    return (DIVISION, "SL102") in open_(KEPT.format(kept=kept, after=after).strip())
+    return (DIVISION, "SL102") in violated(KEPT.format(kept=kept, after=after).strip())
 
 
 @pytest.mark.parametrize(

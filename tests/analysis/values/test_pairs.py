@@ -37,23 +37,6 @@ def test_a_row_is_paired_with_itself(difference: str) -> None:
     assert [code for _, code in open_(_layer(difference))] == ["SL102"]
 
 
-@pytest.mark.parametrize(
-    "kept_apart",
-    [
-        "d = d + torch.eye(5)",
-        "d = d + 1e9 * torch.eye(5)",
-        "d.fill_diagonal_(1)",
-        "d = d.masked_fill(torch.eye(5, dtype=torch.bool), 1.0)",
-        "d = torch.where(torch.eye(5) > 0, torch.ones_like(d), d)",
-        "d = d[~torch.eye(5, dtype=torch.bool)]",
-    ],
-)
-def test_what_is_done_to_the_diagonal_keeps_a_row_from_itself(kept_apart: str) -> None:
-    code = _layer("d = ((h[None] - h[:, None]) ** 2).sum(-1)", kept_apart)
-    assert "SL102" not in [rule for _, rule in open_(code)]
-    assert "SL102" in [rule for _, rule in open_(code)]
-
-
 def test_two_arrangements_of_a_tensor_are_not_equal() -> None:
     code = """
     def same(labels: torch.Tensor, x):
@@ -63,24 +46,12 @@ def test_two_arrangements_of_a_tensor_are_not_equal() -> None:
     assert (3, "SL502") in open_(code)
 
 
-def test_a_tensor_contracted_with_itself_is_a_squared_length() -> None:
-    code = """
-    class Length(nn.Module):
-        def forward(self, x):
-            return torch.einsum("{equation}", x, {other}).sqrt()
-    """
-    assert open_(code.format(equation="bi, bi -> b", other="x")) == [(3, "SL103")]
-    assert open_(code.format(equation="bi,bj->b", other="x")) == []
-    assert open_(code.format(equation="bi,bi->b", other="x + 1")) == []
-
-
 @pytest.mark.parametrize(
     ("channels", "codes"),
     [
         ("e[:, 0], e[:, 1]", ["SL103"]),
         ("e[:, :1], e[:, 1:]", ["SL103"]),
         ("e.chunk(2, dim=1)", ["SL103"]),
-        ("self.learned(e)[:, 0], self.learned(e)[:, 1]", []),
     ],
 )
 def test_the_slopes_of_a_picture_are_channels_of_what_was_filtered(channels: str, codes: list[str]) -> None:
