@@ -85,8 +85,9 @@ def test_the_level_decides_what_is_shown_in_full_and_hides_nothing(tmp_path: Pat
 
 def test_findings_below_a_confidence_can_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(LOG + "torch.exp(x)\n")
-    least = {"settings": Settings(min_confidence=0.5)}
-    assert found(run(tmp_path, **least)) == [("a.py", 2, "SL101")]
+    request = Request(Settings(root=tmp_path, min_confidence=0.5), SELECTION)
+    result = check([str(tmp_path)], request, fake_engine.CATALOG)  # type: ignore[arg-type]
+    assert found(result) == [("a.py", 2, "SL101")]
 
 
 def test_selection_does_not_need_a_new_analysis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
