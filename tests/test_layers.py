@@ -9,14 +9,28 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "stablelint"
-ORDER = ["numerics", "syntax", "catalog", "analysis", "codemod", "runtime", "workspace", "report", "cli"]
+ORDER = [
+    "numerics",
+    "syntax",
+    "catalog",
+    "analysis",
+    "codemod",
+    "runtime",
+    "workspace",
+    "report",
+    "server",
+    "cli",
+]
 SIBLINGS = {frozenset(("codemod", "runtime"))}
 INNER = {
     "analysis": ["files", "values", "interpret", "proof", "matching", "evidence"]
 }  # what stands beside them imports any
 LEAVES = {"diagnostic", "config", "__init__"}
 PARTS = [
-    *(f"analysis/{part}" for part in ("files", "values", "interpret", "proof")),
+    "analysis/files",
+    "analysis/values",
+    "analysis/interpret",
+    "analysis/proof",
     "numerics",
 ]  # without a circle
 BESIDE = {"matchers": "analysis"}  # packages that stand at the level of another
@@ -49,7 +63,7 @@ def test_every_package_has_its_place() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_to_the_left(path: Path) -> None:
     layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if layer == "__main__":
+    if layer in ("__main__", "__init__"):
         return
     for line, module in imports(path):
         parts = module.split(".")
@@ -60,6 +74,13 @@ def test_imports_point_to_the_left(path: Path) -> None:
         place = f"{path}:{line}: {layer} imports {parts[1]}"
         assert rank(parts[1]) <= rank(layer), place
         assert frozenset((layer, parts[1])) not in SIBLINGS, place
+
+
+def test_the_face_of_the_package_loads_nothing() -> None:
+    statements = ast.parse((PACKAGE / "__init__.py").read_text("utf-8")).body
+    loaded = {node.module for node in statements if isinstance(node, ast.ImportFrom)}
+    assert loaded == {"__future__", "typing"}
+    assert not any(isinstance(node, ast.Import) for node in statements)
 
 
 @pytest.mark.parametrize("layer", INNER)
