@@ -22,7 +22,6 @@ def test_facts_are_found_by_walking_their_modules_and_come_in_order() -> None:
     assert modules == {module.name for module in pkgutil.iter_modules(facts.__path__)}
 
 
-@pytest.mark.xfail(reason="facts that calibration finds no use for are still there")
 def test_there_are_few_enough_to_be_read() -> None:
     assert 0 < len(FACTS) <= 60
 
