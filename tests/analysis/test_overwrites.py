@@ -10,9 +10,9 @@ HEAD = "def f(x: torch.Tensor, s: torch.Tensor):\n    s = s.relu()\n"
 
 GUARDED = {
     "isnan overwrite": (
-        "    with torch.no_grad():\n        p = x / s\n        p[torch.isnan(p)] = 0\n        return p\n"
+        "    with torch.no_grad():\n        p = s * x / s\n        p[torch.isnan(p)] = 0\n        return p\n"
     ),
-    "what differs from itself": "    with torch.no_grad():\n        p = x / s\n        p[p != p] = 0\n        return p\n",
+    "what differs from itself": "    with torch.no_grad():\n        p = s * x / s\n        p[p != p] = 0\n        return p\n",
     "not finite": (
         "    with torch.no_grad():\n        p = x / s\n        p[~torch.isfinite(p)] = 0\n        return p\n"
     ),
@@ -37,11 +37,11 @@ GUARDED = {
     ),
     "where it is NaN": (
         "    with torch.no_grad():\n"
-        "        p = x / s\n        return torch.where(torch.isnan(p), torch.zeros_like(p), p)\n"
+        "        p = s * x / s\n        return torch.where(torch.isnan(p), torch.zeros_like(p), p)\n"
     ),
     "where it equals itself": (
         "    with torch.no_grad():\n"
-        "        p = x / s\n        return torch.where(p == p, p, torch.zeros_like(p))\n"
+        "        p = s * x / s\n        return torch.where(p == p, p, torch.zeros_like(p))\n"
     ),
     "a divisor of 0": "    s[s == 0] = 1\n    return x / s\n",
     "an operand below": "    s[s <= 0] = 1e-3\n    return torch.log(s)\n",
@@ -81,8 +81,8 @@ GUARDED = {
     "out add": "    y = torch.empty_like(x)\n    torch.add(s, 1e-3, out=y)\n    return torch.log(y)\n",
     "nan_to_num no grad": "    with torch.no_grad():\n        return torch.nan_to_num(x / s)\n",
     "masked_scatter": "    return s.masked_fill(s == 0, 1).log()\n",
-    "detach where": "    p = (x / s).detach()\n    p = torch.where(torch.isnan(p), 0.0, p)\n    return p\n",
-    "the data of a result": "    p = x / s\n    p.data[torch.isnan(p)] = 0\n    return p.detach()\n",
+    "detach where": "    p = (s * x / s).detach()\n    p = torch.where(torch.isnan(p), 0.0, p)\n    return p\n",
+    "the data of a result": "    p = s * x / s\n    p.data[torch.isnan(p)] = 0\n    return p.detach()\n",
 }
 
 UNGUARDED = {
@@ -90,7 +90,7 @@ UNGUARDED = {
     "the wrong value": ("    s[s == 0] = 0\n    return x / s\n", "SL102"),
     "the wrong side": ("    s[s > 0] = 1\n    return x / s\n", "SL102"),
     "one where, with a gradient": ("    return torch.where(s == 0, 0.0, x / s)\n", "SL503"),
-    "behind it, with a gradient": ("    p = x / s\n    p[p != p] = 0\n    return p\n", "SL503"),
+    "behind it, with a gradient": ("    p = s * x / s\n    p[p != p] = 0\n    return p\n", "SL503"),
     "an output argument": (
         "    y = torch.empty_like(x)\n    torch.relu(x, out=y)\n    return torch.log(y)\n",
         "SL101",
