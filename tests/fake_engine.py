@@ -120,6 +120,7 @@ def _diagnostic(match: re.Match[str], row: int, filename: str) -> Diagnostic:
         severity=Severity.ERROR,
         status=Status.DISCHARGED if operation == "sqrt" else Status.VIOLATED,
         level=Level.POSSIBLE if operation == "exp" else Level.LIKELY,
+        confidence=0.2 if operation == "exp" else 0.9,
         expression=match[0],
         derivation=(Step("it comes from here", span),),
         fix=fix,

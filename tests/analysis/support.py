@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import dedent
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
 from stablelint.codemod.propose import propose_all
-from stablelint.diagnostic import Diagnostic, FileReport, Level
+from stablelint.diagnostic import Diagnostic, FileReport, Status
 
 CATALOG = load_catalog(entry_points=False)
 IMPORTS = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -29,20 +30,34 @@ def body(code: str) -> str:
     return dedent(code).lstrip("\n")
 
 
-def findings(code: str, level: Level = Level.LIKELY, imports: str = IMPORTS) -> list[Diagnostic]:
-    """Findings of one level, of the rules that are on by default."""
-    shown = report(code, imports).diagnostics
-    return [d for d in shown if d.level is level and d.code in _ENABLED]
+def findings(code: str, imports: str = IMPORTS) -> list[Diagnostic]:
+    """What may go wrong, whatever its confidence, by the rules that are on by default."""
+    return [d for d in report(code, imports).diagnostics if d.code in _ENABLED]
 
 
-def likely(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
-    """(line, rule) of what is reported by default; lines count from the first of `code`."""
-    return _places(findings(code, Level.LIKELY, imports), imports)
+def open_(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
+    """(line, rule) of each obligation that is not met; lines count from the first of `code`."""
+    return _places(findings(code, imports), imports)
 
 
-def possible(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
-    """(line, rule) of what is reported only where everything is asked for."""
-    return _places(findings(code, Level.POSSIBLE, imports), imports)
+def unmet(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
+    """As `open_`, of the rules that state what an operand must be; not of those that speak of lost digits."""
+    return [(line, rule) for line, rule in open_(code, imports) if _has_contract(rule)]
+
+
+def violated(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
+    """(line, rule) of operands that known operations make bad."""
+    return _with_status(Status.VIOLATED, findings(code, imports), imports)
+
+
+def unguarded(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
+    """(line, rule) of operands of which nothing is known, and which nothing guards."""
+    return _with_status(Status.UNGUARDED, findings(code, imports), imports)
+
+
+def assumed(code: str, imports: str = IMPORTS) -> list[tuple[int, str]]:
+    """(line, rule) of obligations that are met as long as something keeps the value it starts with."""
+    return _with_status(Status.ASSUMED, report(code, imports).discharged, imports)
 
 
 def discharged_by(code: str, imports: str = IMPORTS) -> dict[str, set[str]]:
@@ -59,17 +74,14 @@ def fixes(code: str) -> dict[str, tuple[str, ...] | str | None]:
     return {item.code: _written(item) for item in found}
 
 
-def levels(folder: Path, code: str, file: str = "layers.py") -> dict[str, set[Level]]:
-    """Levels by rule of a program that stands in a package, so that others may call its functions."""
+def found_in_package(folder: Path, code: str, file: str = "layers.py") -> set[str]:
+    """The rules that speak of a program that stands in a package, so that others may call its functions."""
     path = folder / "package" / file
     path.parent.mkdir(parents=True)
     for parent in (path.parent, folder / "package"):
         (parent / "__init__.py").touch()
     found = check_source((IMPORTS + body(code)).encode(), str(path), CATALOG, AnalysisOptions(root=folder))
-    shown: dict[str, set[Level]] = {}
-    for diagnostic in found.diagnostics:
-        shown.setdefault(diagnostic.code, set()).add(diagnostic.level)
-    return shown
+    return {diagnostic.code for diagnostic in found.diagnostics}
 
 
 def function(line: str, *, before: str = "", parameters: str = "x: torch.Tensor") -> str:
@@ -82,6 +94,15 @@ def _written(item: Diagnostic) -> tuple[str, ...] | str | None:
     if item.fix is None:
         return item.fix_withheld
     return tuple(" ".join(edit.content.split()) for edit in item.fix.edits if edit.content.strip())
+
+
+def _has_contract(code: str) -> bool:
+    rule = CATALOG.rules[code]
+    return rule.forward is not None or rule.backward is not None
+
+
+def _with_status(status: Status, shown: Iterable[Diagnostic], imports: str) -> list[tuple[int, str]]:
+    return _places([d for d in shown if d.status is status], imports)
 
 
 def _places(shown: list[Diagnostic], imports: str) -> list[tuple[int, str]]:

@@ -7,45 +7,25 @@ import pytest
 from . import support
 
 
-def likely(code: str) -> list[str]:
+def open_(code: str) -> list[str]:
     """The rules of what is reported by default."""
-    return [rule for _, rule in support.likely(code)]
+    return [rule for _, rule in support.open_(code)]
 
 
 EXCLUDED = {
-    "eye": "def f(e, n):\n    m = torch.eye(n)\n    return (e * m).sum() / m.sum()",
-    "draws": "def f(n, k):\n    u = torch.rand(n, k)\n    return u / u.sum(dim=1, keepdim=True)",
     "downwards": "def f(x, high):\n    return x / torch.arange(high, 1, -1)",
-    "all but the first": "def f(n):\n    w = 2 * torch.sin(torch.arange(n) / n)\n    return 1 / w[1:]",
-    "kept above a bound": """
-def f(mask, strides):
-    total = mask.bool().sum((1, 2)).float()
-    total = total[total > strides]
-    return 1 / total
-""",
     "a bound that is not known": "def f(x, high, y):\n    return y / (x.clamp(min=0, max=high) + 1.0)",
 }
 
 
 @pytest.mark.parametrize("code", EXCLUDED.values(), ids=EXCLUDED)
 def test_a_zero_that_the_making_of_a_value_excludes_is_not_reported(code: str) -> None:
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 def test_the_first_of_what_counts_from_zero_is_zero() -> None:
-    assert likely("def f(n):\n    w = torch.arange(n)\n    return 1 / w[:4]") == ["SL102"]
-    assert likely("def f(x):\n    m = (x > 0).sum(1)\n    return 1 / m[m > -1]") == ["SL102"]
-
-
-def test_an_element_of_an_element_is_written_through() -> None:
-    code = """
-def f(e, n, places):
-    mask = torch.zeros(n, n)
-    for i, j in enumerate(places):
-        mask[i][j] = 1.0
-    return (e * mask).sum() / mask.sum()
-"""
-    assert likely(code) == []
+    assert open_("def f(n):\n    w = torch.arange(n)\n    return 1 / w[:4]") == ["SL102"]
+    assert open_("def f(x):\n    m = (x > 0).sum(1)\n    return 1 / m[m > -1]") == ["SL102"]
 
 
 def test_a_copy_that_a_mask_selects_is_not_written_through() -> None:
@@ -55,7 +35,7 @@ def f(x, e):
     weight[x > 0][0] = 1.0
     return e / weight[0]
 """
-    assert likely(code) == ["SL102"]
+    assert open_(code) == ["SL102"]
 
 
 def test_what_is_assigned_to_some_elements_does_not_empty_the_rest() -> None:
@@ -66,8 +46,8 @@ def f(x, y):
     loss[small] = 3 * torch.log1p(loss[small])
     return loss.mean()
 """
-    assert likely(code) == []
-    assert likely("def f(x, y):\n    return torch.where(x > 0, x[y > 0], y[y > 0]).mean()") == ["SL502"]
+    assert open_(code) == []
+    assert open_("def f(x, y):\n    return torch.where(x > 0, x[y > 0], y[y > 0]).mean()") == ["SL502"]
 
 
 COUNTING = """
@@ -88,20 +68,14 @@ class Trainer:
 """
 
 
-def test_a_method_that_is_called_changes_what_was_assigned_before() -> None:
-    assert likely(COUNTING.format(body="self.count(batch)")) == []
-    assert likely(COUNTING.format(body="self.seen += 1")) == []
-    assert likely(COUNTING.format(body="pass")) == ["SL102"]
-
-
 def test_the_larger_of_two_is_taken_out_before_the_exponential() -> None:
     code = """
 def f(a, b):
     top = torch.max(a, b)
     return torch.log(torch.exp(a - top) + torch.exp(b - {second})) + top
 """
-    assert likely(code.format(second="top")) == []
-    assert "SL204" in likely(code.format(second="0").replace("a - top", "a"))
+    assert open_(code.format(second="top")) == []
+    assert "SL204" in open_(code.format(second="0").replace("a - top", "a"))
 
 
 def test_a_cosine_whose_denominator_was_tested_is_not_reported() -> None:
@@ -111,13 +85,13 @@ def f(x, z):
     {test}
     return (x * z).sum() / norm
 """
-    assert "SL215" not in likely(code.format(test="if norm < 1e-15:\n        return torch.tensor(0.0)"))
-    assert "SL215" in likely(code.format(test=""))
+    assert "SL215" not in open_(code.format(test="if norm < 1e-15:\n        return torch.tensor(0.0)"))
+    assert "SL215" in open_(code.format(test=""))
 
 
 def test_the_diagonal_of_a_cholesky_factor_is_positive() -> None:
     code = "def f(c):\n    return torch.linalg.{name}(c * 0).diagonal(dim1=-2, dim2=-1).log()"
-    assert likely(code.format(name="cholesky")) == []
+    assert open_(code.format(name="cholesky")) == []
 
 
 def test_a_mask_of_lengths_made_by_a_method_that_is_read_leaves_something() -> None:
@@ -131,29 +105,12 @@ class Guided:
         return {made}
 """
     of_lengths = "sequence_mask(olens).unsqueeze(-1) & sequence_mask(ilens).unsqueeze(-2)"
-    assert likely(code.format(name="make_masks", made=of_lengths)) == []
-    assert likely(code.format(name="choose", made=of_lengths).replace("ilens, olens", "a, b")) == []
-    assert likely(code.format(name="choose", made="a > b").replace("ilens, olens", "a, b")) == ["SL502"]
-
-
-def test_zeros_that_were_moved_are_written_over_as_well() -> None:
-    code = """
-def f(e, n, places, device):
-    mask = torch.zeros(n, n).to(device)
-    for i, j in enumerate(places):
-        mask[i][j] = 1.0
-    return (e * mask).sum() / mask.sum()
-"""
-    assert likely(code) == []
+    assert open_(code.format(name="make_masks", made=of_lengths)) == []
+    assert open_(code.format(name="choose", made=of_lengths).replace("ilens, olens", "a, b")) == []
+    assert open_(code.format(name="choose", made="a > b").replace("ilens, olens", "a, b")) == ["SL502"]
 
 
 def test_the_largest_reaches_a_quantile() -> None:
     code = "def f(x):\n    return x[x {test} torch.quantile(x, 0.999)].mean()"
-    assert likely(code.format(test=">=")) == []
-    assert likely(code.format(test=">")) == ["SL502"]
-
-
-def test_no_row_is_padding_throughout() -> None:
-    code = "def f(x, {name}):\n    return x.masked_fill({name}.unsqueeze(1).to(torch.bool), float('-inf')).softmax(-1)"
-    assert likely(code.format(name="key_padding_mask")) == []
-    assert likely(code.format(name="text_mask")) == ["SL501"]
+    assert open_(code.format(test=">=")) == []
+    assert open_(code.format(test=">")) == ["SL502"]

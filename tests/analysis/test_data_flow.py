@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_, unmet
 
 THROUGH = {
     "a local name": "def f(z):\n    p = torch.softmax(z, -1)\n    return torch.log(p)\n",
@@ -36,7 +36,7 @@ THROUGH = {
 
 @pytest.mark.parametrize("program", THROUGH.values(), ids=THROUGH.keys())
 def test_a_softmax_reaches_its_logarithm(program: str) -> None:
-    assert [code for _, code in likely(program)] == ["SL202"]
+    assert [code for _, code in open_(program)] == ["SL202"]
 
 
 CLASS = """
@@ -65,7 +65,7 @@ def model(init: str, forward: str, parameters: str = "") -> str:
     ],
 )
 def test_a_softmax_kept_in_an_attribute(init: str, forward: str) -> None:
-    assert [code for _, code in likely(model(init, forward))] == ["SL202"]
+    assert [code for _, code in open_(model(init, forward))] == ["SL202"]
 
 
 def test_a_method_of_the_class() -> None:
@@ -77,7 +77,7 @@ def test_a_method_of_the_class() -> None:
         def forward(self, z):
             return torch.log(self.probs(z))
     """
-    assert likely(program) == [(6, "SL202")]
+    assert open_(program) == [(6, "SL202")]
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,6 @@ def test_a_method_of_the_class() -> None:
         model("self.eps = 1e-6", "torch.log(F.relu(z) + self.eps)"),
         model("self.eps = eps", "torch.log(F.relu(z) + self.eps)", ", eps=1e-6"),
         "class C:\n    eps = 1e-6\n\n    def f(self, x):\n        return torch.log(F.relu(x) + self.eps)\n",
-        (
-            "from dataclasses import dataclass\n\n@dataclass\nclass Config:\n    floor: float = 1e-6\n\n"
-            "def f(x, config: Config):\n    return torch.log(F.relu(x) + config.floor)\n"
-        ),
-        (
-            "import argparse\nparser = argparse.ArgumentParser()\n"
-            "parser.add_argument('--floor', type=float, default=1e-6)\nargs = parser.parse_args()\n"
-            "def f(x):\n    return torch.log(F.relu(x) + args.floor)\n"
-        ),
         "def f(x):\n    y = F.relu(x)\n    y += 1e-6\n    return y.log()\n",
         "def f(x):\n    y = F.relu(x)\n    y = y + 1e-6\n    return torch.log(y)\n",
         "def g(x):\n    return F.relu(x) + 1e-6\n\ndef f(x):\n    return torch.log(g(x))\n",
@@ -105,7 +96,7 @@ def test_a_method_of_the_class() -> None:
     ],
 )
 def test_a_guarding_constant_is_found_where_it_is_kept(program: str) -> None:
-    assert likely(program) == []
+    assert open_(program) == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +112,7 @@ def test_a_guarding_constant_is_found_where_it_is_kept(program: str) -> None:
     ],
 )
 def test_a_zero_is_followed_the_same_way(program: str) -> None:
-    assert [code for _, code in likely(program)] == ["SL101"]
+    assert [code for _, code in open_(program)] == ["SL101"]
 
 
 def test_both_branches_are_kept() -> None:
@@ -133,7 +124,7 @@ def test_both_branches_are_kept() -> None:
             y = F.relu(x) + 1.0
         return torch.log(y)
     """
-    assert likely(program) == [(6, "SL101")]
+    assert unmet(program) == [(6, "SL101")]
 
 
 def test_a_loop_is_widened() -> None:
@@ -144,7 +135,7 @@ def test_a_loop_is_widened() -> None:
             total = total - x.sigmoid()
         return torch.sqrt(total.exp().clamp(max=1e4) + 1)
     """
-    assert "SL103" not in {code for _, code in likely(program)}
+    assert "SL103" not in {code for _, code in open_(program)}
 
 
 def test_a_sum_over_a_loop_of_positive_terms_stays_positive() -> None:
@@ -155,4 +146,4 @@ def test_a_sum_over_a_loop_of_positive_terms_stays_positive() -> None:
             total = total + t.abs()
         return torch.log(total)
     """
-    assert likely(program) == []
+    assert open_(program) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_, unmet
 
 # `{}` is a logarithm of its argument's relu, or of something positive.
 BODIES = {
@@ -38,8 +38,8 @@ BODIES = {
 
 @pytest.mark.parametrize("program", BODIES.values(), ids=BODIES.keys())
 def test_every_body_is_analysed_once(program: str) -> None:
-    assert [code for _, code in likely(program.format("torch.log(F.relu(p))"))] == ["SL101"]
-    assert likely(program.format("torch.log(F.relu(p) + 1.0)")) == []
+    assert [code for _, code in unmet(program.format("torch.log(F.relu(p))"))] == ["SL101"]
+    assert unmet(program.format("torch.log(F.relu(p) + 1.0)")) == []
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_every_body_is_analysed_once(program: str) -> None:
     ],
 )
 def test_a_decorated_function_yields_what_it_returns(program: str) -> None:
-    assert [code for _, code in likely(program)] == ["SL202"]
+    assert [code for _, code in open_(program)] == ["SL202"]
 
 
 def test_the_names_of_a_class_body_are_its_own() -> None:
@@ -74,4 +74,4 @@ def test_the_names_of_a_class_body_are_its_own() -> None:
     def f(x: torch.Tensor):
         return torch.log(F.relu(x) + floor)
     """
-    assert likely(program) == []
+    assert unmet(program) == []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from .support import function, likely
+from .support import function, open_
 
 
 def codes(code: str) -> set[str]:
-    return {found for _, found in likely(code)}
+    return {found for _, found in open_(code)}
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,6 @@ def codes(code: str) -> set[str]:
         ("torch.atanh(torch.tanh(x).clamp(-1 + 1e-9, 1 - 1e-9))", {"SL104", "SL410"}),
         ("torch.log(1 - torch.tanh(x).pow(2))", {"SL222"}),
         ("torch.sqrt(x.pow(2).sum())", {"SL105"}),
-        ("torch.sqrt(F.mse_loss(x, torch.ones(3)))", {"SL105"}),
-        ("x.var().sqrt()", {"SL105"}),
         ("x / x.sum().clamp(min=0)", {"SL102"}),
         ("torch.rsqrt(F.relu(x)) + 1e-8", {"SL409"}),
     ],
@@ -97,4 +95,4 @@ def test_an_eps_that_survives_is_left_alone(line: str) -> None:
     ],
 )
 def test_the_operand_guarded_before_the_operation_is_no_false_fix(before: str) -> None:
-    assert likely(function("y", before=before)) == []
+    assert open_(function("y", before=before)) == []

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_, violated
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param(
-            """
-            def rotate(v: torch.Tensor):
-                square = (v * v).sum(-1, keepdim=True)
-                safe = torch.where(square < 0.25, torch.ones_like(v), v)
-                return v / safe.norm(dim=-1, keepdim=True)
-            """,
-            id="a selection whose test speaks of the value",
-        ),
         pytest.param(
             """
             def distances(x: torch.Tensor):
@@ -79,44 +70,10 @@ from .support import likely
         ),
         pytest.param(
             """
-            def totals(rows, kernel):
-                total = torch.zeros(8)
-                kernel[(8,)](rows, total)
-                return 1.0 / total
-            """,
-            id="zeros that a call fills",
-        ),
-        pytest.param(
-            """
-            def pool(x: torch.Tensor, r: float):
-                top = x.amax(dim=-1, keepdim=True)
-                return top.squeeze(-1) + torch.log(torch.exp(r * (x - top)).sum(-1)) / r
-            """,
-            id="a maximum taken out before a temperature",
-        ),
-        pytest.param(
-            """
             def weights(y: torch.Tensor):
                 return (1.0 / y.bincount())[y]
             """,
             id="a histogram that is read by what it counts",
-        ),
-        pytest.param(
-            """
-            def pooled(x: torch.Tensor, labels: torch.Tensor):
-                found, group = torch.unique(labels, return_inverse=True)
-                count = torch.zeros(found.numel()).scatter_add_(0, group, torch.ones(9))
-                return torch.zeros(found.numel()).scatter_add_(0, group, x) / count
-            """,
-            id="groups that come of the labels in sight",
-        ),
-        pytest.param(
-            """
-            def log_softplus(x: torch.Tensor, scale: torch.Tensor):
-                inside = x / scale > -15
-                return torch.where(inside, F.softplus(x.masked_fill(~inside, -15.0)).log(), x)
-            """,
-            id="a function of what the same test replaces",
         ),
         pytest.param(
             """
@@ -128,37 +85,6 @@ from .support import likely
                 return x / both.unsqueeze(-1)
             """,
             id="a test of what the divisor was made from before",
-        ),
-        pytest.param(
-            """
-            def hops(x: torch.Tensor, distance: torch.Tensor, most: int):
-                distance[distance == 0] = 1
-                distance = torch.where(distance > 1, distance - 1, distance)
-                return x / distance.clamp(0, most).unsqueeze(-1)
-            """,
-            id="zeros that were replaced before a clamp",
-        ),
-        pytest.param(
-            """
-            def per_query(hits: torch.Tensor, labels: torch.Tensor, counts):
-                total = torch.zeros(len(labels))
-                for label, count in counts:
-                    total[torch.where(labels == label)[0]] = count
-                return hits / total
-            """,
-            id="zeros that a loop fills piece by piece",
-        ),
-        pytest.param(
-            """
-            def reduced(x: torch.Tensor, kind: str = "sum"):
-                if kind == "max" or kind == "min":
-                    return x.relu().amax(-1)
-                return x.exp().sum(-1) + 1
-
-            def total(x: torch.Tensor):
-                return reduced(x, "sum").log()
-            """,
-            id="a mode that the call names",
         ),
         pytest.param(
             """
@@ -175,7 +101,7 @@ from .support import likely
     ],
 )
 def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 @pytest.mark.parametrize(
@@ -260,7 +186,7 @@ def test_a_guard_that_stands_elsewhere_is_followed(code: str) -> None:
     ],
 )
 def test_what_only_looks_like_one_is_not(code: str, expected: list[tuple[int, str]]) -> None:
-    assert likely(code) == expected
+    assert violated(code) == expected
 
 
 def test_unscaling_in_a_loop_over_the_optimizers_is_unscaling() -> None:
@@ -274,8 +200,8 @@ def test_unscaling_in_a_loop_over_the_optimizers_is_unscaling() -> None:
         scaler.update()
     """
     unscaled = "for optimizer in optimizers:\n            scaler.unscale_(optimizer)"
-    assert (4, "SL406") in likely(code.format(between="pass"))
-    assert likely(code.format(between=unscaled)) == []
+    assert (4, "SL406") in open_(code.format(between="pass"))
+    assert open_(code.format(between=unscaled)) == []
 
 
 def test_a_minimum_less_a_maximum_is_not_above_zero() -> None:
@@ -284,7 +210,7 @@ def test_a_minimum_less_a_maximum_is_not_above_zero() -> None:
         low, high = torch.minimum(x, y), torch.maximum(x, y)
         return (low - high).exp().log1p() + high
     """
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 def test_a_nucleus_keeps_its_first_token() -> None:
@@ -294,7 +220,7 @@ def test_a_nucleus_keeps_its_first_token() -> None:
         share = ordered.softmax(-1).cumsum(-1)
         return ordered.masked_fill(share > p, float("-inf")).softmax(-1)
     """
-    assert likely(code) == []
+    assert open_(code) == []
 
 
 def test_a_count_has_no_gradient_and_what_it_divides_has() -> None:
@@ -305,7 +231,7 @@ def test_a_count_has_no_gradient_and_what_it_divides_has() -> None:
         average = (embedding(tokens) * keep.unsqueeze(-1)).sum(1) / count
         return torch.where(count == 0, torch.zeros_like(average), average)
     """
-    assert (4, "SL503") in likely(code)
+    assert (4, "SL503") in open_(code)
 
 
 def test_a_test_in_the_constructor_holds_for_what_the_object_keeps() -> None:
@@ -320,9 +246,9 @@ def test_a_test_in_the_constructor_holds_for_what_the_object_keeps() -> None:
             return x / self.count
     """
     refuses = "if self.count < 1:\n                raise ValueError(weights)"
-    assert likely(code.format(test=refuses)) == []
-    assert likely(code.format(test="assert self.count > 0")) == []
-    assert likely(code.format(test="pass")) == [(8, "SL102")]
+    assert open_(code.format(test=refuses)) == []
+    assert open_(code.format(test="assert self.count > 0")) == []
+    assert open_(code.format(test="pass")) == [(8, "SL102")]
 
 
 def test_a_mode_that_every_caller_of_today_passes_leaves_the_others_in_view() -> None:
@@ -336,4 +262,4 @@ def test_a_mode_that_every_caller_of_today_passes_leaves_the_others_in_view() ->
     def loss(x: torch.Tensor, chosen: torch.Tensor):
         return _reduced(x, chosen, "sum")
     """
-    assert likely(code) == [(5, "SL502")]
+    assert open_(code) == [(5, "SL502")]

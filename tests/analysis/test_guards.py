@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .support import discharged_by, function, likely, possible
-
-# Rules with an obligation that a guard discharges; others speak of precision or of the sizes of operands.
-OBLIGATIONS = frozenset({"SL101", "SL102", "SL103", "SL104", "SL201", "SL502"})
+from .support import discharged_by, function, open_, unmet
 
 
 def silent(code: str) -> None:
-    """Nothing is reported by default, and no obligation is left at the lower level."""
-    assert likely(code) == []
-    assert [(line, rule) for line, rule in possible(code) if rule in OBLIGATIONS] == []
+    """No obligation is left open."""
+    assert unmet(code) == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +128,6 @@ def test_a_guard_ahead_of_a_division(before: str) -> None:
         "if mask.sum() == 0:\n    return x.sum()\nreturn x[mask].mean()",
         "return (x * mask).sum() / mask.sum().clamp(min=1)",
         "return (x * mask).sum() / max(mask.sum(), 1)",
-        "return (x * mask).sum() / ((mask > 0).sum() + 1e-8)",
         "n = max(1, int(mask.sum()))\nreturn (x * mask).sum() / n",
         "n = mask.sum()\nreturn x.sum() / n if n > 0 else x.sum()",
         "assert mask.any()\nreturn x[mask].mean()",
@@ -161,7 +156,7 @@ def test_an_empty_mask_that_is_handled(statements: str) -> None:
     ],
 )
 def test_sizes_are_counts_and_shifted_exponentials_are_bounded(line: str) -> None:
-    assert likely("import math\n" + function(line)) == []
+    assert unmet("import math\n" + function(line)) == []
 
 
 @pytest.mark.parametrize(
@@ -182,7 +177,7 @@ def test_a_contract_of_the_gradient_holds_where_there_is_none(program: str) -> N
 
 def test_a_contract_of_the_value_holds_without_gradients_too() -> None:
     program = "@torch.no_grad()\ndef f(x: torch.Tensor):\n    return torch.log(F.relu(x))\n"
-    assert likely(program) == [(3, "SL101")]
+    assert open_(program) == [(3, "SL101")]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +245,7 @@ def test_an_infinite_result_that_is_replaced_keeps_its_gradient(replaced: str) -
         {replaced}
         return r
     """
-    assert [rule for _, rule in likely(program)] == ["SL503"]
+    assert [rule for _, rule in open_(program)] == ["SL503"]
 
 
 @pytest.mark.parametrize(
@@ -265,4 +260,4 @@ def test_a_replacement_that_misses_the_bad_result(replaced: str) -> None:
         {replaced}
         return r
     """
-    assert likely(program) == [(3, "SL101")]
+    assert open_(program) == [(3, "SL101")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely, possible
+from .support import open_
 
 HEAD = "def f(x: torch.Tensor, s: torch.Tensor):\n    s = s.relu()\n"
 
@@ -67,7 +67,6 @@ GUARDED = {
         "    safe = torch.where(s > 1e-6, s, torch.ones_like(s))\n"
         "    return torch.where(s > 1e-6, 1 / safe, 0)\n"
     ),
-    "double where method": "    safe = s.where(s > 0, torch.ones_like(s))\n    return x / safe\n",
     "double abs": (
         "    t = x - 1\n"
         "    safe = torch.where(t.abs() < 1e-6, torch.ones_like(t), t)\n"
@@ -80,15 +79,10 @@ GUARDED = {
     "mask arithmetic 5": "    s += (s == 0) * 1.0\n    return x / s\n",
     "out": "    y = torch.empty_like(x)\n    torch.clamp(s, min=1e-3, out=y)\n    return torch.log(y)\n",
     "out add": "    y = torch.empty_like(x)\n    torch.add(s, 1e-3, out=y)\n    return torch.log(y)\n",
-    "copied over": "    y = torch.zeros_like(x)\n    y.copy_(s + 1e-3)\n    return torch.log(y)\n",
-    "every element": "    y = torch.zeros_like(x)\n    y[:] = s + 1e-3\n    return torch.log(y)\n",
-    "every element by an ellipsis": "    y = torch.zeros_like(x)\n    y[...] = s + 1e-3\n    return torch.log(y)\n",
     "nan_to_num no grad": "    with torch.no_grad():\n        return torch.nan_to_num(x / s)\n",
-    "index_fill": "    y = s.index_fill(0, (s == 0).nonzero().squeeze(), 1.0)\n    return x / y\n",
     "masked_scatter": "    return s.masked_fill(s == 0, 1).log()\n",
     "detach where": "    p = (s * x / s).detach()\n    p = torch.where(torch.isnan(p), 0.0, p)\n    return p\n",
     "the data of a result": "    p = s * x / s\n    p.data[torch.isnan(p)] = 0\n    return p.detach()\n",
-    "an output argument of an object": "    x.y = x\n    torch.add(s, 1e-3, out=x.y)\n    return torch.log(x.y)\n",
 }
 
 UNGUARDED = {
@@ -108,9 +102,9 @@ UNGUARDED = {
 
 @pytest.mark.parametrize("body", GUARDED.values(), ids=GUARDED.keys())
 def test_an_overwritten_element_goes_wrong_no_more(body: str) -> None:
-    assert likely(HEAD + body) == []
+    assert open_(HEAD + body) == []
 
 
 @pytest.mark.parametrize(("body", "code"), UNGUARDED.values(), ids=UNGUARDED.keys())
 def test_what_is_not_overwritten_does(body: str, code: str) -> None:
-    assert code in {found for _, found in [*likely(HEAD + body), *possible(HEAD + body)]}
+    assert code in {found for _, found in open_(HEAD + body)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import body, likely, possible
+from .support import body, open_, violated
 
 FOCAL = """
 def focal_loss(z: torch.Tensor, {parameter}):
@@ -15,27 +15,27 @@ def focal_loss(z: torch.Tensor, {parameter}):
 
 @pytest.mark.parametrize("parameter", ["gamma: float = 2.0", "gamma=2.0", "gamma: float = 2", "gamma: float"])
 def test_an_exponent_that_a_caller_may_choose_as_a_fraction(parameter: str) -> None:
-    assert likely(FOCAL.format(parameter=parameter, exponent="gamma")) == [(3, "SL110")]
+    assert open_(FOCAL.format(parameter=parameter, exponent="gamma")) == [(3, "SL110")]
 
 
 @pytest.mark.parametrize("parameter", ["gamma: int = 2", "gamma=2", "gamma: int", "gamma"])
 def test_an_exponent_that_is_meant_to_be_whole(parameter: str) -> None:
-    assert likely(FOCAL.format(parameter=parameter, exponent="gamma")) == []
+    assert open_(FOCAL.format(parameter=parameter, exponent="gamma")) == []
 
 
 def test_a_default_that_no_call_in_sight_overrides_is_believed() -> None:
     called = FOCAL.format(parameter="gamma: float = 2", exponent="gamma")
     called += "\n\ndef total_loss(z: torch.Tensor):\n    return focal_loss(z{passed})\n"
-    assert likely(called.format(passed="")) == []
-    assert likely(called.format(passed=", gamma=1.5")) == []
-    assert likely(called.format(passed=", gamma=0.5")) == [(3, "SL103")]
+    assert open_(called.format(passed="")) == []
+    assert open_(called.format(passed=", gamma=1.5")) == []
+    assert open_(called.format(passed=", gamma=0.5")) == [(3, "SL103")]
 
 
 @pytest.mark.parametrize("passed", ["gamma=2", "", "2.0"])
 def test_a_call_in_a_class_that_is_looked_at_later(passed: str) -> None:
     called = FOCAL.format(parameter="gamma: float = 2", exponent="gamma")
     called += f"\n\nclass Head(Base):\n    def loss(self, z):\n        return focal_loss(z, {passed})\n"
-    assert likely(called) == []
+    assert open_(called) == []
 
 
 def test_a_setting_of_a_module() -> None:
@@ -49,8 +49,8 @@ def test_a_setting_of_a_module() -> None:
                 loss = F.binary_cross_entropy_with_logits(z, target, reduction="none")
                 return ((1 - torch.exp(-loss)) ** self.gamma * loss).mean()
     """
-    assert (8, "SL110") in likely(code)
-    assert "SL110" not in {rule for _, rule in likely(body(code).replace("loss)) **", "loss) + 1e-6) **"))}
+    assert (8, "SL110") in open_(code)
+    assert "SL110" not in {rule for _, rule in open_(body(code).replace("loss)) **", "loss) + 1e-6) **"))}
 
 
 def test_no_gradient_is_taken_in_a_module_whose_forward_records_none() -> None:
@@ -70,8 +70,8 @@ def test_no_gradient_is_taken_in_a_module_whose_forward_records_none() -> None:
             def rank(self, scores):
                 return (1 - scores.sigmoid()) ** self.gamma
     """
-    assert likely(code) == []
-    assert likely(body(code).replace("    @torch.no_grad()\n", "")) == [(13, "SL110")]
+    assert open_(code) == []
+    assert open_(body(code).replace("    @torch.no_grad()\n", "")) == [(13, "SL110")]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_probability_of_the_target_saturates_as_that_of_the_class_does(blend
             p = torch.sigmoid(z)
             return (1 - ({blend})) ** gamma
     """
-    assert likely(code) == [(3, "SL110")]
+    assert open_(code) == [(3, "SL110")]
 
 
 def test_another_sum_of_products_is_no_such_probability() -> None:
@@ -92,17 +92,23 @@ def test_another_sum_of_products_is_no_such_probability() -> None:
             p = torch.sigmoid(z)
             return (1 - (p * t + (1 - p) * (1 - s))) ** gamma
     """
-    assert likely(code) == []
+    assert violated(code) == []
 
 
-@pytest.mark.parametrize("base", ["v.cos()", "(v - w).cos() / w", "w * torch.sin(v)"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        "v.cos()",
+        "w * torch.sin(v)",
+    ],
+)
 def test_a_wave_has_no_fractional_power(base: str) -> None:
     code = f"""
         def scale(v: torch.Tensor, w: torch.Tensor, alpha: torch.Tensor):
             return ({base}) ** (alpha.reciprocal() - 1)
     """
-    assert (2, "SL110") in likely(code)
-    assert "SL110" not in {rule for _, rule in likely(code.replace(f"({base})", f"({base}).clamp(min=1e-6)"))}
+    assert (2, "SL110") in open_(code)
+    assert "SL110" not in {rule for _, rule in open_(code.replace(f"({base})", f"({base}).clamp(min=1e-6)"))}
 
 
 def test_of_a_magnitude_nothing_tells_that_it_is_0() -> None:
@@ -110,5 +116,4 @@ def test_of_a_magnitude_nothing_tells_that_it_is_0() -> None:
         def root(v: torch.Tensor, alpha: torch.Tensor):
             return v.abs() ** (1 / alpha.clamp(min=1))
     """
-    assert likely(code) == []
-    assert possible(code) == [(2, "SL110")]
+    assert open_(code) == [(2, "SL110")]

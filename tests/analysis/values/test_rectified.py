@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.analysis.support import likely, possible
+from tests.analysis.support import open_
 
 MODULE = """
 class Layer(nn.Module):
@@ -55,15 +55,15 @@ def _reaches(root: str) -> bool:
 def test_no_infinite_gradient_passes_a_zero_that_relu_alone_has_made(root: str) -> None:
     assert not _reaches(root)
     code = MODULE.format(root=root)
-    assert likely(code) == possible(code) == []
+    assert open_(code) == []
 
 
 @pytest.mark.parametrize("root", PASSED)
 def test_a_zero_that_something_else_makes_or_feels_stays_told(root: str) -> None:
     assert _reaches(root)
     code = MODULE.format(root=root)
-    assert likely(code) + possible(code)
+    assert open_(code)
 
 
 def test_what_fails_before_any_gradient_is_told_behind_a_relu_too() -> None:
-    assert likely("def f(x):\n    return torch.log(F.relu(x))\n") == [(2, "SL101")]
+    assert open_("def f(x):\n    return torch.log(F.relu(x))\n") == [(2, "SL101")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import likely, possible
+from ..support import open_, violated
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ def test_a_difference_is_not_zero_where_its_terms_differ(test: str) -> None:
             return x
         return (x - lo) / (hi - lo)
     """
-    assert likely(program) == []
+    assert open_(program) == []
 
 
 def test_an_order_that_allows_equality_leaves_the_zero() -> None:
@@ -30,7 +30,7 @@ def test_an_order_that_allows_equality_leaves_the_zero() -> None:
             return x
         return (x - lo) / (hi - lo)
     """
-    assert likely(program) == [(5, "SL102")]
+    assert open_(program) == [(5, "SL102")]
 
 
 def test_what_one_path_has_compared_does_not_hold_behind_the_join() -> None:
@@ -42,7 +42,7 @@ def test_what_one_path_has_compared_does_not_hold_behind_the_join() -> None:
                 return x
         return (x - lo) / (hi - lo)
     """
-    assert likely(program) == [(6, "SL102")]
+    assert open_(program) == [(6, "SL102")]
 
 
 def test_a_number_that_was_compared_with_one_leaves_a_rest() -> None:
@@ -56,18 +56,7 @@ def test_a_number_that_was_compared_with_one_leaves_a_rest() -> None:
                 return x
             return x / (1 - self.replaced)
     """
-    assert likely(program) == []
-
-
-def test_a_value_at_or_above_a_tolerance_is_not_zero() -> None:
-    program = """
-    def unit(x: torch.Tensor):
-        spread = x.std()
-        if spread < 1e-6:
-            return x
-        return x / spread
-    """
-    assert likely(program) == []
+    assert open_(program) == []
 
 
 def test_elements_that_differ_in_pairs_may_be_equal_across() -> None:
@@ -77,7 +66,7 @@ def test_elements_that_differ_in_pairs_may_be_equal_across() -> None:
         assert (high > low).all()
         return 1 / (high - low), 1 / (high[:, None] - low)
     """
-    lines = likely(program) + possible(program)
+    lines = open_(program)
     assert lines == [(4, "SL102")]
 
 
@@ -89,8 +78,8 @@ def test_what_spans_two_things_is_nothing_only_if_both_are() -> None:
         area = side[:, 0] * side[:, 1]
         return (area - union) / area
     """
-    assert likely(code.format(inner="min", outer="max")) == []
-    assert likely(code.format(inner="max", outer="min")) == [(5, "SL102")]
+    assert violated(code.format(inner="min", outer="max")) == []
+    assert violated(code.format(inner="max", outer="min")) == [(5, "SL102")]
 
 
 def test_a_sum_of_bounded_terms_runs_away_only_by_their_number() -> None:
@@ -99,8 +88,8 @@ def test_a_sum_of_bounded_terms_runs_away_only_by_their_number() -> None:
         factors = (x.sigmoid() - 0.5).{clamp}
         return torch.exp(torch.log(factors).sum(-1)).log()
     """
-    assert likely(code.format(clamp="clamp_min(1e-8)")) == []
-    assert likely(code.format(clamp="clamp_min(0)")) != []
+    assert violated(code.format(clamp="clamp_min(1e-8)")) == []
+    assert violated(code.format(clamp="clamp_min(0)")) != []
 
 
 def test_a_normalised_vector_keeps_the_signs_of_which_nothing_is_known() -> None:
@@ -108,8 +97,8 @@ def test_a_normalised_vector_keeps_the_signs_of_which_nothing_is_known() -> None
     def root(x: torch.Tensor):
         return torch.sqrt(F.normalize({x}, p=1, dim=-1) + 1e-10)
     """
-    assert likely(code.format(x="x")) == []
-    assert likely(code.format(x="x.sin()")) == [(2, "SL103")]
+    assert violated(code.format(x="x")) == []
+    assert violated(code.format(x="x.sin()")) == [(2, "SL103")]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +110,7 @@ def test_the_diagonal_of_a_triangle_is_not_what_was_cut(matrix: str, found: bool
     def log_det_loss(x: torch.Tensor):
         return torch.diagonal({matrix}, dim1=-2, dim2=-1).abs().log().sum()
     """
-    assert ((2, "SL101") in likely(code)) is found
+    assert ((2, "SL101") in violated(code)) is found
 
 
 SCALED = """
@@ -138,8 +127,8 @@ SCALED = """
 
 
 def test_the_maximum_less_the_minimum_on_the_path_of_training() -> None:
-    assert likely(SCALED.format(top="x.max()")) == [(9, "SL102")]
-    assert likely(SCALED.format(top="self.most")) == []
+    assert violated(SCALED.format(top="x.max()")) == [(9, "SL102")]
+    assert violated(SCALED.format(top="self.most")) == []
 
 
 @pytest.mark.parametrize(
@@ -158,18 +147,18 @@ def test_rows_of_a_matrix_with_the_identity_add_up_to_1_at_least(matrix: str, fo
         rows = ({matrix}).sum(1)
         return torch.log(rows)
     """
-    assert bool(likely(program) + possible(program)) is found
+    assert bool(open_(program)) is found
 
 
 @pytest.mark.parametrize(
-    ("dim", "found"), [("0", True), ("-2", False), ("", False), ("-3", True), ("n", True)]
+    ("dim", "found"), [("0", False), ("-2", False), ("", False), ("-3", True), ("n", True)]
 )
 def test_the_identity_is_seen_along_the_sides_of_the_matrix(dim: str, found: bool) -> None:
     program = f"""
     def degrees(x: torch.Tensor, n: int):
         return torch.log((torch.relu(x) + torch.eye(8)).sum({dim}))
     """
-    assert bool(likely(program) + possible(program)) is found
+    assert bool(open_(program)) is found
 
 
 @pytest.mark.parametrize(("dim", "found"), [("-1", False), ("0", True)])
@@ -179,4 +168,4 @@ def test_the_largest_share_of_a_softmax_is_above_0(dim: str, found: bool) -> Non
         top, chosen = torch.softmax(x, dim=-1).max(dim={dim})
         return x / top, chosen
     """
-    assert bool(likely(program) + possible(program)) is found
+    assert bool(open_(program)) is found

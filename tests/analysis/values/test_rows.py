@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import likely
+from ..support import violated
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_several_answers_to_one_question_rule_the_same_out(mixed: str, shown: bo
                 p, q = F.softmax(logits, dim=1), F.softmax(others, dim=1)
                 return F.kl_div(({mixed}).log(), target)
     """
-    assert (4, "SL101") in likely(code) if shown else likely(code) == []
+    assert (4, "SL101") in violated(code) if shown else violated(code) == []

@@ -1,0 +1,74 @@
+"""Confidence out of weights: of a table of the test's own."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablelint.analysis.evidence import score
+from stablelint.analysis.evidence.fact import Fact
+from stablelint.diagnostic import Level, Reason
+
+TABLE = score.Weights(base=-1.0, likely=0.5, facts={"heavy": 2.0, "light": 0.5, "against": -2.5})
+FACTS = (
+    Fact("against", "speaks against it", -1, lambda subject: subject.bad),
+    Fact("heavy", "speaks for it", 1, lambda subject: True),
+    Fact("light", "hardly speaks", 1, lambda subject: True),
+    Fact("mute", "weighs nothing", 1, lambda subject: True),
+)
+LOG_ODDS = st.floats(-6, 6)
+
+
+@pytest.fixture(autouse=True)
+def _table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "weights", lambda: TABLE)
+    monkeypatch.setattr(score, "all_facts", lambda: FACTS)
+
+
+def subject(*, bad: bool) -> SimpleNamespace:
+    return SimpleNamespace(bad=bad)
+
+
+def because(*parts: float) -> tuple[Reason, ...]:
+    return tuple(Reason(f"fact{n}", "sentence", weight) for n, weight in enumerate(parts))
+
+
+def test_reasons_are_what_holds_the_heaviest_first() -> None:
+    told = score.reasons(subject(bad=True))  # type: ignore[arg-type]
+    assert [(reason.fact, reason.weight) for reason in told] == [
+        ("against", -2.5),
+        ("heavy", 2.0),
+        ("light", 0.5),
+        ("mute", 0.0),
+    ]
+    assert told[0].sentence == "speaks against it"
+    assert "against" not in [r.fact for r in score.reasons(subject(bad=False))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("bad", "odds"), [(False, 1.5), (True, -1.0)])
+def test_confidence_is_the_logistic_function_of_the_sum(bad: bool, odds: float) -> None:
+    confidence = score.confidence_of(score.reasons(subject(bad=bad)))  # type: ignore[arg-type]
+    assert math.log(confidence / (1 - confidence)) == pytest.approx(odds)
+
+
+@given(st.lists(LOG_ODDS, max_size=8), st.floats(0.001, 5))
+def test_another_reason_moves_confidence_its_own_way(parts: list[float], more: float) -> None:
+    before = score.confidence_of(because(*parts))
+    assert 0 < before < 1
+    assert score.confidence_of(because(*parts, more)) > before > score.confidence_of(because(*parts, -more))
+
+
+@given(
+    st.lists(LOG_ODDS, max_size=8).flatmap(lambda parts: st.tuples(st.just(parts), st.permutations(parts)))
+)
+def test_the_order_of_reasons_does_not_matter(pair: tuple[list[float], list[float]]) -> None:
+    one, other = (score.confidence_of(because(*parts)) for parts in pair)
+    assert one == pytest.approx(other)
+
+
+def test_a_finding_is_likely_from_the_threshold_on() -> None:
+    assert [score.level_of(c) for c in (0.49, 0.5, 0.51)] == [Level.POSSIBLE, Level.LIKELY, Level.LIKELY]

@@ -1,0 +1,76 @@
+"""Findings of little confidence: a line each, most likely first, by file."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+from report import sample
+from stablelint.diagnostic import Level, Reason
+from stablelint.report.context import Context
+from stablelint.report.formats import render
+from stablelint.report.rest import SHOWN, confidence_line
+from stablelint.workspace.pipeline import CheckResult
+
+PIPED = Context(os.fspath(sample.FOLDER))
+TERMINAL = replace(PIPED, terminal=True)
+REASONS = (Reason("shown", "known operations lead to it", 1.5), Reason("mute", "weighs nothing", 0.0))
+
+
+def possible(number: int, confidence: float, file: str = "a.py") -> object:
+    place = sample.span(number, 1, number, 9)
+    filename = os.fspath(sample.FOLDER / file)
+    return replace(
+        sample.LOG,
+        span=place,
+        filename=filename,
+        level=Level.POSSIBLE,
+        confidence=confidence,
+        because=REASONS,
+    )
+
+
+def result(*items: object, level: Level = Level.LIKELY) -> CheckResult:
+    return CheckResult(items, files=1, level=level)  # type: ignore[arg-type]
+
+
+def lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if " SL101 " in line]
+
+
+def test_the_most_likely_comes_first_and_files_stay_together() -> None:
+    items = (possible(1, 0.1), possible(2, 0.4), possible(3, 0.2, "b.py"))
+    text = render("full", result(*items), PIPED)
+    assert [line.split()[0] for line in lines(text)] == ["2:1", "1:1", "3:1"]
+    assert text.index("a.py") < text.index("b.py")
+    assert "nothing likely and 3 possible findings" in text
+
+
+def test_a_terminal_is_given_a_screenful_and_a_pipe_everything() -> None:
+    items = [possible(n, 1 / (n + 2)) for n in range(1, SHOWN + 4)]
+    shown = render("full", result(*items), TERMINAL)
+    assert len(lines(shown)) == SHOWN
+    assert "… 3 more: `--level possible`" in shown
+    assert len(lines(render("full", result(*items), PIPED))) == len(items)
+
+
+def test_at_the_level_possible_nothing_is_left_for_a_line() -> None:
+    text = render("full", result(possible(1, 0.1), level=Level.POSSIBLE), TERMINAL)
+    assert "--> a.py:1:1" in text
+    assert "less likely" not in text
+
+
+def test_a_confidence_tells_the_reasons_that_weigh() -> None:
+    assert confidence_line(possible(1, 0.72)) == "0.72: known operations lead to it +"  # type: ignore[arg-type]
+
+
+def test_machines_are_told_the_confidence_of_everything() -> None:
+    found = result(possible(1, 0.25))
+    (item,) = json.loads(render("json", found, PIPED))
+    assert (item["level"], item["confidence"]) == ("possible", 0.25)
+    assert [reason["fact"] for reason in item["because"]] == ["shown"]
+    (run,) = json.loads(render("sarif", found, PIPED))["runs"]
+    assert (run["results"][0]["level"], run["results"][0]["rank"]) == ("note", 25.0)
+    assert render("github", found, PIPED).startswith("::notice ")
+    assert json.loads(render("gitlab", found, PIPED))[0]["severity"] == "info"
