@@ -12,7 +12,9 @@ GUARDED = {
     "isnan overwrite": (
         "    with torch.no_grad():\n        p = s * x / s\n        p[torch.isnan(p)] = 0\n        return p\n"
     ),
-    "what differs from itself": "    with torch.no_grad():\n        p = s * x / s\n        p[p != p] = 0\n        return p\n",
+    "what differs from itself": (
+        "    with torch.no_grad():\n        p = s * x / s\n        p[p != p] = 0\n        return p\n"
+    ),
     "not finite": (
         "    with torch.no_grad():\n        p = x / s\n        p[~torch.isfinite(p)] = 0\n        return p\n"
     ),
