@@ -15,6 +15,7 @@ import torch
 
 from stablelint.runtime.guard import hooks, ranks
 from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
+from stablelint.runtime.guard.confined import BusyError, one_at_a_time
 from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
 from stablelint.runtime.guard.further import further_steps
 from stablelint.runtime.guard.investigate import Finding, investigate, replayable, unexplained
@@ -130,10 +131,12 @@ class Guard:
     def _alarm(self, watch: Watch, alarm: Alarm) -> None:
         if _is_consequence(watch, alarm):
             return
+        if len(self.reports) >= self._max_events:
+            return
+        report = self._report(watch, alarm)
         with self._lock:
             if len(self.reports) >= self._max_events:
                 return
-            report = self._report(watch, alarm)
             self.reports.append(report)
         self._records.on_report(report.event, report.as_json())
         if self._on_report is not None:
@@ -143,6 +146,14 @@ class Guard:
             watch.state.let_pass = alarm.step
 
     def _report(self, watch: Watch, alarm: Alarm) -> Report:
+        try:
+            with one_at_a_time():
+                return self._examined(watch, alarm)
+        except BusyError as error:
+            event = unexplained(alarm, error).event
+            return Report(event, explain(event))
+
+    def _examined(self, watch: Watch, alarm: Alarm) -> Report:
         try:
             finding = investigate(watch, alarm)
         except Exception as error:  # the alarm is true whatever goes wrong in explaining it

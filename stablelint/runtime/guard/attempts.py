@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.guard.confined import in_own_thread
 from stablelint.runtime.guard.frames import step_frames
 from stablelint.runtime.guard.region import (
     Region,
@@ -48,6 +49,12 @@ class Attempt:
     def globals(self) -> dict[str, Any] | None:
         """The module's names that the replayed code sees."""
         return self.frame.f_globals if self.frame is not None else None
+
+    @property
+    def locals(self) -> dict[str, Any] | None:
+        """The names around the replayed code: those of its frame and of the user frames that called it."""
+        frames = list(step_frames(self.frame, _FRAMES)) if self.frame is not None else []
+        return {name: value for frame in reversed(frames) for name, value in frame.f_locals.items()} or None
 
 
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
@@ -173,11 +180,13 @@ def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
     for optimizer in list(watch.optimizers):
         held.append((optimizer, optimizer.__dict__.get("step", _ABSENT)))
 
-        def step(closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object) -> object:
+        def step(
+            original: Any, closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object
+        ) -> object:
             replay.before_step(_of)
             return closure() if callable(closure) else None
 
-        optimizer.__dict__["step"] = step
+        optimizer.__dict__["step"] = in_own_thread(step)(optimizer.step)
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from stablelint.runtime.guard.carried import carried_names, scope_contains, written_names
-from stablelint.runtime.guard.frames import parse_file, raw_position
+from stablelint.runtime.guard.frames import compile_calmly, parse_file, raw_position
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)
@@ -158,9 +158,7 @@ def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mappin
         holder = ast.ClassDef(region.inside_class, [], [], [function], [])
         ast.copy_location(holder, anchor)
     module = ast.fix_missing_locations(ast.Module([holder], []))
-    code = _find_code(
-        compile(module, region.code.co_filename, "exec", dont_inherit=True, flags=_flags(region))
-    )
+    code = _find_code(compile_calmly(module, region.code.co_filename, flags=_flags(region)))
     cells = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
     run = FunctionType(code, frame.f_globals, _NAME, None, cells)
     return BoundRegion(code, run, tuple(names.values()))

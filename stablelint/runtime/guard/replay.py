@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import math
 import sys
-import warnings
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
 import torch
 
 from stablelint.runtime.guard.blame import Root, find_root
+from stablelint.runtime.guard.confined import quiet
 from stablelint.runtime.guard.measure import badness_of
 from stablelint.runtime.guard.modules import ModuleStack
 from stablelint.runtime.guard.state import BufferRecorder, RandomState, set_aside
@@ -137,9 +136,13 @@ class Replay:
         """Run `step` from `random_state`; never raises for what the step does."""
         outcome = self.outcome
         parameters = list(self.target.parameters.values())
-        with set_aside(parameters, self.target.buffers), quiet(), eager():
-            if self._buffers is not None:
+        # Other threads may be training modules of their own, which names of the program lead to as well.
+        used = self.modules.used if threading.active_count() > 1 else None
+        with set_aside(parameters, self.target.buffers, used), quiet(), eager():
+            if self._buffers is not None and used is None:
                 self._buffers.restore()
+            elif self._buffers is not None:
+                self.modules.on_first_call = self._buffers.restore
             if random_state is not None:
                 random_state.restore()
             try:
@@ -200,21 +203,10 @@ def same_number(one: float | None, other: float | None) -> bool:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Printed text, warnings and progress bars of the replayed code are not shown twice."""
-    with ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
 def eager() -> Iterator[None]:
     """Compiled functions run as they were written."""
     stance = getattr(torch.compiler, "set_stance", None)
-    if stance is None:
+    if stance is None or "torch._dynamo" not in sys.modules:
         yield
         return
     with stance("force_eager"):

@@ -17,7 +17,7 @@ from stablelint.runtime.guard.frames import Site, is_library
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.norms import Meter
 from stablelint.runtime.guard.region import Region, place_of, region_at
-from stablelint.runtime.guard.state import RandomState
+from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder, RandomState
 
 _FRAMES_KEPT = 8
 _INNER_FRAMES = 3  # between the function that marks a boundary and the user's code at least
@@ -104,6 +104,9 @@ class StepState:
     """What is known of the step under way."""
 
     history: History
+    watched: bool = True  # the steps of this thread are to be watched
+    random: RandomRecorder = field(default_factory=RandomRecorder)
+    buffers: BufferRecorder = field(default_factory=BufferRecorder)
     optimizers: weakref.WeakKeyDictionary[torch.optim.Optimizer, Meter] = field(
         default_factory=weakref.WeakKeyDictionary
     )
