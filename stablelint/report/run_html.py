@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
-from stablelint.report.run_text import TITLES
+from stablelint.report.run_text import TITLES, same_values
 from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of the expression
@@ -67,7 +67,7 @@ def _event(report: Mapping[str, Any], sources: Sources) -> Iterator[str]:
     if cause["derivation"]:
         yield "<ul>" + "".join(f"<li>{escape(step)}</li>" for step in cause["derivation"]) + "</ul>"
     if event["exact"]:
-        yield "<p>The step replayed gave the same loss, bit for bit.</p>"
+        yield f"<p>{escape(same_values(event).capitalize())}.</p>"
     if event["note"]:
         yield f"<p>{escape(event['note'])}</p>"
     yield from _operands(event["operands"])

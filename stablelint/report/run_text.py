@@ -75,13 +75,21 @@ def _notes(report: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield from _note("reaches", event["parameter"], context)
     for step in cause["derivation"]:
         yield from _note("because", plain(step), context)
-    replayed = "the step replayed gave the same loss, bit for bit" if event["exact"] else event["note"]
+    replayed = same_values(event) or event["note"]
     if replayed:
         yield from _note("replay", replayed, context)
     if event["exact"] and event["note"]:
         yield from _note("note", event["note"], context)
     if cause.get("code"):
         yield from _note("page", f"stablelint rule {cause['code']}", context)
+
+
+def same_values(event: Mapping[str, Any]) -> str:
+    """What shows that the replay was of the same step, in a sentence; nothing where it was not."""
+    if not event["exact"]:
+        return ""
+    names = ", ".join(event["compared"])
+    return f"the step replayed gave the same values, bit for bit ({names})"
 
 
 def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:

@@ -24,6 +24,7 @@ from stablelint.runtime.guard.region import (
     replacement_tree,
 )
 from stablelint.runtime.guard.replay import Outcome, Replay, Target
+from stablelint.runtime.guard.rewind import rewound
 from stablelint.runtime.guard.state import RandomState
 from stablelint.runtime.guard.step_state import Alarm, Boundary
 from stablelint.runtime.guard.upcoming import items_from
@@ -31,6 +32,7 @@ from stablelint.runtime.guard.watch import Watch
 
 _FRAMES = 12
 _ATTEMPTS = 4
+_REWINDS = 2  # more draws than one replay tells, where the numbers drawn decide how many follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,9 +83,27 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
 
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
-    replay = Replay(target, attempt.until, watch.buffers)
+    region = attempt.region
+    replay = Replay(target, attempt.until, watch.buffers, region.code if region is not None else None)
     with watch.standing_aside(replay), _steps_skipped(watch, replay), scalers_reset(watch):
         return replay.run(attempt.run, attempt.random)
+
+
+def run_exactly(watch: Watch, target: Target, attempt: Attempt) -> tuple[Outcome, Attempt]:
+    """Replay, and where other random numbers were drawn than in the step, once more from where it began."""
+    first = outcome = run_attempt(watch, target, attempt)
+    again = attempt
+    for _ in range(_REWINDS):
+        ended, recorded = outcome.moment, target.moment
+        if recorded is None or ended is None or outcome.begun is None or outcome.likeness.same_random:
+            break
+        start = rewound(outcome.begun, ended.random, recorded.random)
+        if start is None:
+            break
+        again = replace(attempt, random=start)
+        outcome = run_attempt(watch, target, again)
+    # As many draws, and yet other values: other threads drew in between.
+    return (outcome, again) if outcome.exact or outcome is first else (first, attempt)
 
 
 def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, bool]:

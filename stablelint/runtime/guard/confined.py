@@ -73,19 +73,37 @@ def quiet() -> Iterator[None]:
 
     with ExitStack() as stack:
         for name in ("stdout", "stderr"):
-            stack.enter_context(replaced(sys, name, _Stream))
+            stack.enter_context(_silenced(name))
         stack.enter_context(replaced(warnings, "showwarning", in_own_thread(nothing)))
         stack.enter_context(replaced(logging.Logger, "handle", in_own_thread(nothing)))
         yield
 
 
 class _Stream:
-    """A stream that swallows what the thread that made it writes, and hands on what others do."""
+    """A stream that swallows what the thread that replays writes, and hands on what others do."""
+
+    silenced: int | None = None
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self.stream = stream
         self._nothing = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-        self._thread = threading.get_ident()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._nothing if threading.get_ident() == self._thread else self._stream, name)
+        return getattr(self._nothing if threading.get_ident() == self.silenced else self.stream, name)
+
+
+_streams: dict[int, _Stream] = {}
+
+
+@contextmanager
+def _silenced(name: str) -> Iterator[None]:
+    """What the calling thread writes to a stream of `sys` is dropped."""
+    # `print` borrows the stream while it writes: one that another thread may still be using must not be freed.
+    stream = getattr(sys, name)
+    silent = stream if isinstance(stream, _Stream) else _streams.setdefault(id(stream), _Stream(stream))
+    before, silent.silenced = silent.silenced, threading.get_ident()
+    try:
+        with replaced(sys, name, lambda _: silent):
+            yield
+    finally:
+        silent.silenced = before

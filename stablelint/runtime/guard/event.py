@@ -139,7 +139,8 @@ class Growth:
 class Event:
     """The first non-finite value of a run, and where it comes from.
 
-    `exact` tells that the step was replayed and gave the recorded loss bit for bit. `location` is None when
+    `exact` tells that the step was replayed and gave what it had computed bit for bit, the finite values in the names
+    of `compared` among it. `location` is None when
     no expression could be named; `note` then says why.
     """
 
@@ -156,6 +157,7 @@ class Event:
     loss: float | None = None
     replayed_loss: float | None = None
     exact: bool = False
+    compared: tuple[str, ...] = ()  # what the replay gave bit for bit, and is finite
     in_place: bool = False
     stack: tuple[Location, ...] = ()  # user frames around the expression, innermost first
     history: tuple[StepRecord, ...] = ()
@@ -189,6 +191,7 @@ class Event:
             "loss": _number(self.loss),
             "replayed_loss": _number(self.replayed_loss),
             "exact": self.exact,
+            "compared": list(self.compared),
             "stack": [frame.as_json() for frame in self.stack],
             "history": [
                 {

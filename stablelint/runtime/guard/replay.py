@@ -15,9 +15,10 @@ import torch
 
 from stablelint.runtime.guard.blame import Root, find_root
 from stablelint.runtime.guard.confined import quiet
+from stablelint.runtime.guard.likeness import Likeness, Moment, likeness, moment_at
 from stablelint.runtime.guard.measure import badness_of
 from stablelint.runtime.guard.modules import ModuleStack
-from stablelint.runtime.guard.state import BufferRecorder, RandomState, set_aside
+from stablelint.runtime.guard.state import BufferRecorder, RandomState, current_state, set_aside
 from stablelint.runtime.guard.trace import Fault, Trace, tensors_in
 
 Parameters = Mapping[str, torch.Tensor]
@@ -39,6 +40,7 @@ class Target:
     buffers: tuple[torch.Tensor, ...]
     known: frozenset[torch.optim.Optimizer] = frozenset()
     stop_after_backward: bool = False
+    moment: Moment | None = None  # the user's frames and the generators at the alarm
     proving: bool = False  # the step was fixed: go on to the gradients
 
 
@@ -49,6 +51,9 @@ class Outcome:
     reached: bool = False  # it came to the point of the alarm
     loss: float | None = None
     exact: bool = False
+    begun: RandomState | None = None  # where the generators stood at the start of the replay
+    moment: Moment | None = None  # the user's frames and the generators at the point of the alarm
+    likeness: Likeness = field(default_factory=Likeness)
     root: Root | None = None
     parameter: str | None = None
     error: str | None = None
@@ -62,9 +67,14 @@ class Replay:
     """One run towards a target. While it is active the watch hands it the backward and step calls."""
 
     def __init__(
-        self, target: Target, until: tuple[CodeType, int] | None = None, buffers: BufferRecorder | None = None
+        self,
+        target: Target,
+        until: tuple[CodeType, int] | None = None,
+        buffers: BufferRecorder | None = None,
+        cut_from: CodeType | None = None,
     ) -> None:
         self.target = target
+        self._renamed = {until[0]: cut_from} if until is not None and cut_from is not None else {}
         self._until = until
         self._buffers = buffers
         self.modules = ModuleStack()
@@ -79,6 +89,8 @@ class Replay:
                 raise ReplayDone
         value = sum_of(losses)
         self.outcome.loss = value
+        with self.trace.resting():
+            self.outcome.moment = moment_at(sys._getframe(1))
         if not math.isfinite(value):
             self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
 
@@ -145,6 +157,7 @@ class Replay:
                 self.modules.on_first_call = self._buffers.restore
             if random_state is not None:
                 random_state.restore()
+            outcome.begun = current_state()
             try:
                 with self.modules.watching(), self.trace:
                     result = step()
@@ -153,8 +166,19 @@ class Replay:
                 pass
             except Exception as error:
                 outcome.error = f"{type(error).__name__}: {error}"
-        outcome.exact = outcome.reached and same_number(outcome.loss, self.target.loss)
+        self._compare()
         return outcome
+
+    def _compare(self) -> None:
+        """Whether this was the same step: what it computed is what the step had computed, where that is finite."""
+        outcome, target = self.outcome, self.target
+        same = outcome.reached and same_number(outcome.loss, target.loss)
+        if target.moment is None or outcome.moment is None:
+            outcome.exact = same and math.isfinite(outcome.loss or 0.0)
+            return
+        outcome.likeness = found = likeness(target.moment, outcome.moment, outcome.begun, self._renamed)
+        finite = outcome.loss is not None and math.isfinite(outcome.loss)
+        outcome.exact = same and (found.holds or (finite and found.differing is None))
 
     def _passed(self) -> bool:
         """Whether the replayed code stands where the alarm was, or beyond; a bad loss would have ended it."""
@@ -172,6 +196,8 @@ class Replay:
 
     def _arrive(self, faults: Iterable[Fault]) -> None:
         self.outcome.reached = True
+        if self.outcome.moment is None:
+            self.outcome.moment = moment_at(sys._getframe(1))
         self.outcome.root = find_root(faults)
         raise ReplayDone
 

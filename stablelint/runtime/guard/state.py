@@ -92,6 +92,17 @@ def current_state() -> RandomState:
     return RandomRecorder().take()
 
 
+def same_random(one: RandomState, other: RandomState) -> bool:
+    """Whether all generators stand alike in both; what one of them does not know is taken to be alike."""
+    devices = zip(one.devices, other.devices, strict=False)
+    return (
+        torch.equal(one.default, other.default)
+        and all(torch.equal(*pair) for pair in devices)
+        and (one.python is None or other.python is None or one.python == other.python)
+        and (one.numpy is None or other.numpy is None or _same_numpy(one.numpy, other.numpy))
+    )
+
+
 class BufferRecorder:
     """Copies of buffers, renewed only where a buffer was written since the last copy."""
 
