@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
     except CommandNotFoundError as error:
         return _failed(str(error))
     problems = _written(options, ending)
-    if not ending.reports and not ending.unguarded and not ending.crashes:
+    silent = options.output_format == "json" and not options.output_file
+    if not (ending.reports or ending.unguarded or ending.crashes or silent):
         _say_what_was_seen(ending)
     problems += [Problem(f"a process was not guarded: {why}") for why in ending.unguarded]
     print_problems(problems)
@@ -107,9 +108,8 @@ def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
     if options.output_file:
         _write(options.output_file, text, "w", problems)
     elif text:
-        stream = sys.stderr if options.output_format == "full" else sys.stdout
-        stream.write(text)
-        stream.flush()
+        sys.stderr.write(text)
+        sys.stderr.flush()
     if options.log and ending.reports:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
         _write(options.log, lines, "a", problems)
@@ -133,9 +133,10 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
         if not ending.reports:
             nothing = {"event": None, "cause": None, "fix": None, "verification": None}
             crash = {"crash": ending.crashes[0]} if ending.crashes else {}
-            return json.dumps({**nothing, **crash}) + "\n"
+            return json.dumps({**nothing, **crash, "run": ending.as_json()}) + "\n"
         first, *later = ending.reports
-        return json.dumps({**first, "later": later} if later else first, indent=2) + "\n"
+        told = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
+        return json.dumps(told, indent=2) + "\n"
     from stablelint.report.context import Context
     from stablelint.report.run_text import render
     from stablelint.report.style import Style, wants_colour, width_of
@@ -157,4 +158,7 @@ def _say_what_was_seen(ending: Ending) -> None:
         text = "no optimizer step was seen"
     else:
         text = f"{ending.steps} steps, no NaN and no Inf in losses or gradients"
+    if ending.signal is not None:
+        memory = ", as the system does when memory runs out" if ending.signal == "SIGKILL" else ""
+        text = f"the command was ended by {ending.signal}{memory}; {text}"
     print(f"stablelint: {text}", file=sys.stderr)

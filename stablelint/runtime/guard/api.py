@@ -141,7 +141,7 @@ class Guard:
         self._records.on_report(report.event, report.as_json())
         if self._on_report is not None:
             self._on_report(report)
-        self._react(report.event)
+        self._react(report)
         if not watch.state.dropped:
             watch.state.let_pass = alarm.step
 
@@ -182,11 +182,12 @@ class Guard:
             warnings.warn(f"no advice on this event: {type(error).__name__}: {error}", stacklevel=2)
             return None
 
-    def _react(self, event: Event) -> None:
+    def _react(self, report: Report) -> None:
+        event = report.event
         if callable(self._on_event):
             self._on_event(event)
         elif self._on_event == "raise":
-            raise NonFiniteError(event)
+            raise NonFiniteError(event, report.as_json())
         else:
             warnings.warn(event.describe(), RuntimeWarning, stacklevel=4)
             if self._on_event == "skip":

@@ -6,10 +6,12 @@ import atexit
 import importlib
 import itertools
 import json
+import mmap
 import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +21,7 @@ from stablelint.runtime.crash.arm import arm
 from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.cause import Adviser
 from stablelint.runtime.guard.event import NonFiniteError
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.guard_start import COUNTER, Plan
 
 _PATIENCE_SECONDS = 10.0
 _NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"
@@ -35,6 +37,7 @@ def start(plan: Plan) -> Guard:
         on_event="raise" if not plan.keep_going else _pass,
         on_report=lambda report: _write(plan, report, next(numbers)),
     )
+    guard.watch.on_step = _counter(Path(plan.folder) / f"steps-{os.getpid()}")
     guard.start()
     atexit.register(_summarise, plan, guard)
     arm(plan)
@@ -72,6 +75,22 @@ def _wait_for_ranks(folder: Path, step: int) -> None:
     until = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < until and len(list(folder.glob(f"event-*-{step}-*.json"))) < ranks:
         time.sleep(0.05)
+
+
+def _counter(path: Path) -> Callable[[int, float | None, float | None], None] | None:
+    """Counts steps in a file's memory, which outlives a process that is killed."""
+    try:
+        with open(path, "w+b") as file:
+            file.truncate(COUNTER.size)
+            memory = mmap.mmap(file.fileno(), COUNTER.size)
+    except OSError:
+        return None
+    numbers = itertools.count(1)
+
+    def count(_: int, __: float | None, ___: float | None) -> None:
+        COUNTER.pack_into(memory, 0, next(numbers))
+
+    return count
 
 
 def _summarise(plan: Plan, guard: Guard) -> None:

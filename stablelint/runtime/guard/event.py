@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from stablelint.diagnostic import Span
 
@@ -225,15 +227,38 @@ class Event:
 
 
 class NonFiniteError(RuntimeError):
-    """Raised at the step whose loss or gradients are not finite, before they reach the parameters."""
+    """Raised at the step whose loss or gradients are not finite, before they reach the parameters.
 
-    def __init__(self, event: Event) -> None:
-        super().__init__(event.describe())
+    `report` is what ``run --output-format json`` prints of the event: its cause, and the fix with its proof where
+    there is one.
+    """
+
+    def __init__(self, event: Event, report: Mapping[str, Json] | None = None) -> None:
         self.event = event
+        self.report = dict(report or {})
+        super().__init__("\n".join([event.describe(), *self._explained()]))
 
-    def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event]]:
+    @property
+    def cause(self) -> Mapping[str, Any]:
+        """Why it happened: `summary`, and `code` and `name` of the rule where one speaks of the expression."""
+        return self.report.get("cause") or {}  # type: ignore[return-value]
+
+    @property
+    def fix(self) -> Mapping[str, Any] | None:
+        """The rewrite: `message`, `diff` and `edits`; None where there is none, or where its replay refuted it."""
+        proof: Any = self.report.get("verification")
+        refuted = proof is not None and not proof["finite"]
+        return None if refuted else self.report.get("fix")  # type: ignore[return-value]
+
+    def _explained(self) -> Iterator[str]:
+        if self.cause:
+            yield f"because: {self.cause['summary']}"
+        if self.fix is not None:
+            yield f"fix ({self.fix['applicability']}): {self.fix['message']}"
+
+    def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event, Mapping[str, Json]]]:
         # A pool of processes pickles what its worker raises, and waits for ever for what cannot be read back.
-        return type(self), (self.event,)
+        return type(self), (self.event, self.report)
 
 
 def _span_json(row: int, span: Span | None) -> dict[str, Json]:

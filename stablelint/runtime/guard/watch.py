@@ -66,7 +66,7 @@ class Watch:
         self.model = model
         self._history_length = history
         self._checks = Checks(lambda alarm: on_alarm(self, alarm))
-        self._on_step = on_step
+        self.on_step = on_step
         self._only = optimizer
         self._home = threading.get_ident()
         self._parameters_every = parameters_every
@@ -330,8 +330,8 @@ class Watch:
                 parameter.grad = None
 
     def _end_step(self, state: StepState) -> None:
-        if self._on_step is not None and not state.dropped:
-            self._on_step(state.step, *state.history.last())
+        if self.on_step is not None and not state.dropped:
+            self.on_step(state.step, *state.history.last())
         state.step = step = state.step + 1
         self.steps += 1
         if self.model is None and (state.sees_new or step & (step - 1) == 0):
