@@ -35,6 +35,7 @@ def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield from _place(event, context)
     yield from _notes(report, context)
     yield from _operands(event["operands"], context)
+    yield from _element(event.get("element"), context)
     yield from _history(event["history"], context)
     if event["growth"]:
         yield from _growth(event["growth"], context)
@@ -50,6 +51,8 @@ def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
     indent = " " * len(str(min(row + 1, len(lines) or 1)))
     place = f"{context.shown(event['filename'])}:{row}" + (f":{column}" if column else "")
     yield f"{indent}{style.gutter('-->')} {place}"
+    if not lines:
+        yield f"{indent}{style.gutter('|')} {_printable(event['expression'])}"
     end = event["end_location"]
     if column and end and lines:
         span = Span(Position(row, column), Position(end["row"], end["column"]))
@@ -105,6 +108,17 @@ def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterat
     yield from _table(rows, context)
 
 
+def _element(element: Mapping[str, Any] | None, context: Context) -> Iterator[str]:
+    """Which element is the first to go wrong; the first index is the sample, where there are several."""
+    if not element or not element["index"]:
+        return
+    first, *rest = element["index"]
+    place = f"[{', '.join(str(one) for one in element['index'])}]" + (f", sample {first}" if rest else "")
+    values = ", ".join(f"{name} = {_short(value)}" for name, value in element["operands"].items())
+    yield ""
+    yield from _note("first bad element", f"{place}: {values}" if values else place, context)
+
+
 def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
     if len(history) < 2:
         return
@@ -134,6 +148,12 @@ def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
 
 def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     fix, style = report["fix"], context.style
+    proof = report["verification"]
+    if fix is not None and proof is not None and not proof["finite"] and not proof.get("with_all_fixes"):
+        yield from _note(
+            "no fix", f"one was tried ({plain(fix['message'])}): {plain(proof['note'])}", context
+        )
+        return
     if fix is None:
         if report.get("fix_withheld"):
             yield from _note("no fix", plain(report["fix_withheld"]), context)
@@ -143,7 +163,6 @@ def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     for line in fix["diff"].splitlines()[2:]:
         paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
         yield f"    {paint(_printable(line))}"
-    proof = report["verification"]
     if proof is not None:
         yield from _note("replayed with the fix", _verdict(proof, context), context)
         together = proof.get("with_all_fixes")

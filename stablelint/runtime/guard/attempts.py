@@ -25,6 +25,7 @@ from stablelint.runtime.guard.region import (
 )
 from stablelint.runtime.guard.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.rewind import rewound
+from stablelint.runtime.guard.slices import slice_at
 from stablelint.runtime.guard.state import RandomState
 from stablelint.runtime.guard.step_state import Alarm, Boundary
 from stablelint.runtime.guard.upcoming import items_from
@@ -61,6 +62,9 @@ class Attempt:
 
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
     """Ways to run the step again, the likeliest first."""
+    if alarm.shown is not None:
+        yield from _slices(alarm)
+        return
     if alarm.closure is not None:
         start = watch.state.closure_start
         yield Attempt(alarm.closure, start.random if start is not None else None)
@@ -79,6 +83,15 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
         if count >= _ATTEMPTS:
             return
     yield from later[: _ATTEMPTS - count]
+
+
+def _slices(alarm: Alarm) -> Iterator[Attempt]:
+    """The statements behind a value that was shown, in the frame that showed it and in those that called it."""
+    for frame in step_frames(alarm.frame, _ATTEMPTS):
+        region = slice_at(frame)
+        if region is not None:
+            run = bind(region, replacement_tree(region), frame, {})
+            yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))
 
 
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
@@ -134,6 +147,10 @@ def attempt_with(watch: Watch, attempt: Attempt, filename: str, fixed: ast.Modul
     region, frame = attempt.region, attempt.frame
     if region is None or frame is None or region.code.co_filename != filename:
         return attempt
+    if region.chosen:
+        return replace(
+            attempt, run=bind(region, replacement_tree(region, fixed), frame, dict(attempt.values))
+        )
     body = replacement_tree(region, fixed)
     run = bind(region, [*copy.deepcopy(list(attempt.renewals)), *body], frame, dict(attempt.values))
     row = attempt.until[1] if attempt.until is not None else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
 import itertools
 import json
@@ -35,6 +36,7 @@ def start(plan: Plan) -> Guard:
         verify_steps=plan.verify_steps,
         adviser=_adviser(plan),
         on_event="raise" if not plan.keep_going else _pass,
+        shown=True,
         on_report=lambda report: _write(plan, report, next(numbers)),
     )
     guard.watch.on_step = _counter(Path(plan.folder) / f"steps-{os.getpid()}")
@@ -94,6 +96,8 @@ def _counter(path: Path) -> Callable[[int, float | None, float | None], None] | 
 
 
 def _summarise(plan: Plan, guard: Guard) -> None:
+    with contextlib.suppress(Exception):  # the process ends, whatever it has left behind
+        guard.finish()
     payload = json.dumps({"process": os.getpid(), "steps": guard.watch.steps, "events": len(guard.events)})
     _store(Path(plan.folder) / f"process-{os.getpid()}.json", payload)
 

@@ -86,6 +86,21 @@ class OperandStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """The first non-finite element of a result: its index, and the elements of the operands behind it."""
+
+    index: tuple[int, ...]
+    operands: tuple[tuple[str, float], ...]
+
+    def as_json(self) -> dict[str, Json]:
+        """The element as ``run --output-format json`` prints it."""
+        return {
+            "index": list(self.index),
+            "operands": {name: _number(value) for name, value in self.operands},
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Location:
     """An expression in a source file; `span` is None where the interpreter kept no columns."""
 
@@ -161,6 +176,7 @@ class Event:
     exact: bool = False
     compared: tuple[str, ...] = ()  # what the replay gave bit for bit, and is finite
     in_place: bool = False
+    element: Element | None = None  # the first non-finite one of the result
     stack: tuple[Location, ...] = ()  # user frames around the expression, innermost first
     history: tuple[StepRecord, ...] = ()
     layers: tuple[str, ...] = ()  # the parameters whose gradient norms the history holds, in its order
@@ -190,6 +206,7 @@ class Event:
             "operands": [operand.as_json() for operand in self.operands],
             "parameter": self.parameter,
             "in_place": self.in_place,
+            "element": self.element.as_json() if self.element else None,
             "loss": _number(self.loss),
             "replayed_loss": _number(self.replayed_loss),
             "exact": self.exact,

@@ -201,6 +201,9 @@ class _Counter:
         if self.steps > self._count:
             raise ReplayDone
 
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """What is shown is no part of a step."""
+
     def _check(self, losses: tuple[torch.Tensor, ...]) -> None:
         value = sum_of(losses)
         if not math.isfinite(value):

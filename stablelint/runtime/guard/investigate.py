@@ -59,6 +59,7 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
         known=frozenset(watch.optimizers),
         stop_after_backward=alarm.after_backward,
         moment=moment_at(alarm.frame),
+        shown=alarm.shown is not None,
     )
     damaged = next((name for name, tensor in parameters.items() if badness_of(tensor)), None)
     if damaged is not None and watch.stepped:
@@ -69,6 +70,8 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
         outcome, attempt = run_exactly(watch, target, attempt)
         if best is None or _rank(outcome) > _rank(best):
             best, chosen = outcome, attempt
+        if alarm.shown is not None and (outcome.root is None or outcome.root.leaf is not None):
+            continue
         if outcome.root is not None and (outcome.exact or not _is_too_narrow(outcome, target)):
             break
     if best is not None:
@@ -142,6 +145,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         operation=fault.operation,
         module=module,
         operands=naming.named_operands(root, location),
+        element=naming.element_of(root, location),
         parameter=naming.parameter_name(root, known) or outcome.parameter,
         loss=alarm.loss,
         replayed_loss=outcome.loss,
@@ -173,7 +177,7 @@ def _inexact(alarm: Alarm, outcome: Outcome) -> str:
         return "The replay drew other random numbers than the step: its operands are not those of the step."
     if found.differing is not None:
         return f"The replay gave another `{found.differing}` than the step: its operands may differ."
-    if not same_number(outcome.loss, alarm.loss):
+    if alarm.shown is None and not same_number(outcome.loss, alarm.loss):
         return "The replay did not give the recorded loss bit for bit."
     return (
         "The replay ended as the step did; no finite value was at hand by which to tell that all was alike."

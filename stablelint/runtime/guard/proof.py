@@ -57,7 +57,11 @@ def _replayed(
     if outcome.loss is None or not outcome.reached:
         return None
     finite = math.isfinite(outcome.loss) and outcome.parameter is None
-    if finite:
+    if finite and target.shown:
+        note = f"With {named} the value that was shown is finite."
+    elif target.shown:
+        note = f"With {named} the value that was shown still is not finite."
+    elif finite:
         note = f"The step replayed with {named} has a finite loss and finite gradients."
     elif math.isfinite(outcome.loss):
         note = f"With {named} the loss is finite, the gradient of {outcome.parameter} still is not."

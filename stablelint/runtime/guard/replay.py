@@ -41,6 +41,7 @@ class Target:
     known: frozenset[torch.optim.Optimizer] = frozenset()
     stop_after_backward: bool = False
     moment: Moment | None = None  # the user's frames and the generators at the alarm
+    shown: bool = False  # a value was shown, by a program that takes no steps
     proving: bool = False  # the step was fixed: go on to the gradients
 
 
@@ -130,6 +131,15 @@ class Replay:
                         faults.append(fault)
         self._arrive(faults)
 
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """A value that is not finite is shown in the replay as it was in the program."""
+        if self.target.shown:
+            self.outcome.loss = sum_of((tensor,)) if tensor.numel() == 1 else None
+            self.outcome.moment = moment_at(sys._getframe(1))
+            fault = self.trace.fault_of(tensor)
+            if fault is not None or self.target.proving:
+                self._arrive([fault] if fault is not None else [])
+
     def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:
         """Parameters and buffers by name: those watched, and those of the modules that the replay met."""
         named = dict(self.outcome.tensors)
@@ -161,7 +171,10 @@ class Replay:
             try:
                 with self.modules.watching(), self.trace:
                     result = step()
-                self._take_result(result)
+                if target_is_healthy := self.target.shown and self.target.proving:
+                    outcome.reached, outcome.loss = True, 0.0
+                if not target_is_healthy:
+                    self._take_result(result)
             except ReplayDone:
                 pass
             except Exception as error:
@@ -172,7 +185,9 @@ class Replay:
     def _compare(self) -> None:
         """Whether this was the same step: what it computed is what the step had computed, where that is finite."""
         outcome, target = self.outcome, self.target
-        same = outcome.reached and same_number(outcome.loss, target.loss)
+        same = outcome.reached and (
+            same_number(outcome.loss, target.loss) or (target.shown and outcome.loss is target.loss is None)
+        )
         if target.moment is None or outcome.moment is None:
             outcome.exact = same and math.isfinite(outcome.loss or 0.0)
             return

@@ -38,6 +38,7 @@ class Alarm:
     frame: FrameType
     after_backward: bool = False
     closure: Callable[[], object] | None = None
+    shown: torch.Tensor | None = None  # by a program in which no optimizer steps
 
 
 @dataclass(slots=True)
@@ -98,6 +99,9 @@ class Follower(Protocol):
     def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """The optimizer is about to step."""
 
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """A value that is not finite is printed, read, or handed out by a module."""
+
 
 @dataclass(slots=True)
 class StepState:
@@ -133,6 +137,13 @@ class StepState:
     closure_start: Boundary | None = None
     dropped: bool = False  # the step went wrong and is passed over
     let_pass: int | None = None  # the last step that went wrong, was reported, and went on all the same
+
+    @property
+    def number(self) -> int:
+        """Of the step under way; where no optimizer takes it, the number of `backward` calls stands for it."""
+        if self.step or self.optimizers:
+            return self.step
+        return max(self.backward_calls - 1, 0)
 
     def begin(self) -> None:
         """Forget what belongs to the step before."""

@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -252,6 +253,17 @@ class Watch:
         state = self.state
         if state.replay is None and state.watched:
             state.clip_norm, state.clip_count = total_norm, count
+
+    def on_shown(self, tensor: torch.Tensor, frame: FrameType) -> None:
+        """A value that is not finite is shown; where no optimizer steps, that is all there is to be seen."""
+        state = self.state
+        if state.replay is not None:
+            state.replay.on_shown(tensor)
+        elif state.watched and not self.stepped:
+            value = sum_of((tensor,)) if tensor.numel() == 1 else None
+            self._checks.shown(
+                Alarm(max(state.backward_calls - 1, 0), value, None, True, None, frame, shown=tensor)
+            )
 
     def skip_step(self) -> None:
         """Drop the gradients of the step under way: an optimizer passes over parameters without one."""
