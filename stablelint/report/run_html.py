@@ -151,17 +151,23 @@ def _fix(report: Mapping[str, Any]) -> Iterator[str]:
     fix, proof = report["fix"], report["verification"]
     if fix is None:
         return
-    yield f"<h3>fix ({escape(fix['applicability'])})</h3><p>{escape(fix['message'])}</p><pre>"
-    kinds = {"+": "add", "-": "sub"}
-    for line in fix["diff"].splitlines()[2:]:
-        yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
-    yield "</pre>"
-    if proof is not None:
-        for each in filter(None, (proof, proof.get("with_all_fixes"))):
-            kind = "confirmed" if each["finite"] else "ineffective"
-            yield f'<p><span class="badge {kind}">{kind}</span> {escape(each["note"])}</p>'
-        if proof.get("further_steps"):
-            yield f"<p>{escape(proof['further_steps']['note'])}</p>"
+    together = proof.get("with_all_fixes") if proof is not None else None
+    diff = fix["diff"]
+    if proof is not None and not proof["finite"]:
+        diff = together["diff"] if together and together["finite"] else ""
+    title = f"fix ({escape(fix['applicability'])})" if diff else "no fix"
+    yield f"<h3>{title}</h3><p>{escape(fix['message'])}</p>"
+    if diff:
+        yield "<pre>"
+        kinds = {"+": "add", "-": "sub"}
+        for line in diff.splitlines()[2:]:
+            yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
+        yield "</pre>"
+    for each in filter(None, (proof, together)):
+        kind = "confirmed" if each["finite"] else "ineffective"
+        yield f'<p><span class="badge {kind}">{kind}</span> {escape(each["note"])}</p>'
+    if proof is not None and proof.get("further_steps"):
+        yield f"<p>{escape(proof['further_steps']['note'])}</p>"
 
 
 def plot(steps: Sequence[int], values: Sequence[object]) -> str:

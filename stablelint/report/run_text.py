@@ -147,30 +147,37 @@ def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
 
 
 def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
-    fix, style = report["fix"], context.style
-    proof = report["verification"]
-    if fix is not None and proof is not None and not proof["finite"] and not proof.get("with_all_fixes"):
-        yield from _note(
-            "no fix", f"one was tried ({plain(fix['message'])}): {plain(proof['note'])}", context
-        )
-        return
+    fix, proof = report["fix"], report["verification"]
     if fix is None:
         if report.get("fix_withheld"):
             yield from _note("no fix", plain(report["fix_withheld"]), context)
         return
-    yield ""
-    yield from _note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
-    for line in fix["diff"].splitlines()[2:]:
-        paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
-        yield f"    {paint(_printable(line))}"
-    if proof is not None:
-        yield from _note("replayed with the fix", _verdict(proof, context), context)
-        together = proof.get("with_all_fixes")
+    together = proof.get("with_all_fixes") if proof is not None else None
+    if proof is not None and not proof["finite"]:
+        text = f"one was tried ({plain(fix['message'])}) and refuted: {plain(proof['note'])}"
+        yield from _note("no fix" if not together or not together["finite"] else "not alone", text, context)
         if together:
             title = f"replayed with {together['fixes']} fixes"
             yield from _note(title, _verdict(together, context), context)
-        if proof.get("further_steps"):
-            yield from _note("further steps", proof["further_steps"]["note"], context)
+            if together["finite"]:
+                yield from _diff(together["diff"], context)
+        return
+    yield ""
+    yield from _note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
+    yield from _diff(fix["diff"], context)
+    if proof is None:
+        yield from _note("not tried", "the step could not be replayed up to its end", context)
+        return
+    yield from _note("replayed with the fix", _verdict(proof, context), context)
+    if proof.get("further_steps"):
+        yield from _note("further steps", proof["further_steps"]["note"], context)
+
+
+def _diff(text: str, context: Context) -> Iterator[str]:
+    style = context.style
+    for line in text.splitlines()[2:]:
+        paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
+        yield f"    {paint(_printable(line))}"
 
 
 def _verdict(proof: Mapping[str, Any], context: Context) -> str:

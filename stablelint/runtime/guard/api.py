@@ -128,6 +128,7 @@ class Guard:
         """Report what a program without steps has shown; nothing where a step was taken or an event was reported."""
         if not self.watch.stepped and not self.reports:
             for report in [one for one in self._pending.values() if one is not None][:_SHOWN_REPORTED]:
+                self.reports.append(report)
                 self._publish(report)
 
     def step(self, loss: torch.Tensor | None = None) -> None:
@@ -155,6 +156,8 @@ class Guard:
         report = self._report(watch, alarm)
         event = report.event
         seen = [one.event.location for one in self._pending.values() if one is not None]
+        if event.origin is Origin.BATCH and event.module is None:
+            return  # data that a program looks at as they are
         if event.operation is not None and event.mechanism not in _MEANT and event.location not in seen:
             self._pending[place] = report
 

@@ -121,6 +121,9 @@ def element_of(root: Root, location: Location | None) -> Element | None:
     return Element(fault.place, tuple(made))
 
 
+_FIRST = ("input", "self")  # what torch calls the operand that comes first, wherever a call names it
+
+
 def operand_texts(expression: str, filename: str) -> list[str]:
     """The operands of an expression of a file, in the order in which the operation takes them."""
     try:
@@ -138,7 +141,8 @@ def operand_texts(expression: str, filename: str) -> list[str]:
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and _is_tensor(node.func.value, node.func.attr, filename):
             parts = [node.func.value]
-        parts = [*parts, *node.args, *(keyword.value for keyword in node.keywords)]
+        named = sorted(node.keywords, key=lambda keyword: keyword.arg not in _FIRST)
+        parts = [*parts, *node.args, *(keyword.value for keyword in named)]
     return [ast.unparse(part) for part in parts if not _is_literal(part)]
 
 

@@ -34,7 +34,9 @@ def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None
     whole = _replayed(watch, finding, finding.attempt, advice.filename, remedied.source, named)
     if whole is None:
         return alone
-    return replace(alone, together=Together(remedied.fixes, whole.finite, whole.note))
+    return replace(
+        alone, together=Together(remedied.fixes, whole.finite, whole.note, remedied.diff, remedied.source)
+    )
 
 
 def _replayed(

@@ -43,7 +43,7 @@ def watching(on_seen: Seen) -> Iterator[None]:
     within = _Within()
 
     def look(tensor: torch.Tensor, nan_only: bool) -> None:
-        if within.looking or sys._getframe(_TO_CALLER).f_code.co_filename.startswith(_OWN):
+        if within.looking:
             return
         within.looking = True
         try:
@@ -54,14 +54,18 @@ def watching(on_seen: Seen) -> Iterator[None]:
         if frame is not None:
             on_seen(tensor, frame)
 
+    def asked_by_guard() -> bool:
+        return sys._getframe(_TO_CALLER).f_code.co_filename.startswith(_OWN)
+
     def item(original: Any, tensor: torch.Tensor) -> Any:
         value = original(tensor)
-        if isinstance(value, float | complex) and not cmath.isfinite(value):
+        if isinstance(value, float | complex) and not cmath.isfinite(value) and not asked_by_guard():
             look(tensor, nan_only=False)
         return value
 
     def shown(original: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        look(tensor, nan_only=False)
+        if not asked_by_guard():
+            look(tensor, nan_only=False)
         return original(tensor, *args, **kwargs)
 
     def called(original: Any, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
