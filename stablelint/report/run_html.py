@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
-from stablelint.report.run_text import TITLES
+from stablelint.report.run_text import TITLES, same_values
 from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of the expression
@@ -67,7 +67,7 @@ def _event(report: Mapping[str, Any], sources: Sources) -> Iterator[str]:
     if cause["derivation"]:
         yield "<ul>" + "".join(f"<li>{escape(step)}</li>" for step in cause["derivation"]) + "</ul>"
     if event["exact"]:
-        yield "<p>The step replayed gave the same loss, bit for bit.</p>"
+        yield f"<p>{escape(same_values(event).capitalize())}.</p>"
     if event["note"]:
         yield f"<p>{escape(event['note'])}</p>"
     yield from _operands(event["operands"])
@@ -151,17 +151,23 @@ def _fix(report: Mapping[str, Any]) -> Iterator[str]:
     fix, proof = report["fix"], report["verification"]
     if fix is None:
         return
-    yield f"<h3>fix ({escape(fix['applicability'])})</h3><p>{escape(fix['message'])}</p><pre>"
-    kinds = {"+": "add", "-": "sub"}
-    for line in fix["diff"].splitlines()[2:]:
-        yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
-    yield "</pre>"
-    if proof is not None:
-        for each in filter(None, (proof, proof.get("with_all_fixes"))):
-            kind = "confirmed" if each["finite"] else "ineffective"
-            yield f'<p><span class="badge {kind}">{kind}</span> {escape(each["note"])}</p>'
-        if proof.get("further_steps"):
-            yield f"<p>{escape(proof['further_steps']['note'])}</p>"
+    together = proof.get("with_all_fixes") if proof is not None else None
+    diff = fix["diff"]
+    if proof is not None and not proof["finite"]:
+        diff = together["diff"] if together and together["finite"] else ""
+    title = f"fix ({escape(fix['applicability'])})" if diff else "no fix"
+    yield f"<h3>{title}</h3><p>{escape(fix['message'])}</p>"
+    if diff:
+        yield "<pre>"
+        kinds = {"+": "add", "-": "sub"}
+        for line in diff.splitlines()[2:]:
+            yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
+        yield "</pre>"
+    for each in filter(None, (proof, together)):
+        kind = "confirmed" if each["finite"] else "ineffective"
+        yield f'<p><span class="badge {kind}">{kind}</span> {escape(each["note"])}</p>'
+    if proof is not None and proof.get("further_steps"):
+        yield f"<p>{escape(proof['further_steps']['note'])}</p>"
 
 
 def plot(steps: Sequence[int], values: Sequence[object]) -> str:

@@ -34,6 +34,7 @@ def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield from _place(event, context)
     yield from _notes(report, context)
     yield from _operands(event["operands"], context)
+    yield from _element(event.get("element"), context)
     yield from _history(event["history"], context)
     if event["growth"]:
         yield from _growth(event["growth"], context)
@@ -49,6 +50,8 @@ def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
     indent = " " * len(str(min(row + 1, len(lines) or 1)))
     place = f"{context.shown(event['filename'])}:{row}" + (f":{column}" if column else "")
     yield f"{indent}{style.gutter('-->')} {place}"
+    if not lines:
+        yield f"{indent}{style.gutter('|')} {_printable(event['expression'])}"
     end = event["end_location"]
     if column and end and lines:
         span = Span(Position(row, column), Position(end["row"], end["column"]))
@@ -74,13 +77,21 @@ def _notes(report: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield from note("reaches", event["parameter"], context)
     for step in cause["derivation"]:
         yield from note("because", plain(step), context)
-    replayed = "the step replayed gave the same loss, bit for bit" if event["exact"] else event["note"]
+    replayed = same_values(event) or event["note"]
     if replayed:
         yield from note("replay", replayed, context)
     if event["exact"] and event["note"]:
         yield from note("note", event["note"], context)
     if cause.get("code"):
         yield from note("page", f"stablelint rule {cause['code']}", context)
+
+
+def same_values(event: Mapping[str, Any]) -> str:
+    """What shows that the replay was of the same step, in a sentence; nothing where it was not."""
+    if not event["exact"]:
+        return ""
+    names = ", ".join(event["compared"])
+    return f"the step replayed gave the same values, bit for bit ({names})"
 
 
 def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
@@ -94,6 +105,17 @@ def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterat
         rows.append((operand["name"], shape, operand["dtype"], low, high, *counts))
     yield ""
     yield from table(rows, context)
+
+
+def _element(element: Mapping[str, Any] | None, context: Context) -> Iterator[str]:
+    """Which element is the first to go wrong; the first index is the sample, where there are several."""
+    if not element or not element["index"]:
+        return
+    first, *rest = element["index"]
+    place = f"[{', '.join(str(one) for one in element['index'])}]" + (f", sample {first}" if rest else "")
+    values = ", ".join(f"{name} = {short(value)}" for name, value in element["operands"].items())
+    yield ""
+    yield from note("first bad element", f"{place}: {values}" if values else place, context)
 
 
 def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
@@ -124,25 +146,37 @@ def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
 
 
 def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
-    fix, style = report["fix"], context.style
+    fix, proof = report["fix"], report["verification"]
     if fix is None:
         if report.get("fix_withheld"):
             yield from note("no fix", plain(report["fix_withheld"]), context)
         return
-    yield ""
-    yield from note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
-    for line in fix["diff"].splitlines()[2:]:
-        paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
-        yield f"    {paint(_printable(line))}"
-    proof = report["verification"]
-    if proof is not None:
-        yield from note("replayed with the fix", _verdict(proof, context), context)
-        together = proof.get("with_all_fixes")
+    together = proof.get("with_all_fixes") if proof is not None else None
+    if proof is not None and not proof["finite"]:
+        text = f"one was tried ({plain(fix['message'])}) and refuted: {plain(proof['note'])}"
+        yield from note("no fix" if not together or not together["finite"] else "not alone", text, context)
         if together:
             title = f"replayed with {together['fixes']} fixes"
             yield from note(title, _verdict(together, context), context)
-        if proof.get("further_steps"):
-            yield from note("further steps", proof["further_steps"]["note"], context)
+            if together["finite"]:
+                yield from _diff(together["diff"], context)
+        return
+    yield ""
+    yield from note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
+    yield from _diff(fix["diff"], context)
+    if proof is None:
+        yield from note("not tried", "the step could not be replayed up to its end", context)
+        return
+    yield from note("replayed with the fix", _verdict(proof, context), context)
+    if proof.get("further_steps"):
+        yield from note("further steps", proof["further_steps"]["note"], context)
+
+
+def _diff(text: str, context: Context) -> Iterator[str]:
+    style = context.style
+    for line in text.splitlines()[2:]:
+        paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
+        yield f"    {paint(_printable(line))}"
 
 
 def _verdict(proof: Mapping[str, Any], context: Context) -> str:

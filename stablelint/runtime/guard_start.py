@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,8 @@ from types import ModuleType
 from typing import Any, cast
 
 VARIABLE = "STABLELINT_GUARD"
+COUNTER = struct.Struct("=Q")
+"""Steps that a process has seen, in a file of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,31 @@ def current_plan() -> Plan | None:
         return None
 
 
-def arm() -> None:
-    """Start what the plan names as soon as torch has been imported; nothing without a plan."""
+def arm(package: str | None = None) -> None:
+    """Start the guard as soon as torch has been imported; nothing without a plan.
+
+    `package` is the folder of this package for an interpreter that has it not.
+    """
     plan = current_plan()
     if plan is not None and "torch" not in sys.modules:
         if plan.early is not None:
             named(plan.early)(plan)
-        sys.meta_path.insert(0, _AfterTorch(plan))
+        sys.meta_path.insert(0, _AfterTorch(plan, package))
+
+
+class _Lent(importlib.abc.MetaPathFinder):
+    """Finds this package where it stands, and nothing else of what is installed beside it."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of the package itself; what lies in it is found by its path."""
+        if fullname != "stablelint":
+            return None
+        return importlib.machinery.PathFinder.find_spec(fullname, [os.path.dirname(self._package)])
 
 
 def named(name: str) -> Callable[..., object]:
@@ -76,8 +97,9 @@ def named(name: str) -> Callable[..., object]:
 
 
 class _AfterTorch(importlib.abc.MetaPathFinder):
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, package: str | None) -> None:
         self._plan = plan
+        self._package = package
         self._asking = False
 
     def find_spec(
@@ -96,7 +118,7 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         if spec is None or spec.loader is None:
             _store_missing(self._plan)
             return spec
-        loader, plan = spec.loader, self._plan
+        loader, plan, package = spec.loader, self._plan, self._package
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
@@ -104,6 +126,8 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
             # Not before: many a library asks for the spec, to see whether there is a torch, and leaves it at that.
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
+                if package is not None:
+                    sys.meta_path.append(_Lent(package))
                 _start(plan)
 
         setattr(loader, "exec_module", exec_module)  # noqa: B010

@@ -6,8 +6,10 @@ import contextlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,11 +17,12 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from stablelint.runtime.guard_start import VARIABLE, Plan
+from stablelint.runtime.guard_start import COUNTER, VARIABLE, Plan
 from stablelint.runtime.words import CommandNotFoundError, command_line
 
 _STARTUP = Path(__file__).parent / "guard" / "startup"
 _NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_LONGEST_WAIT = 0.5  # seconds until the command is looked at, whatever happens
 _FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
@@ -28,6 +31,7 @@ class Ending:
     """How the command ended: its exit code (128 + the signal that ended it), and what its processes told."""
 
     code: int
+    signal: str | None  # that ended the command, by its name
     reports: tuple[dict[str, Any], ...]
     processes: tuple[dict[str, Any], ...]
     without_torch: tuple[str, ...] = ()  # the interpreters that were asked for torch and have none
@@ -43,6 +47,10 @@ class Ending:
     def steps(self) -> int:
         """Optimizer steps seen in all processes."""
         return sum(int(process.get("steps", 0)) for process in self.processes)
+
+    def as_json(self) -> dict[str, Any]:
+        """How the command ended, as ``run --output-format json`` prints it."""
+        return {"exit_code": self.code, "signal": self.signal, "steps": self.steps}
 
 
 def run_guarded(
@@ -63,6 +71,7 @@ def run_guarded(
     code, (reports, processes, missing, unguarded, crashes) = run_planned(command, plan, kinds)
     return Ending(
         code,
+        _name_of_signal(code),
         _distinct(reports),
         processes,
         tuple(dict.fromkeys(str(one["python"]) for one in missing)),
@@ -80,8 +89,28 @@ def run_planned(
     """
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
         status = run_process(command, replace(plan, folder=folder))
-        told = [_collect(Path(folder), f"{kind}-*.json") for kind in kinds]
-    return (status if status >= 0 else 128 - status), told
+        told = {kind: _collect(Path(folder), f"{kind}-*.json") for kind in kinds}
+        if "process" in told:
+            told["process"] = (*told["process"], *_cut_short(Path(folder), told["process"]))
+    return (status if status >= 0 else 128 - status), list(told.values())
+
+
+def _cut_short(folder: Path, ended: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Processes that could not tell of their end, by the steps that they had counted."""
+    known = {str(process.get("process")) for process in ended}
+    for path in sorted(folder.glob("steps-*")):
+        number = path.name.partition("-")[2]
+        with contextlib.suppress(OSError, struct.error):
+            if number not in known:
+                yield {"process": int(number), "steps": COUNTER.unpack(path.read_bytes())[0], "events": 0}
+
+
+def _name_of_signal(code: int) -> str | None:
+    """The signal that ended the command, by the exit code that a shell makes of it."""
+    try:
+        return signal.Signals(code - 128).name if code > 128 else None
+    except ValueError:
+        return None
 
 
 def run_process(
@@ -111,7 +140,7 @@ def run_process(
     except OSError as error:
         raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
     with _forwarding(process):
-        return process.wait()
+        return _waited_for(process)
 
 
 def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -146,7 +175,7 @@ def environment(plan_file: Path) -> dict[str, str]:
 
 @contextmanager
 def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Ctrl-C reaches the command from the terminal; what is sent to this process alone is handed on."""
+    """What is sent to this process alone is handed on; for Ctrl-C see `_waited_for`."""
 
     def hand_on(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -159,6 +188,27 @@ def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)
+
+
+def _waited_for(process: subprocess.Popen[bytes]) -> int:
+    """The status with which the command ends. An interrupt that was sent to this process alone is handed on.
+
+    That of a terminal has reached the command as well, and the kernel says which of the two it is.
+    """
+    wait = getattr(signal, "sigtimedwait", None)
+    if wait is None or threading.current_thread() is not threading.main_thread():
+        return process.wait()
+    numbers = {signal.SIGINT, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        while (status := process.poll()) is None:
+            found = wait(numbers, _LONGEST_WAIT)
+            if found is not None and found.si_signo == signal.SIGINT and found.si_code <= 0:
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGINT)
+        return status
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _collect(folder: Path, pattern: str) -> tuple[dict[str, Any], ...]:

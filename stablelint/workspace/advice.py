@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -61,7 +62,8 @@ class RuleAdviser:
         outcome = fix_source(source, diagnose, _is_made)
         if not outcome.changed:
             return None
-        return Remedied(len(outcome.applied), outcome.source.decode("utf-8", errors="replace"))
+        diff = unified_diff(source, outcome.source, location.filename)
+        return Remedied(len(outcome.applied), outcome.source.decode("utf-8", errors="replace"), diff)
 
 
 def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | None:
@@ -106,6 +108,7 @@ def _advice(
         None,
         fixed.decode("utf-8", errors="replace"),
         unified_diff(source, fixed, location.filename),
+        hashlib.sha256(source).hexdigest(),
         remedied,
     )
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
+
+if find_spec("torch") is None:
+    raise ImportError(
+        "the guard needs torch, which is not installed: pip install 'stablelint[verify]'", name="torch"
+    )
 
 from stablelint.runtime.audit import audit
 from stablelint.runtime.guard import (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stablelint.cli.main import FAILED, FINDINGS
 from stablelint.cli.options import print_problems
@@ -33,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep-going", action="store_true", help="report and let the command go on, instead of stopping it"
     )
     parser.add_argument(
+        "--apply", action="store_true", help="write the fix of the first event, if its replay confirmed it"
+    )
+    parser.add_argument(
         "--verify-steps",
         type=_count,
         default=0,
@@ -42,7 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
     output.add_argument(
-        "--output-file", metavar="FILE", help="write the report to this file instead of standard error"
+        "--output-file",
+        metavar="FILE",
+        help="write the report to this file instead of standard error, also that in JSON",
     )
     output.add_argument("--html", metavar="FILE", help="write a page with plots")
     output.add_argument(
@@ -75,13 +82,48 @@ def run(options: argparse.Namespace) -> int:
     except CommandNotFoundError as error:
         return _failed(str(error))
     problems = _written(options, ending)
-    if not ending.reports and not ending.unguarded and not ending.crashes:
+    silent = options.output_format == "json" and not options.output_file
+    if not (ending.reports or ending.unguarded or ending.crashes or silent):
         _say_what_was_seen(ending)
+    if options.apply and ending.reports:
+        problems += _applied(ending.reports[0])
     problems += [Problem(f"a process was not guarded: {why}") for why in ending.unguarded]
     print_problems(problems)
     if problems:
         return FAILED
     return ending.code or (FINDINGS if ending.reports else 0)
+
+
+def _applied(report: Mapping[str, Any]) -> list[Problem]:
+    """Writes a confirmed fix, where the file is still what the command ran; says what was done."""
+    from stablelint.codemod.apply import WriteRefused, write
+    from stablelint.codemod.edits import apply_edits
+    from stablelint.diagnostic import Edit, Position, Span
+
+    fix, proof = report["fix"], report["verification"]
+    if fix is None or proof is None or not proof["finite"]:
+        print("stablelint: nothing was written: no fix was confirmed by a replay", file=sys.stderr)
+        return []
+    path = Path(fix["filename"])
+
+    def position(place: Mapping[str, int]) -> Position:
+        return Position(place["row"], place["column"])
+
+    edits = tuple(
+        Edit(Span(position(one["location"]), position(one["end_location"])), one["content"])
+        for one in fix["edits"]
+    )
+    try:
+        source = path.read_bytes()
+        if hashlib.sha256(source).hexdigest() != fix["sha256"]:
+            return [Problem(f"{path} was not written: it has changed since the command ran it")]
+        write(path, source, apply_edits(source, edits))
+    except OSError as error:
+        return [Problem(f"cannot read {path}: {error.strerror}")]
+    except WriteRefused as refused:
+        return [Problem(f"{path}: {refused}")]
+    print(f"stablelint: wrote the confirmed fix to {path}", file=sys.stderr)
+    return []
 
 
 def _count(text: str) -> int:
@@ -107,9 +149,8 @@ def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
     if options.output_file:
         _write(options.output_file, text, "w", problems)
     elif text:
-        stream = sys.stderr if options.output_format == "full" else sys.stdout
-        stream.write(text)
-        stream.flush()
+        sys.stderr.write(text)
+        sys.stderr.flush()
     if options.log and ending.reports:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
         _write(options.log, lines, "a", problems)
@@ -133,9 +174,10 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
         if not ending.reports:
             nothing = {"event": None, "cause": None, "fix": None, "verification": None}
             crash = {"crash": ending.crashes[0]} if ending.crashes else {}
-            return json.dumps({**nothing, **crash}) + "\n"
+            return json.dumps({**nothing, **crash, "run": ending.as_json()}) + "\n"
         first, *later = ending.reports
-        return json.dumps({**first, "later": later} if later else first, indent=2) + "\n"
+        told = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
+        return json.dumps(told, indent=2) + "\n"
     from stablelint.report.context import Context
     from stablelint.report.run_text import render
     from stablelint.report.style import Style, wants_colour, width_of
@@ -157,4 +199,7 @@ def _say_what_was_seen(ending: Ending) -> None:
         text = "no optimizer step was seen"
     else:
         text = f"{ending.steps} steps, no NaN and no Inf in losses or gradients"
+    if ending.signal is not None:
+        memory = ", as the system does when memory runs out" if ending.signal == "SIGKILL" else ""
+        text = f"the command was ended by {ending.signal}{memory}; {text}"
     print(f"stablelint: {text}", file=sys.stderr)

@@ -7,15 +7,17 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
 import torch
 
-from stablelint.runtime.guard import hooks, ranks
+from stablelint.runtime.guard import hooks, ranks, sight
 from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
-from stablelint.runtime.guard.event import Event, Json, NonFiniteError, Origin
+from stablelint.runtime.guard.confined import BusyError, one_at_a_time
+from stablelint.runtime.guard.event import Event, Json, Mechanism, NonFiniteError, Origin
 from stablelint.runtime.guard.further import further_steps
 from stablelint.runtime.guard.investigate import Finding, investigate, replayable, unexplained
 from stablelint.runtime.guard.norms import all_finite
@@ -52,6 +54,9 @@ _NO_EXPRESSION_AT_FAULT = frozenset(
     {Origin.BATCH, Origin.PARAMETERS, Origin.EXPLOSION, Origin.OPTIMIZER, Origin.UNKNOWN}
 )
 
+_MEANT = frozenset({Mechanism.LITERAL})  # what a program writes itself, it may well show
+_SHOWN_EXAMINED, _SHOWN_REPORTED = 8, 3
+
 Reaction = Literal["raise", "warn", "skip"] | Callable[[Event], object]
 
 
@@ -61,7 +66,8 @@ class Guard:
     `on_event` is "raise" (a `NonFiniteError`, before the parameters are written), "warn", "skip" (the step's
     gradients are dropped) or a callable that takes the event. `verify_steps` more steps are taken with the fix
     in a forked copy of the process. Every report is appended to the file `log` as one line of JSON. A TensorBoard
-    `writer` is given loss and gradient norm every ten steps, and every event as text.
+    `writer` is given loss and gradient norm every ten steps, and every event as text. With `shown` values that are
+    printed, read or handed out by modules are looked at until an optimizer steps; what is found `finish` reports.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Guard:
         verify_steps: int = 0,
         log: str | os.PathLike[str] | None = None,
         writer: Writer | None = None,
+        shown: bool = False,
         adviser: Adviser | None = None,
         on_report: Callable[[Report], object] | None = None,
     ) -> None:
@@ -85,6 +92,9 @@ class Guard:
         self._on_event = on_event
         self._lock = threading.Lock()
         self._attached = False
+        self._sight = ExitStack()
+        self._shown = shown
+        self._pending: dict[object, Report | None] = {}
         self._verify_steps = verify_steps
         self._records = Records(log, writer)
         on_step = self._records.on_step if writer is not None else None
@@ -104,12 +114,22 @@ class Guard:
         if not self._attached:
             self._attached = True
             hooks.attach(self.watch)
+            if self._shown:
+                self._sight.enter_context(sight.watching(self.watch.on_shown))
 
     def stop(self) -> None:
         """Stop watching."""
         if self._attached:
             self._attached = False
             hooks.detach(self.watch)
+            self._sight.close()
+
+    def finish(self) -> None:
+        """Report what a program without steps has shown; nothing where a step was taken or an event was reported."""
+        if not self.watch.stepped and not self.reports:
+            for report in [one for one in self._pending.values() if one is not None][:_SHOWN_REPORTED]:
+                self.reports.append(report)
+                self._publish(report)
 
     def step(self, loss: torch.Tensor | None = None) -> None:
         """Check a step that no optimizer takes: call it after `backward`, before parameters are written."""
@@ -127,22 +147,52 @@ class Guard:
         """What was found so far, oldest first."""
         return [report.event for report in self.reports]
 
+    def _on_shown(self, watch: Watch, alarm: Alarm) -> None:
+        """Look at a place that shows a value but once, and keep what is found: the program may be about to train."""
+        place = (alarm.frame.f_code, alarm.frame.f_lasti)
+        if place in self._pending or len(self._pending) >= _SHOWN_EXAMINED:
+            return
+        self._pending[place] = None
+        report = self._report(watch, alarm)
+        event = report.event
+        seen = [one.event.location for one in self._pending.values() if one is not None]
+        if event.origin is Origin.BATCH and event.module is None:
+            return  # data that a program looks at as they are
+        if event.operation is not None and event.mechanism not in _MEANT and event.location not in seen:
+            self._pending[place] = report
+
     def _alarm(self, watch: Watch, alarm: Alarm) -> None:
+        if alarm.shown is not None:
+            self._on_shown(watch, alarm)
+            return
         if _is_consequence(watch, alarm):
             return
+        if len(self.reports) >= self._max_events:
+            return
+        report = self._report(watch, alarm)
         with self._lock:
             if len(self.reports) >= self._max_events:
                 return
-            report = self._report(watch, alarm)
             self.reports.append(report)
-        self._records.on_report(report.event, report.as_json())
-        if self._on_report is not None:
-            self._on_report(report)
-        self._react(report.event)
+        self._publish(report)
+        self._react(report)
         if not watch.state.dropped:
             watch.state.let_pass = alarm.step
 
+    def _publish(self, report: Report) -> None:
+        self._records.on_report(report.event, report.as_json())
+        if self._on_report is not None:
+            self._on_report(report)
+
     def _report(self, watch: Watch, alarm: Alarm) -> Report:
+        try:
+            with one_at_a_time():
+                return self._examined(watch, alarm)
+        except BusyError as error:
+            event = unexplained(alarm, error).event
+            return Report(event, explain(event))
+
+    def _examined(self, watch: Watch, alarm: Alarm) -> Report:
         try:
             finding = investigate(watch, alarm)
         except Exception as error:  # the alarm is true whatever goes wrong in explaining it
@@ -171,11 +221,12 @@ class Guard:
             warnings.warn(f"no advice on this event: {type(error).__name__}: {error}", stacklevel=2)
             return None
 
-    def _react(self, event: Event) -> None:
+    def _react(self, report: Report) -> None:
+        event = report.event
         if callable(self._on_event):
             self._on_event(event)
         elif self._on_event == "raise":
-            raise NonFiniteError(event)
+            raise NonFiniteError(event, report.as_json())
         else:
             warnings.warn(event.describe(), RuntimeWarning, stacklevel=4)
             if self._on_event == "skip":

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.guard.confined import in_own_thread
 from stablelint.runtime.guard.frames import step_frames
 from stablelint.runtime.guard.region import (
     Region,
@@ -23,6 +24,8 @@ from stablelint.runtime.guard.region import (
     replacement_tree,
 )
 from stablelint.runtime.guard.replay import Outcome, Replay, Target
+from stablelint.runtime.guard.rewind import rewound
+from stablelint.runtime.guard.slices import slice_at
 from stablelint.runtime.guard.state import RandomState
 from stablelint.runtime.guard.step_state import Alarm, Boundary
 from stablelint.runtime.guard.upcoming import items_from
@@ -30,6 +33,7 @@ from stablelint.runtime.guard.watch import Watch
 
 _FRAMES = 12
 _ATTEMPTS = 4
+_REWINDS = 2  # more draws than one replay tells, where the numbers drawn decide how many follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +53,18 @@ class Attempt:
         """The module's names that the replayed code sees."""
         return self.frame.f_globals if self.frame is not None else None
 
+    @property
+    def locals(self) -> dict[str, Any] | None:
+        """The names around the replayed code: those of its frame and of the user frames that called it."""
+        frames = list(step_frames(self.frame, _FRAMES)) if self.frame is not None else []
+        return {name: value for frame in reversed(frames) for name, value in frame.f_locals.items()} or None
+
 
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
     """Ways to run the step again, the likeliest first."""
+    if alarm.shown is not None:
+        yield from _slices(alarm)
+        return
     if alarm.closure is not None:
         start = watch.state.closure_start
         yield Attempt(alarm.closure, start.random if start is not None else None)
@@ -72,11 +85,38 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
     yield from later[: _ATTEMPTS - count]
 
 
+def _slices(alarm: Alarm) -> Iterator[Attempt]:
+    """The statements behind a value that was shown, in the frame that showed it and in those that called it."""
+    for frame in step_frames(alarm.frame, _ATTEMPTS):
+        region = slice_at(frame)
+        if region is not None:
+            run = bind(region, replacement_tree(region), frame, {})
+            yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))
+
+
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
-    replay = Replay(target, attempt.until, watch.buffers)
+    region = attempt.region
+    replay = Replay(target, attempt.until, watch.buffers, region.code if region is not None else None)
     with watch.standing_aside(replay), _steps_skipped(watch, replay), scalers_reset(watch):
         return replay.run(attempt.run, attempt.random)
+
+
+def run_exactly(watch: Watch, target: Target, attempt: Attempt) -> tuple[Outcome, Attempt]:
+    """Replay, and where other random numbers were drawn than in the step, once more from where it began."""
+    first = outcome = run_attempt(watch, target, attempt)
+    again = attempt
+    for _ in range(_REWINDS):
+        ended, recorded = outcome.moment, target.moment
+        if recorded is None or ended is None or outcome.begun is None or outcome.likeness.same_random:
+            break
+        start = rewound(outcome.begun, ended.random, recorded.random)
+        if start is None:
+            break
+        again = replace(attempt, random=start)
+        outcome = run_attempt(watch, target, again)
+    # As many draws, and yet other values: other threads drew in between.
+    return (outcome, again) if outcome.exact or outcome is first else (first, attempt)
 
 
 def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, bool]:
@@ -107,6 +147,10 @@ def attempt_with(watch: Watch, attempt: Attempt, filename: str, fixed: ast.Modul
     region, frame = attempt.region, attempt.frame
     if region is None or frame is None or region.code.co_filename != filename:
         return attempt
+    if region.chosen:
+        return replace(
+            attempt, run=bind(region, replacement_tree(region, fixed), frame, dict(attempt.values))
+        )
     body = replacement_tree(region, fixed)
     run = bind(region, [*copy.deepcopy(list(attempt.renewals)), *body], frame, dict(attempt.values))
     row = attempt.until[1] if attempt.until is not None else 0
@@ -173,11 +217,13 @@ def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
     for optimizer in list(watch.optimizers):
         held.append((optimizer, optimizer.__dict__.get("step", _ABSENT)))
 
-        def step(closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object) -> object:
+        def step(
+            original: Any, closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object
+        ) -> object:
             replay.before_step(_of)
             return closure() if callable(closure) else None
 
-        optimizer.__dict__["step"] = step
+        optimizer.__dict__["step"] = in_own_thread(step)(optimizer.step)
     try:
         yield
     finally:

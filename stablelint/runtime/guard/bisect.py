@@ -132,7 +132,7 @@ def _loss(result: object) -> Kind | None:
         return _of_number(result)
     for tensor in tensors_in(result):
         if tensor.numel() == 1 and tensor.is_floating_point():
-            return _of_number(float(tensor))
+            return _of_number(sum_of((tensor,)))
     return None
 
 

@@ -37,6 +37,7 @@ class Remedied:
 
     fixes: int
     source: str
+    diff: str = ""
 
 
 def _not_remedied() -> Remedied | None:
@@ -53,6 +54,7 @@ class Advice:
     withheld: str | None = None
     fixed_source: str | None = None  # the whole file with the fix applied
     diff: str = ""
+    sha256: str = ""  # of the file that the edits are for
     remedied: Callable[[], Remedied | None] = _not_remedied  # asked only where the fix alone does not help
 
     def fix_json(self) -> Json:
@@ -73,6 +75,7 @@ class Advice:
             "edits": edits,
             "filename": self.filename,
             "diff": self.diff,
+            "sha256": self.sha256,
         }
 
 
@@ -104,10 +107,12 @@ class Together:
     fixes: int
     finite: bool
     note: str
+    diff: str = ""
+    source: str = ""  # the whole file with the fixes applied
 
     def as_json(self) -> dict[str, Json]:
         """The outcome of the replay."""
-        return {"fixes": self.fixes, "finite": self.finite, "note": self.note}
+        return {"fixes": self.fixes, "finite": self.finite, "note": self.note, "diff": self.diff}
 
 
 @dataclass(frozen=True, slots=True)

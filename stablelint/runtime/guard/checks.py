@@ -21,6 +21,10 @@ class Checks:
     def __init__(self, on_alarm: Callable[[Alarm], None]) -> None:
         self._on_alarm = on_alarm
 
+    def shown(self, alarm: Alarm) -> None:
+        """A value that is not finite was shown."""
+        self._on_alarm(alarm)
+
     def loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
         """Check the loss of a step; `value` is its number, or the sum where there are several."""
         state.loss = value
@@ -28,8 +32,8 @@ class Checks:
             return
         frame = user_frame()
         if frame is not None:
-            state.history.add(state.step, value, None)
-            self._on_alarm(Alarm(state.step, value, loss, True, None, frame, closure=state.closure))
+            state.history.add(state.number, value, None)
+            self._on_alarm(Alarm(state.number, value, loss, True, None, frame, closure=state.closure))
 
     def gradients(
         self,

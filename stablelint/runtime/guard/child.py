@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import json
+import linecache
+import mmap
 import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +22,7 @@ from stablelint.runtime.crash.arm import arm
 from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.cause import Adviser
 from stablelint.runtime.guard.event import NonFiniteError
-from stablelint.runtime.guard_start import Plan, named
+from stablelint.runtime.guard_start import COUNTER, Plan, named
 
 _PATIENCE_SECONDS = 10.0
 _NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"
@@ -32,13 +36,24 @@ def start(plan: Plan) -> Guard:
         verify_steps=plan.verify_steps,
         adviser=_adviser(plan),
         on_event="raise" if not plan.keep_going else _pass,
+        shown=True,
         on_report=lambda report: _write(plan, report, next(numbers)),
     )
+    guard.watch.on_step = _counter(Path(plan.folder) / f"steps-{os.getpid()}")
     guard.start()
     atexit.register(_summarise, plan, guard)
     arm(plan)
     _shorten_traceback()
+    _keep_source_of_command_line()
     return guard
+
+
+def _keep_source_of_command_line() -> None:
+    """The program of `python -c` has no file: its lines are kept where tracebacks look for them."""
+    words = sys.orig_argv
+    if "-c" in words[1:-1] and "<string>" not in linecache.cache:
+        source = words[words.index("-c") + 1]
+        linecache.cache["<string>"] = (len(source), None, source.splitlines(keepends=True), "<string>")
 
 
 def _pass(_: object) -> None:
@@ -72,7 +87,25 @@ def _wait_for_ranks(folder: Path, step: int) -> None:
         time.sleep(0.05)
 
 
+def _counter(path: Path) -> Callable[[int, float | None, float | None], None] | None:
+    """Counts steps in a file's memory, which outlives a process that is killed."""
+    try:
+        with open(path, "w+b") as file:
+            file.truncate(COUNTER.size)
+            memory = mmap.mmap(file.fileno(), COUNTER.size)
+    except OSError:
+        return None
+    numbers = itertools.count(1)
+
+    def count(_: int, __: float | None, ___: float | None) -> None:
+        COUNTER.pack_into(memory, 0, next(numbers))
+
+    return count
+
+
 def _summarise(plan: Plan, guard: Guard) -> None:
+    with contextlib.suppress(Exception):  # the process ends, whatever it has left behind
+        guard.finish()
     payload = json.dumps({"process": os.getpid(), "steps": guard.watch.steps, "events": len(guard.events)})
     _store(Path(plan.folder) / f"process-{os.getpid()}.json", payload)
 

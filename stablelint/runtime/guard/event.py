@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from stablelint.diagnostic import Span
 
@@ -84,6 +86,21 @@ class OperandStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """The first non-finite element of a result: its index, and the elements of the operands behind it."""
+
+    index: tuple[int, ...]
+    operands: tuple[tuple[str, float], ...]
+
+    def as_json(self) -> dict[str, Json]:
+        """The element as ``run --output-format json`` prints it."""
+        return {
+            "index": list(self.index),
+            "operands": {name: _number(value) for name, value in self.operands},
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Location:
     """An expression in a source file; `span` is None where the interpreter kept no columns."""
 
@@ -139,7 +156,8 @@ class Growth:
 class Event:
     """The first non-finite value of a run, and where it comes from.
 
-    `exact` tells that the step was replayed and gave the recorded loss bit for bit. `location` is None when
+    `exact` tells that the step was replayed and gave what it had computed bit for bit, the finite values in the names
+    of `compared` among it. `location` is None when
     no expression could be named; `note` then says why.
     """
 
@@ -156,7 +174,9 @@ class Event:
     loss: float | None = None
     replayed_loss: float | None = None
     exact: bool = False
+    compared: tuple[str, ...] = ()  # what the replay gave bit for bit, and is finite
     in_place: bool = False
+    element: Element | None = None  # the first non-finite one of the result
     stack: tuple[Location, ...] = ()  # user frames around the expression, innermost first
     history: tuple[StepRecord, ...] = ()
     layers: tuple[str, ...] = ()  # the parameters whose gradient norms the history holds, in its order
@@ -186,9 +206,11 @@ class Event:
             "operands": [operand.as_json() for operand in self.operands],
             "parameter": self.parameter,
             "in_place": self.in_place,
+            "element": self.element.as_json() if self.element else None,
             "loss": _number(self.loss),
             "replayed_loss": _number(self.replayed_loss),
             "exact": self.exact,
+            "compared": list(self.compared),
             "stack": [frame.as_json() for frame in self.stack],
             "history": [
                 {
@@ -222,15 +244,38 @@ class Event:
 
 
 class NonFiniteError(RuntimeError):
-    """Raised at the step whose loss or gradients are not finite, before they reach the parameters."""
+    """Raised at the step whose loss or gradients are not finite, before they reach the parameters.
 
-    def __init__(self, event: Event) -> None:
-        super().__init__(event.describe())
+    `report` is what ``run --output-format json`` prints of the event: its cause, and the fix with its proof where
+    there is one.
+    """
+
+    def __init__(self, event: Event, report: Mapping[str, Json] | None = None) -> None:
         self.event = event
+        self.report = dict(report or {})
+        super().__init__("\n".join([event.describe(), *self._explained()]))
 
-    def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event]]:
+    @property
+    def cause(self) -> Mapping[str, Any]:
+        """Why it happened: `summary`, and `code` and `name` of the rule where one speaks of the expression."""
+        return self.report.get("cause") or {}  # type: ignore[return-value]
+
+    @property
+    def fix(self) -> Mapping[str, Any] | None:
+        """The rewrite: `message`, `diff` and `edits`; None where there is none, or where its replay refuted it."""
+        proof: Any = self.report.get("verification")
+        refuted = proof is not None and not proof["finite"]
+        return None if refuted else self.report.get("fix")  # type: ignore[return-value]
+
+    def _explained(self) -> Iterator[str]:
+        if self.cause:
+            yield f"because: {self.cause['summary']}"
+        if self.fix is not None:
+            yield f"fix ({self.fix['applicability']}): {self.fix['message']}"
+
+    def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event, Mapping[str, Json]]]:
         # A pool of processes pickles what its worker raises, and waits for ever for what cannot be read back.
-        return type(self), (self.event,)
+        return type(self), (self.event, self.report)
 
 
 def _span_json(row: int, span: Span | None) -> dict[str, Json]:

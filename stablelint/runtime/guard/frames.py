@@ -8,10 +8,12 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 
@@ -121,15 +123,24 @@ def parse_file(filename: str) -> ast.Module | None:
         return _trees[filename]
 
 
+def compile_calmly(source: str | ast.Module, filename: str, mode: str = "exec", flags: int = 0) -> Any:
+    """What `compile` makes, without the caller's own `__future__` features. Raises SyntaxError, ValueError."""
+    for _ in range(_TRIES):
+        # The parser of CPython 3.11 fails now and then when threads use it at once.
+        with suppress(SystemError):
+            return compile(source, filename, mode, dont_inherit=True, flags=flags)
+    raise ValueError(f"{filename} cannot be compiled while other threads compile")
+
+
 def _parse(source: str) -> ast.Module | None:
-    for _ in range(3):
-        try:
-            return ast.parse(source) if source else None
-        except (SyntaxError, ValueError):
-            return None
-        except SystemError:  # the parser of CPython 3.11 fails now and then when threads use it at once
-            continue
-    return None
+    try:
+        tree = compile_calmly(source, "<unknown>", flags=ast.PyCF_ONLY_AST) if source else None
+    except (SyntaxError, ValueError):
+        return None
+    return tree if isinstance(tree, ast.Module) else None
+
+
+_TRIES = 5
 
 
 _TREES_KEPT = 256

@@ -23,6 +23,7 @@ import torch
 from stablelint.runtime.guard import ranks
 from stablelint.runtime.guard.attempts import endless, scalers_reset
 from stablelint.runtime.guard.cause import Advice, FurtherSteps
+from stablelint.runtime.guard.frames import compile_calmly
 from stablelint.runtime.guard.investigate import Finding
 from stablelint.runtime.guard.measure import badness_of
 from stablelint.runtime.guard.names import parameters_of
@@ -134,8 +135,8 @@ def _continue(
     """Run the loop with the fix until the counter ends it, or it ends itself."""
     assert finding.attempt is not None
     assert advice.fixed_source is not None
-    tree = ast.parse(advice.fixed_source)
-    module = compile(advice.fixed_source, advice.filename, "exec", dont_inherit=True)
+    tree = compile_calmly(advice.fixed_source, advice.filename, flags=ast.PyCF_ONLY_AST)
+    module = compile_calmly(advice.fixed_source, advice.filename)
     run, repeats = endless(watch, finding.attempt, advice.filename, tree)
     told["same_batch"] = repeats
     watch.buffers.restore()
@@ -143,11 +144,10 @@ def _continue(
         finding.attempt.random.restore()
     for parameter in finding.target.parameters.values():
         parameter.grad = None
-    scope = finding.attempt.globals
     with (
         watch.standing_aside(counter),
         scalers_reset(watch),
-        fix_applied(scope, advice.filename, tree, module),
+        fix_applied(finding.attempt.globals, finding.attempt.locals, advice.filename, tree, module),
         eager(),
     ):
         taken = -1
@@ -200,6 +200,9 @@ class _Counter:
         self.steps += 1
         if self.steps > self._count:
             raise ReplayDone
+
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """What is shown is no part of a step."""
 
     def _check(self, losses: tuple[torch.Tensor, ...]) -> None:
         value = sum_of(losses)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.optim import optimizer as torch_optimizer
+from torch.utils.hooks import RemovableHandle
 
 
 class Observer(Protocol):
@@ -96,15 +99,60 @@ def detach(observer: Observer) -> None:
                 _undo.pop()()
 
 
+class _Alone(threading.local):
+    """The one observer that is told of the steps of a thread, where the others stand aside."""
+
+    observers: tuple[Observer, ...] | None = None
+
+
+_alone = _Alone()
+
+
+@contextmanager
+def alone(observer: Observer) -> Iterator[None]:
+    """Until the end of the context only `observer` sees the steps of the calling thread."""
+    before, _alone.observers = _alone.observers, (observer,)
+    try:
+        yield
+    finally:
+        _alone.observers = before
+
+
+def _told() -> tuple[Observer, ...]:
+    alone = _alone.observers
+    return _observers if alone is None else alone
+
+
 def _install() -> None:
-    pre = register_optimizer_step_pre_hook(_before_step)
-    post = register_optimizer_step_post_hook(_after_step)
-    _undo.extend([pre.remove, post.remove])
+    _hook_steps("_global_optimizer_pre_hooks", _before_step)
+    _hook_steps("_global_optimizer_post_hooks", _after_step)
     _wrap(torch.autograd, "backward", _watching_backward)
     _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", _watching_fetch)
     _wrap(torch.amp.GradScaler, "scale", _watching_scale)
     for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
         _wrap(holder, "clip_grad_norm_", _watching_clip)
+
+
+def _hook_steps(name: str, hook: Callable[..., Any]) -> None:
+    """Add a hook of all optimizers.
+
+    Other threads may be going over the hooks: where there are none but ours, a new dictionary takes the old one's
+    place. Somebody else's handle removes from the dictionary it knows, which then has to stay.
+    """
+    hooks = getattr(torch_optimizer, name)
+    if not hooks:
+        hooks = OrderedDict()
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    setattr(torch_optimizer, name, hooks)
+
+    def undo() -> None:
+        if getattr(torch_optimizer, name) is hooks and list(hooks) == [handle.id]:
+            setattr(torch_optimizer, name, OrderedDict())
+        else:
+            handle.remove()
+
+    _undo.append(undo)
 
 
 def _wrap(holder: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -124,7 +172,7 @@ def _before_step(
     optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     changed = None
-    for observer in _observers:
+    for observer in _told():
         answer = observer.before_step(optimizer, args, kwargs)
         if answer is not None:
             changed = args, kwargs = answer
@@ -132,7 +180,7 @@ def _before_step(
 
 
 def _after_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    for observer in _observers:
+    for observer in _told():
         observer.after_step(optimizer)
 
 
@@ -145,7 +193,7 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
         else:
             tensors = tuple(tensors)
             losses = tuple(loss for loss in tensors if isinstance(loss, torch.Tensor))
-        observers = _observers
+        observers = _told()
         for observer in observers:
             observer.before_backward(losses)
         result = original(tensors, *args, **kwargs)
@@ -159,7 +207,7 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
 def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:  # noqa: N807
         batch = original(self)
-        for observer in _observers:
+        for observer in _told():
             observer.on_fetch(self, batch)
         return batch
 
@@ -168,7 +216,7 @@ def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _watching_scale(original: Callable[..., Any]) -> Callable[..., Any]:
     def scale(self: Any, outputs: Any) -> Any:
-        for observer in _observers:
+        for observer in _told():
             observer.on_scale(self, outputs)
         return original(self, outputs)
 
@@ -181,7 +229,7 @@ def _watching_clip(original: Callable[..., Any]) -> Callable[..., Any]:
             parameters = [parameters]
         parameters = list(parameters)
         norm = original(parameters, *args, **kwargs)
-        for observer in _observers:
+        for observer in _told():
             observer.on_clip(norm, len(parameters))
         return norm
 

@@ -7,6 +7,7 @@ what the parameters, the gradients and the history tell.
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -14,11 +15,12 @@ import torch
 
 from stablelint.runtime.guard import origin as naming
 from stablelint.runtime.guard import ranks
-from stablelint.runtime.guard.attempts import Attempt, attempts, run_attempt
+from stablelint.runtime.guard.attempts import Attempt, attempts, run_exactly
 from stablelint.runtime.guard.event import Event, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.guard.frames import resolve, site_of, step_frames
+from stablelint.runtime.guard.likeness import moment_at
 from stablelint.runtime.guard.measure import badness_of, statistics_of
-from stablelint.runtime.guard.replay import Outcome, Target
+from stablelint.runtime.guard.replay import Outcome, Target, same_number
 from stablelint.runtime.guard.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watch import Watch
 
@@ -56,6 +58,8 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
         buffers=buffers_in(step_frames(alarm.frame, _FRAMES_SEARCHED)),
         known=frozenset(watch.optimizers),
         stop_after_backward=alarm.after_backward,
+        moment=moment_at(alarm.frame),
+        shown=alarm.shown is not None,
     )
     damaged = next((name for name, tensor in parameters.items() if badness_of(tensor)), None)
     if damaged is not None and watch.stepped:
@@ -63,10 +67,12 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     best: Outcome | None = None
     chosen: Attempt | None = None
     for attempt in attempts(watch, alarm):
-        outcome = run_attempt(watch, target, attempt)
+        outcome, attempt = run_exactly(watch, target, attempt)
         if best is None or _rank(outcome) > _rank(best):
             best, chosen = outcome, attempt
-        if outcome.exact and outcome.root is not None:
+        if alarm.shown is not None and (outcome.root is None or outcome.root.leaf is not None):
+            continue
+        if outcome.root is not None and (outcome.exact or not _is_too_narrow(outcome, target)):
             break
     if best is not None:
         watch.learn(best.tensors)
@@ -91,6 +97,14 @@ def unexplained(alarm: Alarm, error: Exception) -> Finding:
         note=f"The step could not be examined ({type(error).__name__}: {error}).",
     )
     return Finding(event, None, Target(alarm.loss, None, False, None, {}, ()))
+
+
+def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
+    """Whether more of the program, run again, could come closer to the step: it started from other values."""
+    found = outcome.likeness
+    if not found.same_random and outcome.reached:
+        return False
+    return found.differing is not None or not same_number(outcome.loss, target.loss)
 
 
 def _rank(outcome: Outcome) -> tuple[bool, bool, bool]:
@@ -131,17 +145,42 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         operation=fault.operation,
         module=module,
         operands=naming.named_operands(root, location),
+        element=naming.element_of(root, location),
         parameter=naming.parameter_name(root, known) or outcome.parameter,
         loss=alarm.loss,
         replayed_loss=outcome.loss,
         exact=outcome.exact,
+        compared=_compared(outcome),
         in_place=fault.in_place,
         stack=locations[1:],
         history=watch.history.records(),
         layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
         growth=growth,
         rank=ranks.own_rank(),
-        note=None if outcome.exact else "The replay did not give the recorded loss bit for bit.",
+        note=None if outcome.exact else _inexact(alarm, outcome),
+    )
+
+
+def _compared(outcome: Outcome) -> tuple[str, ...]:
+    """What the replay gave bit for bit as the step had, and is finite."""
+    if not outcome.exact:
+        return ()
+    loss = ("loss",) if outcome.loss is not None and math.isfinite(outcome.loss) else ()
+    drawn = ("the random numbers",) if outcome.likeness.drew and outcome.likeness.same_random else ()
+    return (*dict.fromkeys((*loss, *outcome.likeness.compared)),) or drawn
+
+
+def _inexact(alarm: Alarm, outcome: Outcome) -> str:
+    """Why the replay is no proof of what the step did."""
+    found = outcome.likeness
+    if not found.same_random:
+        return "The replay drew other random numbers than the step: its operands are not those of the step."
+    if found.differing is not None:
+        return f"The replay gave another `{found.differing}` than the step: its operands may differ."
+    if alarm.shown is None and not same_number(outcome.loss, alarm.loss):
+        return "The replay did not give the recorded loss bit for bit."
+    return (
+        "The replay ended as the step did; no finite value was at hand by which to tell that all was alike."
     )
 
 

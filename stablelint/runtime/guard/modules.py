@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
-from torch.nn.modules import module as torch_module
 from torch.nn.parallel import DistributedDataParallel
+
+from stablelint.runtime.guard.confined import in_own_thread, replaced
 
 
 @dataclass(slots=True)
@@ -19,6 +21,8 @@ class ModuleStack:
     finished: int = 0  # outermost calls that returned
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)  # of the modules called, by name
     outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
+    used: dict[int, torch.Tensor] = field(default_factory=dict)  # buffers of the modules called, by identity
+    on_first_call: Callable[[Collection[int]], None] = lambda _: None  # told of buffers before they are used
     _names: dict[int, str] = field(default_factory=dict)
 
     @contextmanager
@@ -26,30 +30,32 @@ class ModuleStack:
         """Follows every module call, and keeps ranks from waiting for each other."""
         held: list[tuple[DistributedDataParallel, bool, bool]] = []
 
-        def enter(module: torch.nn.Module, _: object) -> None:
+        def call(original: Callable[..., Any], module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
             if isinstance(module, DistributedDataParallel):
                 held.append((module, module.require_backward_grad_sync, module.require_forward_param_sync))
                 # Ranks replay on their own: one may stop where another goes on.
                 module.require_backward_grad_sync = module.require_forward_param_sync = False
             self._enter(module)
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                self._leave(module)
 
-        def leave(module: torch.nn.Module, _: object, result: object) -> None:
-            self._leave(module)
-
-        entered = torch_module.register_module_forward_pre_hook(enter)
-        left = torch_module.register_module_forward_hook(leave, always_call=True)
-        try:
-            yield
-        finally:
-            entered.remove()
-            left.remove()
-            for module, backward, forward in reversed(held):
-                module.require_backward_grad_sync, module.require_forward_param_sync = backward, forward
+        with replaced(torch.nn.Module, "__call__", in_own_thread(call)):
+            try:
+                yield
+            finally:
+                for module, backward, forward in reversed(held):
+                    module.require_backward_grad_sync, module.require_forward_param_sync = backward, forward
 
     def _enter(self, module: torch.nn.Module) -> None:
         name = self._name(module)
         if not self.active:
             self.outermost[name] = next(module.parameters(), None) is None
+            new = {id(one): one for one in module.buffers() if id(one) not in self.used}
+            if new:
+                self.used.update(new)
+                self.on_first_call(new)
             for kind in (module.named_parameters, module.named_buffers):
                 for path, tensor in kind():
                     self.tensors.setdefault(path, tensor)

@@ -11,7 +11,7 @@ from functools import lru_cache
 import torch
 
 from stablelint.runtime.guard.blame import Root
-from stablelint.runtime.guard.event import Kind, Location, Mechanism, OperandStats, Origin, Phase
+from stablelint.runtime.guard.event import Element, Kind, Location, Mechanism, OperandStats, Origin, Phase
 from stablelint.runtime.guard.frames import parse_file
 from stablelint.runtime.guard.measure import Badness
 from stablelint.syntax import operations
@@ -94,9 +94,34 @@ def named_operands(root: Root, location: Location | None) -> tuple[OperandStats,
             replace(operand, name="gradient" if index == 0 else f"saved operand {index}")
             for index, operand in enumerate(operands)
         )
-    if len(texts) < len(operands):
-        return tuple(replace(operand, name=f"operand {index + 1}") for index, operand in enumerate(operands))
-    return tuple(replace(operand, name=text) for operand, text in zip(operands, texts, strict=False))
+    return tuple(
+        replace(operand, name=name) for operand, name in zip(operands, _names(root, texts), strict=True)
+    )
+
+
+def _names(root: Root, texts: list[str]) -> list[str]:
+    """A name for each operand: its own, or the text of what is left where it can be no other."""
+    names = [operand.name for operand in root.fault.operands]
+    # A text that is a name stands for the tensor that bears it: where none of the operands is that, it is no operand.
+    left = [text for text in texts if text not in names and text not in root.fault.named]
+    unnamed = names.count("")
+    if unnamed != len(left):
+        left = []
+    following = iter(left)
+    return [name or next(following, f"operand {index + 1}") for index, name in enumerate(names)]
+
+
+def element_of(root: Root, location: Location | None) -> Element | None:
+    """The first non-finite element of the result and what it was made of; None where the fault lies elsewhere."""
+    fault = root.fault
+    if root.leaf is not None or fault.in_backward or not fault.place:
+        return None
+    named = named_operands(root, location)
+    made = [(one.name, value) for one, value in zip(named, fault.elements, strict=False) if value is not None]
+    return Element(fault.place, tuple(made))
+
+
+_FIRST = ("input", "self")  # what torch calls the operand that comes first, wherever a call names it
 
 
 def operand_texts(expression: str, filename: str) -> list[str]:
@@ -116,7 +141,8 @@ def operand_texts(expression: str, filename: str) -> list[str]:
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and _is_tensor(node.func.value, node.func.attr, filename):
             parts = [node.func.value]
-        parts = [*parts, *node.args, *(keyword.value for keyword in node.keywords)]
+        named = sorted(node.keywords, key=lambda keyword: keyword.arg not in _FIRST)
+        parts = [*parts, *node.args, *(keyword.value for keyword in named)]
     return [ast.unparse(part) for part in parts if not _is_literal(part)]
 
 

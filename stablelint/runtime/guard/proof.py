@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import gc
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from types import CodeType, FunctionType
+from types import CodeType
 
 from stablelint.runtime.guard.attempts import Attempt, attempt_with, run_attempt
 from stablelint.runtime.guard.cause import Advice, Together, Verification
-from stablelint.runtime.guard.frames import parse_file
+from stablelint.runtime.guard.frames import compile_calmly, parse_file
 from stablelint.runtime.guard.investigate import Finding
+from stablelint.runtime.guard.swapped import functions_of, functions_swapped
 from stablelint.runtime.guard.watch import Watch
 
 
@@ -34,7 +34,9 @@ def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None
     whole = _replayed(watch, finding, finding.attempt, advice.filename, remedied.source, named)
     if whole is None:
         return alone
-    return replace(alone, together=Together(remedied.fixes, whole.finite, whole.note))
+    return replace(
+        alone, together=Together(remedied.fixes, whole.finite, whole.note, remedied.diff, remedied.source)
+    )
 
 
 def _replayed(
@@ -42,13 +44,13 @@ def _replayed(
 ) -> Verification | None:
     """What the step gives with another text of its file; None where it does not reach its end."""
     try:
-        tree = ast.parse(source)
-        module = compile(source, filename, "exec", dont_inherit=True)
+        tree = compile_calmly(source, filename, flags=ast.PyCF_ONLY_AST)
+        module = compile_calmly(source, filename)
     except (SyntaxError, ValueError) as error:
         return Verification(False, None, f"The file with {named} does not compile: {error}.")
     fixed = attempt_with(watch, attempt, filename, tree)
     target = replace(finding.target, backward_only=True, loss=None, loss_object=None, proving=True)
-    with fix_applied(fixed.globals, filename, tree, module):
+    with fix_applied(fixed.globals, fixed.locals, filename, tree, module):
         outcome = run_attempt(watch, target, fixed)
     if outcome.error is not None:
         return Verification(
@@ -57,7 +59,11 @@ def _replayed(
     if outcome.loss is None or not outcome.reached:
         return None
     finite = math.isfinite(outcome.loss) and outcome.parameter is None
-    if finite:
+    if finite and target.shown:
+        note = f"With {named} the value that was shown is finite."
+    elif target.shown:
+        note = f"With {named} the value that was shown still is not finite."
+    elif finite:
         note = f"The step replayed with {named} has a finite loss and finite gradients."
     elif math.isfinite(outcome.loss):
         note = f"With {named} the loss is finite, the gradient of {outcome.parameter} still is not."
@@ -68,49 +74,19 @@ def _replayed(
 
 @contextmanager
 def fix_applied(
-    scope: dict[str, object] | None, filename: str, tree: ast.Module, module: CodeType
+    scope: dict[str, object] | None,
+    names: dict[str, object] | None,
+    filename: str,
+    tree: ast.Module,
+    module: CodeType,
 ) -> Iterator[None]:
-    """The fixed text of a file is what its live functions run, until the end of the context."""
-    with _imports_added(scope, filename, tree), _functions_swapped(filename, module):
+    """Until the end of the context the calling thread runs the fixed text of a file.
+
+    `scope` are the global names of the step and `names` its local ones.
+    """
+    scopes = [one for one in (scope, names) if one is not None]
+    with _imports_added(scope, filename, tree), functions_swapped(filename, module, scopes):
         yield
-
-
-@contextmanager
-def _functions_swapped(filename: str, module: CodeType) -> Iterator[None]:
-    """Live functions of a file run the code of its fixed text."""
-    fixed = _codes_by_name(module)
-    held: list[tuple[FunctionType, CodeType]] = []
-    for function in _functions_of(filename):
-        code = fixed.get(function.__code__.co_qualname)
-        if code is not None and code.co_freevars == function.__code__.co_freevars:
-            held.append((function, function.__code__))
-    for function, old in held:
-        function.__code__ = fixed[old.co_qualname]
-    try:
-        yield
-    finally:
-        for function, old in held:
-            function.__code__ = old
-
-
-def _functions_of(filename: str) -> list[FunctionType]:
-    return [
-        item
-        for item in gc.get_objects()
-        if type(item) is FunctionType and item.__code__.co_filename == filename
-    ]
-
-
-def _codes_by_name(module: CodeType) -> dict[str, CodeType]:
-    """Code objects by qualified name; names borne by more than one (lambdas) are left out."""
-    found: dict[str, list[CodeType]] = {}
-    pending = [module]
-    while pending:
-        for constant in pending.pop().co_consts:
-            if isinstance(constant, CodeType):
-                found.setdefault(constant.co_qualname, []).append(constant)
-                pending.append(constant)
-    return {name: codes[0] for name, codes in found.items() if len(codes) == 1}
 
 
 @contextmanager
@@ -124,11 +100,11 @@ def _imports_added(scope: dict[str, object] | None, filename: str, fixed: ast.Mo
         if isinstance(node, (ast.Import, ast.ImportFrom)) and ast.dump(node) not in known
     ]
     scopes = [scope] if scope is not None else []
-    scopes.extend(function.__globals__ for function in _functions_of(filename)[:1])
+    scopes.extend(function.__globals__ for function in functions_of(filename, scopes)[:1])
     unique = {id(one): one for one in scopes}.values()
     before = [(one, dict(one)) for one in unique]
     for one in unique:
-        exec(compile(ast.Module(list(added), []), filename, "exec"), one)
+        exec(compile_calmly(ast.Module(list(added), []), filename), one)
     try:
         yield
     finally:

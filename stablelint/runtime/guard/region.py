@@ -17,7 +17,7 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from stablelint.runtime.guard.carried import carried_names, scope_contains, written_names
-from stablelint.runtime.guard.frames import parse_file, raw_position
+from stablelint.runtime.guard.frames import compile_calmly, parse_file, raw_position
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)
@@ -37,6 +37,7 @@ class Region:
     carried: frozenset[str]
     rebound: frozenset[str]  # names of the loop header or arguments that the body overwrites
     tail: tuple[ast.stmt, ...]  # after the step: what renews carried names for the next pass
+    chosen: bool = False  # single statements of the code, each of which is cut out by itself
 
     @property
     def row(self) -> int:
@@ -74,7 +75,7 @@ def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
     tree = parse_file(filename)
     if row is None or tree is None:
         return None
-    found = _owner_of(tree, code)
+    found = owner_of(tree, code)
     if found is None:
         return None
     owner, inside_class = found
@@ -96,6 +97,8 @@ def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
 
 def replacement_tree(region: Region, source: ast.Module | None = None) -> list[ast.stmt]:
     """A private copy of the region's statements, or of the same stretch in a rewritten parse of the file."""
+    if region.chosen:
+        return [as_expression(copy.deepcopy(_rewritten(region, one, source))) for one in region.body]
     body: list[ast.stmt] = list(region.body)
     original = parse_file(region.code.co_filename)
     if source is not None and original is not None:
@@ -103,6 +106,24 @@ def replacement_tree(region: Region, source: ast.Module | None = None) -> list[a
         node = owner if region.loop is None else _counterpart(region.owner, owner, region.loop)
         body = list(getattr(node, "body", body))
     return copy.deepcopy(body)
+
+
+def as_expression(statement: ast.stmt) -> ast.stmt:
+    """What a `return`, a test or a loop's header computes, and no more; other statements as they are."""
+    value: ast.expr | None = None
+    if isinstance(statement, ast.Return):
+        value = statement.value
+    elif isinstance(statement, (ast.If, ast.While, ast.Assert)):
+        value = statement.test
+    elif isinstance(statement, ast.For):
+        value = statement.iter
+    return statement if value is None else ast.copy_location(ast.Expr(value), statement)
+
+
+def _rewritten(region: Region, statement: ast.stmt, source: ast.Module | None) -> ast.stmt:
+    original = parse_file(region.code.co_filename)
+    found = _counterpart(original, source, statement) if source is not None and original is not None else None
+    return found if isinstance(found, ast.stmt) else statement
 
 
 def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
@@ -158,9 +179,7 @@ def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mappin
         holder = ast.ClassDef(region.inside_class, [], [], [function], [])
         ast.copy_location(holder, anchor)
     module = ast.fix_missing_locations(ast.Module([holder], []))
-    code = _find_code(
-        compile(module, region.code.co_filename, "exec", dont_inherit=True, flags=_flags(region))
-    )
+    code = _find_code(compile_calmly(module, region.code.co_filename, flags=_flags(region)))
     cells = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
     run = FunctionType(code, frame.f_globals, _NAME, None, cells)
     return BoundRegion(code, run, tuple(names.values()))
@@ -217,7 +236,8 @@ def _global_names(node: ast.AST) -> set[str]:
     return {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
 
 
-def _owner_of(tree: ast.Module, code: CodeType) -> tuple[ast.AST, str | None] | None:
+def owner_of(tree: ast.Module, code: CodeType) -> tuple[ast.AST, str | None] | None:
+    """The function or module that `code` was compiled from, and the class around it."""
     if code.co_name == "<module>":
         return tree, None
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import math
 import sys
-import warnings
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
 import torch
 
 from stablelint.runtime.guard.blame import Root, find_root
+from stablelint.runtime.guard.confined import quiet
+from stablelint.runtime.guard.likeness import Likeness, Moment, likeness, moment_at
 from stablelint.runtime.guard.measure import badness_of
 from stablelint.runtime.guard.modules import ModuleStack
-from stablelint.runtime.guard.state import BufferRecorder, RandomState, set_aside
+from stablelint.runtime.guard.state import BufferRecorder, RandomState, current_state, set_aside
 from stablelint.runtime.guard.trace import Fault, Trace, tensors_in
 
 Parameters = Mapping[str, torch.Tensor]
@@ -40,6 +40,8 @@ class Target:
     buffers: tuple[torch.Tensor, ...]
     known: frozenset[torch.optim.Optimizer] = frozenset()
     stop_after_backward: bool = False
+    moment: Moment | None = None  # the user's frames and the generators at the alarm
+    shown: bool = False  # a value was shown, by a program that takes no steps
     proving: bool = False  # the step was fixed: go on to the gradients
 
 
@@ -50,6 +52,9 @@ class Outcome:
     reached: bool = False  # it came to the point of the alarm
     loss: float | None = None
     exact: bool = False
+    begun: RandomState | None = None  # where the generators stood at the start of the replay
+    moment: Moment | None = None  # the user's frames and the generators at the point of the alarm
+    likeness: Likeness = field(default_factory=Likeness)
     root: Root | None = None
     parameter: str | None = None
     error: str | None = None
@@ -63,9 +68,14 @@ class Replay:
     """One run towards a target. While it is active the watch hands it the backward and step calls."""
 
     def __init__(
-        self, target: Target, until: tuple[CodeType, int] | None = None, buffers: BufferRecorder | None = None
+        self,
+        target: Target,
+        until: tuple[CodeType, int] | None = None,
+        buffers: BufferRecorder | None = None,
+        cut_from: CodeType | None = None,
     ) -> None:
         self.target = target
+        self._renamed = {until[0]: cut_from} if until is not None and cut_from is not None else {}
         self._until = until
         self._buffers = buffers
         self.modules = ModuleStack()
@@ -80,6 +90,8 @@ class Replay:
                 raise ReplayDone
         value = sum_of(losses)
         self.outcome.loss = value
+        with self.trace.resting():
+            self.outcome.moment = moment_at(sys._getframe(1))
         if not math.isfinite(value):
             self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
 
@@ -119,6 +131,15 @@ class Replay:
                         faults.append(fault)
         self._arrive(faults)
 
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """A value that is not finite is shown in the replay as it was in the program."""
+        if self.target.shown:
+            self.outcome.loss = sum_of((tensor,)) if tensor.numel() == 1 else None
+            self.outcome.moment = moment_at(sys._getframe(1))
+            fault = self.trace.fault_of(tensor)
+            if fault is not None or self.target.proving:
+                self._arrive([fault] if fault is not None else [])
+
     def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:
         """Parameters and buffers by name: those watched, and those of the modules that the replay met."""
         named = dict(self.outcome.tensors)
@@ -137,21 +158,42 @@ class Replay:
         """Run `step` from `random_state`; never raises for what the step does."""
         outcome = self.outcome
         parameters = list(self.target.parameters.values())
-        with set_aside(parameters, self.target.buffers), quiet(), eager():
-            if self._buffers is not None:
+        # Other threads may be training modules of their own, which names of the program lead to as well.
+        used = self.modules.used if threading.active_count() > 1 else None
+        with set_aside(parameters, self.target.buffers, used), quiet(), eager():
+            if self._buffers is not None and used is None:
                 self._buffers.restore()
+            elif self._buffers is not None:
+                self.modules.on_first_call = self._buffers.restore
             if random_state is not None:
                 random_state.restore()
+            outcome.begun = current_state()
             try:
                 with self.modules.watching(), self.trace:
                     result = step()
-                self._take_result(result)
+                if target_is_healthy := self.target.shown and self.target.proving:
+                    outcome.reached, outcome.loss = True, 0.0
+                if not target_is_healthy:
+                    self._take_result(result)
             except ReplayDone:
                 pass
             except Exception as error:
                 outcome.error = f"{type(error).__name__}: {error}"
-        outcome.exact = outcome.reached and same_number(outcome.loss, self.target.loss)
+        self._compare()
         return outcome
+
+    def _compare(self) -> None:
+        """Whether this was the same step: what it computed is what the step had computed, where that is finite."""
+        outcome, target = self.outcome, self.target
+        same = outcome.reached and (
+            same_number(outcome.loss, target.loss) or (target.shown and outcome.loss is target.loss is None)
+        )
+        if target.moment is None or outcome.moment is None:
+            outcome.exact = same and math.isfinite(outcome.loss or 0.0)
+            return
+        outcome.likeness = found = likeness(target.moment, outcome.moment, outcome.begun, self._renamed)
+        finite = outcome.loss is not None and math.isfinite(outcome.loss)
+        outcome.exact = same and (found.holds or (finite and found.differing is None))
 
     def _passed(self) -> bool:
         """Whether the replayed code stands where the alarm was, or beyond; a bad loss would have ended it."""
@@ -169,6 +211,8 @@ class Replay:
 
     def _arrive(self, faults: Iterable[Fault]) -> None:
         self.outcome.reached = True
+        if self.outcome.moment is None:
+            self.outcome.moment = moment_at(sys._getframe(1))
         self.outcome.root = find_root(faults)
         raise ReplayDone
 
@@ -200,21 +244,10 @@ def same_number(one: float | None, other: float | None) -> bool:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Printed text, warnings and progress bars of the replayed code are not shown twice."""
-    with ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
 def eager() -> Iterator[None]:
     """Compiled functions run as they were written."""
     stance = getattr(torch.compiler, "set_stance", None)
-    if stance is None:
+    if stance is None or "torch._dynamo" not in sys.modules:
         yield
         return
     with stance("force_eager"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +92,17 @@ def current_state() -> RandomState:
     return RandomRecorder().take()
 
 
+def same_random(one: RandomState, other: RandomState) -> bool:
+    """Whether all generators stand alike in both; what one of them does not know is taken to be alike."""
+    devices = zip(one.devices, other.devices, strict=False)
+    return (
+        torch.equal(one.default, other.default)
+        and all(torch.equal(*pair) for pair in devices)
+        and (one.python is None or other.python is None or one.python == other.python)
+        and (one.numpy is None or other.numpy is None or _same_numpy(one.numpy, other.numpy))
+    )
+
+
 class BufferRecorder:
     """Copies of buffers, renewed only where a buffer was written since the last copy."""
 
@@ -118,18 +129,23 @@ class BufferRecorder:
                     copy.copy_(buffer)
         self._versions = versions
 
-    def restore(self) -> None:
-        """Put the remembered values back into the buffers that changed since."""
+    def restore(self, only: Collection[int] | None = None) -> None:
+        """Put the remembered values back into the buffers that changed since; `only` into those of these ids."""
         with torch.no_grad():
-            for (buffer, copy), version in zip(self._held, self._versions, strict=True):
-                if buffer._version != version:
+            for index, (buffer, copy) in enumerate(self._held):
+                if buffer._version != self._versions[index] and (only is None or id(buffer) in only):
                     buffer.copy_(copy)
-        self._versions = [buffer._version for buffer, _ in self._held]
+                    self._versions[index] = buffer._version
 
 
 @contextmanager
-def set_aside(parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Take gradients away during a replay; afterwards gradients, buffers and generators are as before."""
+def set_aside(
+    parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor], used: Collection[int] | None = None
+) -> Iterator[None]:
+    """Take gradients away during a replay; afterwards gradients, buffers and generators are as before.
+
+    Of the buffers only those whose id is in `used` at the end, where that is given.
+    """
     parameters = list(parameters)
     gradients = [parameter.grad for parameter in parameters]
     before = BufferRecorder(buffers)
@@ -141,7 +157,7 @@ def set_aside(parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor
     finally:
         for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.grad = gradient
-        before.restore()
+        before.restore(used)
         random_state.restore()
 
 

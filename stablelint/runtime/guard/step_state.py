@@ -17,7 +17,7 @@ from stablelint.runtime.guard.frames import Site, is_library
 from stablelint.runtime.guard.history import History
 from stablelint.runtime.guard.norms import Meter
 from stablelint.runtime.guard.region import Region, place_of, region_at
-from stablelint.runtime.guard.state import RandomState
+from stablelint.runtime.guard.state import BufferRecorder, RandomRecorder, RandomState
 
 _FRAMES_KEPT = 8
 _INNER_FRAMES = 3  # between the function that marks a boundary and the user's code at least
@@ -38,6 +38,7 @@ class Alarm:
     frame: FrameType
     after_backward: bool = False
     closure: Callable[[], object] | None = None
+    shown: torch.Tensor | None = None  # by a program in which no optimizer steps
 
 
 @dataclass(slots=True)
@@ -98,12 +99,18 @@ class Follower(Protocol):
     def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """The optimizer is about to step."""
 
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """A value that is not finite is printed, read, or handed out by a module."""
+
 
 @dataclass(slots=True)
 class StepState:
     """What is known of the step under way."""
 
     history: History
+    watched: bool = True  # the steps of this thread are to be watched
+    random: RandomRecorder = field(default_factory=RandomRecorder)
+    buffers: BufferRecorder = field(default_factory=BufferRecorder)
     optimizers: weakref.WeakKeyDictionary[torch.optim.Optimizer, Meter] = field(
         default_factory=weakref.WeakKeyDictionary
     )
@@ -130,6 +137,13 @@ class StepState:
     closure_start: Boundary | None = None
     dropped: bool = False  # the step went wrong and is passed over
     let_pass: int | None = None  # the last step that went wrong, was reported, and went on all the same
+
+    @property
+    def number(self) -> int:
+        """Of the step under way; where no optimizer takes it, the number of `backward` calls stands for it."""
+        if self.step or self.optimizers:
+            return self.step
+        return max(self.backward_calls - 1, 0)
 
     def begin(self) -> None:
         """Forget what belongs to the step before."""

@@ -6,6 +6,7 @@ and custom autograd functions. Finite results cost one `sum` and leave no record
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,11 +21,14 @@ from stablelint.runtime.guard.event import OperandStats
 from stablelint.runtime.guard.frames import Site
 from stablelint.runtime.guard.measure import FINE, Badness, badness_of, statistics_of
 from stablelint.runtime.guard.modules import ModuleStack
+from stablelint.runtime.guard.operands import first_bad, name_of, names_in
 from stablelint.runtime.guard.places import ForwardSite, Places
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 # Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
 _RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1, "mkldnn_rnn_layer": 3}
+_NOTHING: tuple[tuple[()], tuple[()], tuple[()], frozenset[str]] = ((), (), (), frozenset())
+_CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())
 
 
 def results_of(operation: Any, returned: Any) -> Any:
@@ -61,6 +65,9 @@ class Fault:
     written: bool  # the value was placed by the program, not computed
     uninitialised: bool
     in_place: bool
+    place: tuple[int, ...] = ()  # of the first non-finite element of the result
+    elements: tuple[float | None, ...] = ()  # of the operands, from which it was made
+    named: frozenset[str] = frozenset()  # what the frame had names for
 
 
 class Trace(TorchDispatchMode):
@@ -156,6 +163,7 @@ class Trace(TorchDispatchMode):
         sources = tuple(self._sources(inputs, written_into, tainted))
         operation = str(func.overloadpacket.__name__)
         place, in_hook = self._place(node, tainted)
+        operands, first, elements, named = self._operands(bad[0][0], inputs, written_into, sources)
         fault = Fault(
             index=len(self.faults),
             operation=canonical(operation),
@@ -168,10 +176,13 @@ class Trace(TorchDispatchMode):
             node=None if node is None else str(node.name()),
             result=badness,
             sources=sources,
-            operands=self._operands(inputs, written_into, sources),
+            operands=operands,
             written=writes_literal(operation, args, kwargs),
             uninitialised=operation.startswith(("empty", "new_empty")),
             in_place=in_place,
+            place=first,
+            elements=elements,
+            named=named,
         )
         self.faults.append(fault)
         for tensor, own in bad:
@@ -213,13 +224,22 @@ class Trace(TorchDispatchMode):
                 yield Source(badness, fault, None if fault is not None else tensor)
 
     def _operands(
-        self, inputs: list[torch.Tensor], overwritten: set[int], sources: tuple[Source, ...]
-    ) -> tuple[OperandStats, ...]:
+        self,
+        result: torch.Tensor,
+        inputs: list[torch.Tensor],
+        overwritten: set[int],
+        sources: tuple[Source, ...],
+    ) -> tuple[tuple[OperandStats, ...], tuple[int, ...], tuple[float | None, ...], frozenset[str]]:
+        """The operands under the names that the program has for them, the first bad place, and all those names."""
         # What only hands on a NaN that another operation made is never at fault.
         handed_on = any(source.fault is not None and source.badness & Badness.NAN for source in sources)
         if handed_on or len(self.faults) >= _MEASURED_FAULTS:
-            return ()
-        return tuple(statistics_of(tensor, name="") for tensor in inputs if id(tensor) not in overwritten)
+            return _NOTHING
+        known = names_in(sys._getframe(2))
+        taken = [tensor for tensor in inputs if id(tensor) not in overwritten]
+        place, elements = first_bad(result, taken)
+        operands = tuple(statistics_of(one, name_of(one, known, self.modules.tensors)) for one in taken)
+        return operands, place, elements, frozenset(known)
 
     def _forget(self, outputs: list[torch.Tensor], in_place: bool) -> None:
         for tensor in outputs:

@@ -12,11 +12,12 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
 
-from stablelint.runtime.guard import ranks
+from stablelint.runtime.guard import hooks, ranks
 from stablelint.runtime.guard.checks import Checks
 from stablelint.runtime.guard.frames import step_frames
 from stablelint.runtime.guard.history import History
@@ -61,28 +62,36 @@ class Watch:
         parameters_every: int = 50,
         on_step: Callable[[int, float | None, float | None], None] | None = None,
     ) -> None:
-        self.buffers = BufferRecorder()
-        self.random = RandomRecorder()
         self.steps = 0  # in all threads
         self.scalers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.model = model
         self._history_length = history
         self._checks = Checks(lambda alarm: on_alarm(self, alarm))
-        self._on_step = on_step
+        self.on_step = on_step
         self._only = optimizer
+        self._home = threading.get_ident()
         self._parameters_every = parameters_every
         self._local = _Threads(self._new_state)
         self._names = Names()
         if model is not None:
             self._names.learn(dict(model.named_parameters()))
-            self.buffers.watch(tuple(model.buffers()))
         self._distributed = ranks.are_several()
-        self.state.boundaries.append(Boundary(self.random.take()))
+        self.state.boundaries.append(Boundary(self.state.random.take()))
 
     @property
     def state(self) -> StepState:
         """The step under way in the calling thread."""
         return self._local.state
+
+    @property
+    def random(self) -> RandomRecorder:
+        """The generators, as the calling thread has looked at them."""
+        return self.state.random
+
+    @property
+    def buffers(self) -> BufferRecorder:
+        """The buffers that a step of the calling thread may have written."""
+        return self.state.buffers
 
     @property
     def history(self) -> History:
@@ -110,7 +119,8 @@ class Watch:
         state = self.state
         state.replay = replay
         try:
-            yield
+            with hooks.alone(self):
+                yield
         finally:
             state.replay = None
 
@@ -119,6 +129,8 @@ class Watch:
         state = self._local.state
         if state.replay is not None:
             state.replay.before_backward(losses)
+            return
+        if not state.watched:
             return
         state.backward_calls += 1
         if state.backward_calls > 1:
@@ -141,7 +153,7 @@ class Watch:
         elif state.accumulates and not state.scaled and not self._distributed:
             for optimizer, meter in list(state.optimizers.items()):
                 self._checks.gradients(state, parameters_of(optimizer), optimizer, meter, after_backward=True)
-            mark_boundary(state, self.random.take())
+            mark_boundary(state, state.random.take())
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -153,7 +165,7 @@ class Watch:
         if state.replay is not None:
             state.replay.before_step(optimizer)
             return None
-        if self._only is not None and optimizer is not self._only:
+        if not self._is_watched(state, optimizer):
             return None
         meter = state.optimizers.get(optimizer)
         if meter is None:
@@ -186,7 +198,7 @@ class Watch:
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """The step is over: what the next one starts from is remembered."""
         state = self._local.state
-        if state.replay is not None or (self._only is not None and optimizer is not self._only):
+        if state.replay is not None or not self._is_watched(state, optimizer):
             return
         if state.step % self._parameters_every == 0:
             self._checks.parameters(state, optimizer)
@@ -209,15 +221,15 @@ class Watch:
     def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch: the loop body starts here."""
         state = self.state
-        if state.replay is None:
+        if state.replay is None and state.watched:
             state.fetched, state.fetched_from = batch, weakref.ref(iterator)
-            state.boundaries.append(Boundary(self.random.take()))
+            state.boundaries.append(Boundary(state.random.take()))
 
     @contextmanager
     def repeating(self, closure: Callable[[], object]) -> Iterator[None]:
         """Until the end of the context, what goes wrong is repeated by calling `closure`."""
         state = self.state
-        start = Boundary(self.random.take())
+        start = Boundary(state.random.take())
         state.boundaries.append(start)
         state.closure, state.closure_start = closure, start
         try:
@@ -232,15 +244,26 @@ class Watch:
         state = self.state
         if state.replay is not None:
             state.replay.on_scale(losses)
-        elif losses and getattr(scaler, "is_enabled", lambda: True)():
+        elif state.watched and losses and getattr(scaler, "is_enabled", lambda: True)():
             self._checks.loss(state, losses[0], sum_of(losses))
             state.scaled = True
 
     def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
         """Clipping measured the gradients already."""
         state = self.state
-        if state.replay is None:
+        if state.replay is None and state.watched:
             state.clip_norm, state.clip_count = total_norm, count
+
+    def on_shown(self, tensor: torch.Tensor, frame: FrameType) -> None:
+        """A value that is not finite is shown; where no optimizer steps, that is all there is to be seen."""
+        state = self.state
+        if state.replay is not None:
+            state.replay.on_shown(tensor)
+        elif state.watched and not self.stepped:
+            value = sum_of((tensor,)) if tensor.numel() == 1 else None
+            self._checks.shown(
+                Alarm(max(state.backward_calls - 1, 0), value, None, True, None, frame, shown=tensor)
+            )
 
     def skip_step(self) -> None:
         """Drop the gradients of the step under way: an optimizer passes over parameters without one."""
@@ -274,10 +297,26 @@ class Watch:
         return Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
 
     def _new_state(self) -> StepState:
-        state = StepState(history=History(self._history_length))
-        if self._only is not None:
+        """What a thread begins with: what was given is taken to be trained by the thread that gave it."""
+        given = self._only is not None or self.model is not None
+        state = StepState(
+            history=History(self._history_length), watched=not given or threading.get_ident() == self._home
+        )
+        if state.watched and self._only is not None:
             state.optimizers[self._only] = self._meter_for(self._only)
+        if state.watched and self.model is not None:
+            state.buffers.watch(tuple(self.model.buffers()))
         return state
+
+    def _is_watched(self, state: StepState, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether a step of this optimizer in this thread is one of those to be watched."""
+        if self._only is not None:
+            state.watched = state.watched or optimizer is self._only
+            return optimizer is self._only
+        if not state.watched and self.model is not None:
+            own = {id(parameter) for parameter in self.model.parameters()}
+            state.watched = any(id(parameter) in own for parameter in parameters_of(optimizer))
+        return state.watched
 
     def _is_well(self, state: StepState, optimizer: torch.optim.Optimizer) -> bool:
         """The common step, with the least of work: one optimizer, nothing pending, scaled or clipped."""
@@ -303,19 +342,19 @@ class Watch:
                 parameter.grad = None
 
     def _end_step(self, state: StepState) -> None:
-        if self._on_step is not None and not state.dropped:
-            self._on_step(state.step, *state.history.last())
+        if self.on_step is not None and not state.dropped:
+            self.on_step(state.step, *state.history.last())
         state.step = step = state.step + 1
         self.steps += 1
         if self.model is None and (state.sees_new or step & (step - 1) == 0):
             # Which modules train is learned from the frames, ever more seldom.
             state.sees_new = False
-            self.buffers.watch(buffers_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED)))
+            state.buffers.watch(buffers_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED)))
         if step % _LOOK_FOR_RANKS_EVERY == 0:
             self._distributed = ranks.are_several()
         state.begin()
-        self.buffers.take()
-        mark_boundary(state, self.random.take())
+        state.buffers.take()
+        mark_boundary(state, state.random.take())
 
     def _watched_closure(
         self, closure: Callable[[], object], optimizer: torch.optim.Optimizer, meter: Meter

@@ -88,10 +88,15 @@ def test_the_guilty_rank_is_named(wrap: str, fault: tuple[str, str], tmp_path: P
     loss, expression = fault
     program = f"{HEAD}model = made({wrap!r})\n{LOOP.replace('FAULT', loss)}{END}"
     (tmp_path / "train.py").write_text(program)
-    run = [*(sys.executable, "-m", "stablelint", "run", "--output-format", "json"), "--"]
+    run = [
+        *(sys.executable, "-m", "stablelint", "run", "--output-format", "json"),
+        "--output-file",
+        "report.json",
+        "--",
+    ]
     done = launched(tmp_path, *run, *LAUNCH, "train.py")
     assert done.returncode == 1, done.stderr
-    payload = json.loads(done.stdout[done.stdout.index("{") :])
+    payload = json.loads((tmp_path / "report.json").read_text())
     event = payload["event"]
     assert event["rank"] == 1
     assert event["step"] == 3

@@ -40,6 +40,16 @@ def test_the_first_bad_batch_is_found_and_all_is_put_back(spoil: str, where: str
     assert torch.equal(state, torch.get_rng_state())
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_loss_that_is_returned_is_read_without_a_warning() -> None:
+    model = torch.nn.Linear(3, 2)
+    found = find_first_bad_batch(
+        lambda x: model(x).mean() / x[0, 0], [torch.ones(2, 3), torch.zeros(2, 3)], model
+    )
+    assert found is not None
+    assert (found.index, found.where) == (1, "loss")
+
+
 def test_the_first_bad_checkpoint_is_found_in_few_loads(tmp_path: Path) -> None:
     paths = []
     for index in range(20):

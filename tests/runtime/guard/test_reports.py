@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+import runpy
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import stablelint  # noqa: E402
 from stablelint.runtime.guard.origin import operand_texts  # noqa: E402
 from tests.runtime.guard.support import report_of  # noqa: E402
 
@@ -22,6 +25,18 @@ def test_the_package_offers_the_guard_with_its_rules() -> None:
     assert report.verification is not None
     assert report.verification.finite
     assert report.as_json()["cause"]["name"] == report.cause.name
+
+
+def test_the_error_carries_cause_and_fix() -> None:
+    with pytest.raises(stablelint.NonFiniteError) as caught, stablelint.guard():
+        runpy.run_path(
+            str(Path(__file__).parent / "scenarios" / "backward_norm_by_hand.py"), run_name="__main__"
+        )
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.cause["code"].startswith("SL")
+    assert error.cause["summary"] in str(error)
+    assert error.fix is not None
+    assert error.fix["message"] in str(error)
 
 
 TWO_AT_FAULT = """

@@ -102,7 +102,8 @@ def test_json_has_event_cause_fix_and_verification(script: Path) -> None:
         *("run", "--output-format", "json", "--log", str(log), "--", sys.executable, "train.py"),
         folder=script.parent,
     )
-    payload = json.loads(done.stdout.partition("\n")[2])
+    assert done.stdout == "arguments []\n"
+    payload = json.loads(done.stderr)
     assert {"event", "cause", "fix", "verification"} <= set(payload)
     event = payload["event"]
     assert event["expression"] == "torch.log(p)"
@@ -265,3 +266,61 @@ def test_nothing_is_loaded_before_torch_is(tmp_path: Path) -> None:
     code = f"import sys; print([name for name in sys.modules if {names}])"
     done = stablelint("run", "--", sys.executable, "-c", code, folder=tmp_path)
     assert done.stdout.strip() == "['stablelint', 'stablelint.runtime', 'stablelint.runtime.guard_start']"
+
+
+STEPS_THEN = """
+import os, signal, sys, torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(5):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_killed_command_is_said_so_with_the_steps_that_it_took(name: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(STEPS_THEN)
+    done = stablelint("run", "--", sys.executable, "train.py", name, folder=tmp_path)
+    assert done.returncode == 128 + getattr(signal, name)
+    assert f"ended by {name}" in done.stderr
+    assert "5 steps" in done.stderr
+
+
+def test_an_interrupt_reaches_the_command(tmp_path: Path) -> None:
+    code = "import time\ntry:\n    print('up', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    exit(5)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stablelint", "run", "--", sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 5
+    process.stdout.close()
+
+
+def test_another_interpreter_is_lent_nothing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    python = next((tmp_path / "bare").glob("[bS]*/python*"))
+    code = (
+        "import importlib.util, sys; names = 'torch', 'stablelint', 'libcst'\n"
+        "try:\n    import torch\nexcept ImportError:\n    pass\n"
+        "print([name for name in names if importlib.util.find_spec(name)], "
+        "[entry for entry in sys.path if 'stablelint' in entry])"
+    )
+    done = stablelint("run", "--", str(python), "-c", code, folder=tmp_path)
+    assert done.stdout == "[] []\n"
+
+
+def test_a_guard_without_torch_says_what_is_missing(tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[3])
+    code = f"import sys; sys.path.insert(0, {root!r}); import stablelint; stablelint.guard()"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    python = next((tmp_path / "bare").glob("[bS]*/python*"))
+    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ImportError: the guard needs torch")

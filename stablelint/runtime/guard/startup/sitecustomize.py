@@ -10,15 +10,25 @@ import sys
 
 
 def _arm() -> None:
-    root = os.path.abspath(__file__)
-    for _ in range(5):
-        root = os.path.dirname(root)
+    """Arm by the installed package; an interpreter that has none is lent this file's, and that once it has torch."""
     try:
-        if importlib.util.find_spec("stablelint") is None:
-            sys.path.append(root)
-        from stablelint.runtime.guard_start import arm
+        if importlib.util.find_spec("stablelint") is not None:
+            from stablelint.runtime.guard_start import arm
 
-        arm()
+            arm()
+            return
+        runtime = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        spec = importlib.util.spec_from_file_location(
+            "_stablelint_guard_start", os.path.join(runtime, "guard_start.py")
+        )
+        assert spec is not None and spec.loader is not None  # noqa: PT018
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # a dataclass asks for the module it stands in
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            del sys.modules[spec.name]
+        module.arm(package=os.path.dirname(runtime))
     except Exception as error:  # the command must run, guarded or not
         sys.stderr.write(f"stablelint: this process is not guarded: {type(error).__name__}: {error}\n")
 
@@ -26,6 +36,7 @@ def _arm() -> None:
 def _make_way() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     others = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    sys.path[:] = others
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         module = importlib.util.module_from_spec(spec)
