@@ -77,6 +77,7 @@ class Slice:
     inputs: dict[str, ast.arg | None]  # what must be made up, with its parameter
     called: frozenset[str]  # names and attributes that it calls
     objects: frozenset[str]  # inputs that are no tensors: `self`, what the file imports
+    graded: bool  # gradients are recorded where it stands
     private: bool  # the engine may have seen all calls of the function
 
 
@@ -131,13 +132,27 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     parameters = _parameters(function)
     made = {name: parameters.get(name) for name in sorted(_unbound(steps, operation))}
     called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
+    graded = not any(
+        "no_grad" in ast.unparse(n) or "inference_mode" in ast.unparse(n) for n in _contexts(path)
+    )
     looked_up = {n.attr for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Attribute)}
     if (called | looked_up) & _read(tree, Path(diagnostic.filename)):
         raise UnsuitedError("rests on a method, or on another file")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
     objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
     objects |= {n.func.id for s in (*steps, operation) for n in ast.walk(s) if _calls_a_name(n)}  # type: ignore[attr-defined]
-    return Slice(steps, operation, _operands(operation), made, frozenset(called), frozenset(objects), private)
+    return Slice(
+        steps, operation, _operands(operation), made, frozenset(called), frozenset(objects), graded, private
+    )
+
+
+def _contexts(path: list[ast.AST]) -> Iterator[ast.expr]:
+    """The decorators and context managers around an operation."""
+    for node in path:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from node.decorator_list
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            yield from (item.context_expr for item in node.items)
 
 
 def _read(tree: ast.Module, path: Path) -> set[str]:
@@ -213,7 +228,7 @@ def _constants(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
         for s in tree.body
         if isinstance(s, ast.Assign)
         and all(isinstance(t, ast.Name) and t.id in names and bound[t.id] == 1 for t in s.targets)
-        and not any(isinstance(n, ast.Call | ast.Name) for n in ast.walk(s.value))
+        and _names(s.value) <= {"math", "torch"}
     ]
 
 
@@ -394,7 +409,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         compile(ast.fix_missing_locations(ast.Expression(o)), "<operand>", "eval") for o in part.operands
     ]
     whole = compile(ast.fix_missing_locations(ast.Expression(_over_operands(part))), "<operation>", "eval")
-    felt = diagnostic.discharged_by not in WITHOUT_GRADIENT
+    felt = part.graded and diagnostic.discharged_by not in WITHOUT_GRADIENT
     runs = 0
     for attempt in range(tries):
         torch.manual_seed(seed + attempt)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .support import report
+from stablelint.analysis.check import AnalysisOptions, check_source
+
+from .support import CATALOG, IMPORTS, report
 
 OPEN = {"unguarded", "violated"}
 
@@ -131,3 +135,12 @@ def test_that_there_is_something_is_assumed(count: str) -> None:
 def test_a_test_proves_that_there_is_something() -> None:
     code = "def f(x, xs):\n    if not len(xs):\n        return x\n    return x / len(xs)"
     assert statuses(code, QUOTIENTS) == {"discharged"}
+
+
+def test_callers_in_sight_do_not_tell_that_nobody_trains_through_a_public_function(tmp_path: Path) -> None:
+    code = "def root(x):\n    return torch.sqrt((x**2).sum(-1))\n\n@torch.no_grad()\ndef f(x):\n    return root(x)\n"
+    path = tmp_path / "package" / "sizes.py"
+    path.parent.mkdir()
+    (path.parent / "__init__.py").touch()
+    found = check_source((IMPORTS + code).encode(), str(path), CATALOG, AnalysisOptions(root=tmp_path))
+    assert {d.code for d in found.diagnostics} & {"SL103", "SL105"}

@@ -7,6 +7,7 @@ written down, in the call or in a default, an attribute or a constant of the fil
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -79,7 +80,9 @@ def is_written(info: ClassInfo, attr: str) -> bool:
     """Whether the file shows an attribute being written by another object, or by a class that inherits it."""
     if any(attr in heir.touches(method).assigned for heir in heirs(info) for method in heir.methods):
         return True
-    return f".{attr}" in info.module.source.text and attr in sights_of(info.module).written
+    if re.search(rf"(?<!\bself)\.{attr}\s*([-+*/]?=(?!=)|,)", info.module.source.text) is None:
+        return False
+    return attr in sights_of(info.module).written
 
 
 def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | None:
@@ -100,11 +103,11 @@ def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
     """The calls of a function that its file shows, and how many of their arguments stand for no parameter."""
     module, owner, name = function.module, function.owner, function.name
     if owner is None or name not in ("__init__", "__post_init__", "__new__"):
-        if module.source.text.count(name) > 1:
+        if _is_spelled_again(name, module):
             for site in sights_of(module).calls.get(name, ()):
                 yield site, int(called_name(site.call) == "partial")
         return
-    if module.source.text.count(owner.name) > 1:
+    if _is_spelled_again(owner.name, module):
         for site in sights_of(module).calls.get(owner.name, ()):
             yield site, int(called_name(site.call) == "partial")
     below = [heir.node for heir in heirs(owner)]
@@ -112,6 +115,12 @@ def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
         if site.owner in below:
             receiver = site.call.func.value if isinstance(site.call.func, ast.Attribute) else None
             yield site, int(called_name(receiver) == owner.name if receiver is not None else False)
+
+
+def _is_spelled_again(name: str, module: ModuleInfo) -> bool:
+    """Whether the text calls something of that name, or hands it to a call, besides defining it."""
+    text = module.source.text
+    return text.count(f"{name}(") > 1 or f"({name}," in text
 
 
 def _argument(call: ast.Call, function: FunctionInfo, parameter: str, skipped: int) -> ast.expr | None:

@@ -115,11 +115,9 @@ def _copysign(call: Call) -> Interval:
 
 
 def _clamp(call: Call) -> Interval:
-    """`min(max(x, min), max)`: keeps NaN, and where the bounds cross the upper one wins; an unknown one does not."""
+    """`min(max(x, min), max)`: keeps NaN, and where the bounds cross the upper one wins."""
     low, high = call.optional(1, "min"), call.optional(2, "max")
     result = call.x if low is None else arithmetic.maximum(call.x, low)
-    if low is not None and high is not None and high.lo == -math.inf and high.hi == math.inf:
-        return result
     return result if high is None else arithmetic.minimum(result, high)
 
 

@@ -1,0 +1,55 @@
+"""The search for false proofs: it reaches an operation, and finds the operands for which a proof is false."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stablelint.diagnostic import Diagnostic, Level, Position, Severity, Span, Status
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+torch = pytest.importorskip("torch")
+false_proofs = pytest.importorskip("false_proofs")
+
+
+def searched(code: str, expression: str) -> tuple[int, str]:
+    """What the search finds of an expression, as if it had been proved safe."""
+    row = next(i for i, line in enumerate(code.split("\n"), 1) if expression in line)
+    column = code.split("\n")[row - 1].index(expression) + 1
+    span = Span(Position(row, column), Position(row, column + len(expression)))
+    proved = Diagnostic(
+        "SL101", "", "f.py", span, "", Severity.ERROR, Status.DISCHARGED, Level.POSSIBLE, expression
+    )
+    part = false_proofs.cut(replace(proved, discharged_by="range"), ast.parse(code))
+    found: tuple[int, str] = false_proofs.falsified(part, proved, 120, 0)
+    return found
+
+
+def test_a_false_proof_is_found() -> None:
+    code = "import torch\ndef f(x):\n    y = x.relu()\n    return torch.log(y)\n"
+    assert searched(code, "torch.log(y)")[1]
+
+
+def test_a_true_one_is_not() -> None:
+    code = "import torch\ndef f(x):\n    y = x.relu() + 1e-6\n    return torch.log(y)\n"
+    runs, failure = searched(code, "torch.log(y)")
+    assert (runs > 10, failure) == (True, "")
+
+
+def test_only_runs_that_pass_the_tests_around_count() -> None:
+    code = (
+        "import torch\ndef f(x):\n    if (x <= 0).any():\n        return x\n"
+        "    if x.numel() > 1:\n        return torch.log(x)\n"
+    )
+    runs, failure = searched(code, "torch.log(x)")
+    assert (runs > 0, failure) == (True, "")
+
+
+def test_what_stands_in_a_loop_is_left_alone() -> None:
+    code = "import torch\ndef f(x):\n    for y in x:\n        z = torch.log(y)\n"
+    with pytest.raises(false_proofs.UnsuitedError, match="in a loop"):
+        searched(code, "torch.log(y)")
