@@ -17,6 +17,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -90,11 +91,19 @@ class Observation:
         return self.code, self.function, self.expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observations:
     """All observations of a project, to be asked for one finding after the other."""
 
     by_key: Mapping[tuple[str, str, str], Observation] = field(default_factory=dict)
+
+    @cached_property
+    def _expressions(self) -> frozenset[tuple[str, str]]:
+        return frozenset((code, expression) for code, _, expression in self.by_key)
+
+    def mention(self, code: str, expression: str) -> bool:
+        """Whether anything was seen of such an expression, in whatever function."""
+        return (code, _bare(expression)) in self._expressions
 
     def of(self, code: str, function_text: str, expression: str) -> Observation | None:
         """What was seen of a finding in a function whose text is `function_text`, as `enclosing_text` gives it."""

@@ -8,7 +8,6 @@ changing the selection does not change the entry.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
+from stablelint.workspace.observed import informed
 from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What decides the content of an entry besides the file: all of it is part of the cache's context."""
+    """What decides the content of an entry besides the file, all of it part of the cache's context, and of `findings`."""
 
     root: str
     rules: tuple[str, ...] = ()
     level: Level = Level.LIKELY
     discharged: bool = False
+    min_confidence: float = 0.0  # of what `findings` answers; no entry depends on it
 
     def parts(self) -> tuple[str, ...]:
         """The scope as strings, for a digest."""
@@ -111,15 +112,15 @@ class Examiner:
         return check_source(data, path, self._catalog, self._options)
 
     def findings(self, data: bytes, path: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-        """Findings at the scope's level that no comment silences, with fixes and proposals; idle comments."""
+        """The findings that a check shows in full and no comment silences, with fixes and proposals; idle comments."""
         report = self.report(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        return self._fixed(data, self._at_level(outcome.kept)), list(outcome.unused)
+        told = informed(outcome.kept, Path(self._scope.root), {path: data})
+        return self._fixed(data, [item for item in told if self._is_shown(item)]), list(outcome.unused)
 
-    def _at_level(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-        if self._scope.level is Level.POSSIBLE:
-            return list(diagnostics)
-        return [item for item in diagnostics if item.level is Level.LIKELY]
+    def _is_shown(self, item: Diagnostic) -> bool:
+        levels = (Level.LIKELY, self._scope.level)
+        return item.level in levels and item.confidence >= self._scope.min_confidence
 
     def _fixed(self, data: bytes, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         if not any(item.proposals for item in diagnostics):

@@ -35,12 +35,11 @@ def informed(
 
 def _told(findings: Iterable[Diagnostic], known: Observations, texts: _Texts) -> Iterator[Diagnostic]:
     from stablelint.analysis.evidence.score import with_reason
-    from stablelint.runtime.verify.evidence import enclosing_text
 
     for item in findings:
-        text = texts.of(item.filename)
-        around = enclosing_text(text, item.span.start.row) if text is not None else ""
-        seen = known.of(item.code, around, item.expression) if around else None
+        seen = None
+        if known.mention(item.code, item.expression):  # else there is no need to parse anything
+            seen = known.of(item.code, texts.around(item), item.expression)
         reason = None if seen is None else reason_of(seen)
         yield item if reason is None else with_reason(item, reason)
 
@@ -66,18 +65,21 @@ class _Texts:
 
     def __init__(self, given: Mapping[str, bytes]) -> None:
         self._given = given
-        self._read: dict[str, str | None] = {}
+        self._read: dict[str, str] = {}
 
-    def of(self, filename: str) -> str | None:
-        """The text of a file; None where it cannot be read."""
-        if filename not in self._read:
-            self._read[filename] = self._decoded(filename)
-        return self._read[filename]
-
-    def _decoded(self, filename: str) -> str | None:
-        from importlib.util import decode_source
+    def around(self, item: Diagnostic) -> str:
+        """The text of the function around a finding; none where it can no longer be read."""
+        from stablelint.runtime.verify.evidence import enclosing_text
 
         try:
-            return decode_source(self._given.get(filename) or Path(filename).read_bytes())
+            return enclosing_text(self._text(item.filename), item.span.start.row)
         except (OSError, SyntaxError, ValueError):
-            return None
+            return ""
+
+    def _text(self, filename: str) -> str:
+        from importlib.util import decode_source
+
+        if filename not in self._read:
+            data = self._given.get(filename)
+            self._read[filename] = decode_source(Path(filename).read_bytes() if data is None else data)
+        return self._read[filename]

@@ -43,8 +43,10 @@ class Request:
     @property
     def scope(self) -> Scope:
         """What decides the entries."""
-        rules = tuple(os.fspath(folder) for folder in self.settings.rules)
-        return Scope(os.path.abspath(self.settings.root), rules, self.settings.level, self.discharged)
+        settings = self.settings
+        rules = tuple(os.fspath(folder) for folder in settings.rules)
+        root = os.path.abspath(settings.root)
+        return Scope(root, rules, settings.level, self.discharged, settings.min_confidence)
 
 
 @dataclass(frozen=True, slots=True)
