@@ -14,7 +14,7 @@ from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.sites import Collector, Site, text_at
 from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.state import Frame, Session, State, ignore
-from stablelint.analysis.values.value import Graph, Value
+from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
@@ -106,8 +106,12 @@ def site_at(
     shown: bool = True,
     message: str | None = None,
     statement: ast.stmt | None = None,
+    kind: Kind = Kind.UNKNOWN,
 ) -> Site:
-    """A site at an expression that the analysis itself did not visit; `parts` are what fixes may rewrite there."""
+    """A site at an expression that the analysis itself did not visit.
+
+    `parts` are what fixes may rewrite there, `kind` what those are known to be.
+    """
     graph = Graph()
     frame = Frame(graph, review.module, None, State(), Session(ignore, Project(), INTERPRETER))
     known = {id(node): Value("expression", graph.fresh(), node=node, module=review.module)}
@@ -115,6 +119,8 @@ def site_at(
         name: known.setdefault(id(part), Value("expression", graph.fresh(), node=part, module=review.module))
         for name, part in (parts or {}).items()
     }
+    for value in bound.values():
+        value.kind = kind
     return make_site(
         review, rule, (known[id(node)], frame), bound, shown=shown, message=message, statement=statement
     )
