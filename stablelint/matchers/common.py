@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.project import Project
+from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.sites import Collector, Site, text_at
 from stablelint.analysis.proof.judge import Judgement
-from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.state import Frame, Session, State, ignore
+from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
@@ -92,3 +95,43 @@ def make_site(
         message=message,
         anchor=anchor,
     )
+
+
+def site_at(
+    review: Review,
+    rule: Rule,
+    node: ast.expr,
+    parts: Mapping[str, ast.expr] | None = None,
+    *,
+    shown: bool = True,
+    message: str | None = None,
+    statement: ast.stmt | None = None,
+    kind: Kind = Kind.UNKNOWN,
+) -> Site:
+    """A site at an expression that the analysis itself did not visit.
+
+    `parts` are what fixes may rewrite there, `kind` what those are known to be.
+    """
+    graph = Graph()
+    frame = Frame(graph, review.module, None, State(), Session(ignore, Project(), INTERPRETER))
+    known = {id(node): Value("expression", graph.fresh(), node=node, module=review.module)}
+    bound = {
+        name: known.setdefault(id(part), Value("expression", graph.fresh(), node=part, module=review.module))
+        for name, part in (parts or {}).items()
+    }
+    for value in bound.values():
+        value.kind = kind
+    return make_site(
+        review, rule, (known[id(node)], frame), bound, shown=shown, message=message, statement=statement
+    )
+
+
+def qualified(node: ast.expr, module: ModuleInfo) -> str:
+    """The dotted name that an expression stands for, by the imports of the file; empty where it is none."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([module.imports.get(node.id, node.id), *reversed(parts)])

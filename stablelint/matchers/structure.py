@@ -9,12 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
-from stablelint.analysis.files.project import Project
-from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.state import Frame, Session, State, ignore
-from stablelint.analysis.values.value import Graph, Value
-from stablelint.matchers.common import make_site
+from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.walk import descendants
 
@@ -32,7 +28,7 @@ def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
     for info, module in _classes(review):
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
         if init is None or not any(
-            _qualified(base, module) in ("torch.nn.Module", "torch.nn.modules.Module") for base in info.bases
+            qualified(base, module) in ("torch.nn.Module", "torch.nn.modules.Module") for base in info.bases
         ):
             continue
         for statement in statements_of(init.body):
@@ -43,7 +39,7 @@ def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
                 continue
             if not _is_registered(target.attr, info):
                 name = "named" if isinstance(statement.value, ast.Dict | ast.DictComp) else "layers"
-                yield _site(review, rule, statement.value, statement, name)
+                yield site_at(review, rule, statement.value, {name: statement.value}, statement=statement)
 
 
 def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
@@ -60,7 +56,7 @@ def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
 def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    name = _qualified(node.func, module)
+    name = qualified(node.func, module)
     plain = name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
     return (
         plain
@@ -88,7 +84,7 @@ def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
     """`.cuda()` or `.to("cuda")` where a data set makes its samples."""
     for info, module in _classes(review):
         if not any(
-            _qualified(base, module).endswith(("data.Dataset", "data.IterableDataset", "dataset.Dataset"))
+            qualified(base, module).endswith(("data.Dataset", "data.IterableDataset", "dataset.Dataset"))
             for base in info.bases
         ):
             continue
@@ -100,7 +96,7 @@ def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
             ):
                 for call in nodes_in(method, ast.Call):
                     if isinstance(call, ast.Call) and _moves_to_cuda(call):
-                        yield _site(review, rule, call, None)
+                        yield site_at(review, rule, call)
 
 
 def _moves_to_cuda(call: ast.Call) -> bool:
@@ -117,7 +113,7 @@ def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.load(f)` that says nothing of the device."""
     if review.of_body:
         for node in _definitions(review.module)[1]:
-            yield _site(review, rule, node, None)
+            yield site_at(review, rule, node)
 
 
 def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
@@ -170,23 +166,4 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
         or {k.arg for k in call.keywords} & {"map_location", None}
     ):
         return False
-    return _qualified(call.func, module) == "torch.load"
-
-
-def _qualified(node: ast.expr, module: ModuleInfo) -> str:
-    """The dotted name that an expression stands for, by the imports of the file."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([module.imports.get(node.id, node.id), *reversed(parts)])
-
-
-def _site(review: Review, rule: Rule, node: ast.expr, statement: ast.stmt | None, name: str = "") -> Site:
-    """A site at an expression that the analysis itself did not visit."""
-    graph = Graph()
-    frame = Frame(graph, review.module, None, State(), Session(ignore, Project(), INTERPRETER))
-    value = Value("expression", graph.fresh(), node=node, module=review.module)
-    return make_site(review, rule, (value, frame), {name: value} if name else {}, statement=statement)
+    return qualified(call.func, module) == "torch.load"

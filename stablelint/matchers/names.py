@@ -1,0 +1,118 @@
+"""What a function's text binds its names to, and which of its expressions carry an autograd graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.matchers.tree import ancestors, nodes_in, start
+from stablelint.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from stablelint.analysis.review import Review
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# Methods and functions of one tensor whose result has the graph of that tensor.
+CARRYING = frozenset(
+    """
+    abs clone contiguous cpu cuda double exp flatten float half log log_softmax logsigmoid mean neg pow ravel relu
+    reshape sigmoid softmax sqrt square squeeze sum tanh to transpose permute type unsqueeze view bfloat16 div mul
+    """.split()
+)
+
+_NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
+
+
+def functions_of(review: Review, *words: str) -> Iterator[ast.AST]:
+    """The file and its functions, each once, where all the words stand in its text."""
+    source = review.module.source
+    if not review.of_body or not all(word in source.text for word in words):
+        return
+    yield source.tree
+    for node in descendants(source.tree):
+        if isinstance(node, Function):
+            yield node
+
+
+def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
+    """What the last plain assignment of a name or attribute before a node binds it to, as the text stands."""
+    found = [
+        node
+        for node in nodes_in(root, ast.Assign, ast.AnnAssign)
+        if start(node) < start(before) and name in _targets(node) and before not in set(descendants(node))
+    ]
+    last = max(found, key=start, default=None)
+    return last.value if isinstance(last, ast.Assign | ast.AnnAssign) else None
+
+
+def assigned_in(name: str, tree: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
+    """The plain assignments of a name or attribute below a node."""
+    return [
+        n
+        for n in nodes_in(tree, ast.Assign, ast.AnnAssign)
+        if isinstance(n, ast.Assign | ast.AnnAssign) and name in _targets(n)
+    ]
+
+
+def _targets(node: ast.AST) -> list[str]:
+    """The names and attributes that an assignment binds to its whole value."""
+    if isinstance(node, ast.Assign):
+        return [
+            ast.unparse(t) for t in node.targets if isinstance(t, ast.Name | ast.Attribute | ast.Subscript)
+        ]
+    return [ast.unparse(node.target)] if isinstance(node, ast.AnnAssign) and node.value else []
+
+
+def called(node: ast.AST) -> str:
+    """The last component of what a call calls; empty for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def receiver(node: ast.AST) -> ast.expr | None:
+    """The object whose method a call is."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.value if isinstance(func, ast.Attribute) else None
+
+
+def is_namespace(node: ast.expr | None) -> bool:
+    """Whether an expression is `torch` or one of its modules, by the names everybody gives them."""
+    return node is not None and ast.unparse(node) in _NAMESPACES
+
+
+def carriers(node: ast.expr) -> Iterator[ast.expr]:
+    """The names and attributes whose graph is part of that of an expression made by arithmetic."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield node
+    elif isinstance(node, ast.BinOp):
+        yield from carriers(node.left)
+        yield from carriers(node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield from carriers(node.operand)
+    elif isinstance(node, ast.IfExp):
+        yield from carriers(node.body)
+        yield from carriers(node.orelse)
+    elif called(node) in CARRYING and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        of = receiver(node)
+        inner = node.args[0] if is_namespace(of) and node.args else of
+        if inner is not None:
+            yield from carriers(inner)
+
+
+def graph_is_off(node: ast.AST, root: ast.AST) -> bool:
+    """Whether a `with torch.no_grad()` or a decorator of the function switches recording off."""
+    for outer in (*ancestors(node, root), root):
+        if isinstance(outer, ast.With | ast.AsyncWith):
+            heads = [item.context_expr for item in outer.items]
+        elif isinstance(outer, Function):
+            heads = outer.decorator_list
+        else:
+            continue
+        if any(word in ast.unparse(head) for head in heads for word in ("no_grad", "inference_mode")):
+            return True
+        if any("set_grad_enabled" in ast.unparse(head) for head in heads):
+            return True
+    return False

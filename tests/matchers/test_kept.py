@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.matchers.support import findings
+
+TRAIN = """
+def train(model, loader, optimizer):
+    losses, log = [], []
+    kept = {start}
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        {line}
+    return losses
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "line"),
+    [
+        ("[]", "kept.append(loss)"),
+        ("list()", "kept.append(loss)"),
+        ("[]", "kept.append(loss.cpu())"),
+        ("[]", "kept.append(loss / len(x))"),
+        ("[]", "kept.append((len(x), loss))"),
+        ("[]", "kept.append({'loss': loss})"),
+        ("[]", "kept += [loss]"),
+        ("[]", "kept = kept + [loss]"),
+        ("[]", "kept.extend([loss])"),
+        ("[]", "kept.insert(0, loss)"),
+        ("{'train': []}", "kept['train'].append(loss)"),
+        ("{}", "kept[len(kept)] = loss"),
+        ("{}", "kept.setdefault('train', []).append(loss)"),
+        ("collections.defaultdict(list)", "kept['train'].append(loss.mean())"),
+    ],
+)
+def test_losses_kept_with_their_graph(start: str, line: str) -> None:
+    assert findings("SL614", TRAIN.format(start=start, line=line)) == [line]
+
+
+@pytest.mark.parametrize(
+    ("start", "line"),
+    [
+        ("[]", "kept.append(loss.item())"),
+        ("[]", "kept.append(loss.detach())"),
+        ("[]", "kept.append(float(loss))"),
+        ("[]", "kept.append(loss.data)"),
+        ("[]", "kept.append(loss.detach().cpu().numpy())"),
+        ("[]", "loss = loss.item(); kept.append(loss)"),
+        ("[]", "kept.append(loss); kept.clear()"),
+        ("[]", "kept = []; kept.append(loss)"),
+        ("[]", "kept.append(len(x))"),
+        ("collections.deque(maxlen=10)", "kept.append(loss)"),
+        ("AverageMeter()", "kept.append(loss)"),
+        ("np.zeros(5)", "kept[0] = loss"),
+    ],
+)
+def test_losses_kept_as_values_or_not_for_long(start: str, line: str) -> None:
+    assert findings("SL614", TRAIN.format(start=start, line=line)) == []
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "loss.backward()",
+        "scaler.scale(loss).backward()",
+        "accelerator.backward(loss)",
+        "fabric.backward(loss)",
+        "(loss / 4).backward()",
+        "loss.mean().backward()",
+    ],
+)
+def test_each_way_to_run_backward(back: str) -> None:
+    program = TRAIN.format(start="[]", line="kept.append(loss)").replace("loss.backward()", back)
+    assert findings("SL614", program) == ["kept.append(loss)"]
+
+
+def test_parts_of_a_sum_carry_their_graph() -> None:
+    program = """
+    def train(model, loader):
+        parts, weights = [], []
+        for x, y, w in loader:
+            loss_a = F.mse_loss(model(x), y)
+            loss_b = F.l1_loss(model(x), y)
+            loss = loss_a + w * loss_b
+            loss.backward()
+            parts.append(loss_b)
+            weights.append(w)
+    """
+    assert findings("SL614", program) == ["parts.append(loss_b)"]
+
+
+def test_an_attribute_that_lives_longer_than_the_loop() -> None:
+    program = """
+    class Trainer:
+        def __init__(self):
+            self.history = []
+
+        def fit(self, model, loader):
+            for x, y in loader:
+                loss = F.mse_loss(model(x), y)
+                loss.backward()
+                self.history.append(loss)
+    """
+    assert findings("SL614", program) == ["self.history.append(loss)"]
+
+
+@pytest.mark.parametrize(
+    "end", ["sum(losses).backward()", "total = torch.stack(losses).mean()\n        total.backward()"]
+)
+def test_a_list_of_which_a_loss_is_made(end: str) -> None:
+    program = f"""
+    def train(model, loader):
+        losses = []
+        for x, y in loader:
+            loss = F.mse_loss(model(x), y)
+            losses.append(loss)
+        {end}
+    """
+    assert findings("SL614", program) == []
+
+
+EVALUATE = """
+def evaluate(model, loader):
+    model.eval()
+    outputs = []
+    for x, y in loader:
+        {line}
+    return outputs
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "outputs.append(model(x))",
+        "outputs.append(model(x).cpu())",
+        "outputs.append(model.forward(x))",
+        "outputs.append(torch.softmax(model(x), dim=1))",
+        "outputs.append(F.softmax(model(x), dim=-1))",
+        "out = model(x); outputs.append(out)",
+        "out = model(x).squeeze(1); outputs.append(out.sigmoid())",
+        "outputs.append((model(x), y))",
+        "outputs += [model(x)]",
+        "outputs.extend([model(x)[0]])",
+    ],
+)
+def test_outputs_gathered_with_their_graph(line: str) -> None:
+    assert findings("SL615", EVALUATE.format(line=line)) == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "outputs.append(model(x).detach())",
+        "outputs.append(model(x).argmax(1))",
+        "outputs.append(model(x).max(1)[1])",
+        "outputs.append(model(x).item())",
+        "outputs.append(y)",
+        "outputs.append(other(x))",
+        "with torch.no_grad(): outputs.append(model(x))",
+        "with torch.inference_mode(): out = model(x)\n        outputs.append(out)",
+        "outputs.append(torch.autograd.grad(model(x).sum(), x)[0])",
+    ],
+)
+def test_outputs_gathered_without_it(line: str) -> None:
+    assert findings("SL615", EVALUATE.format(line=line)) == []
+
+
+def test_a_function_that_is_called_under_no_grad() -> None:
+    line = "outputs.append(model(x))"
+    decorated = EVALUATE.replace("def evaluate", "@torch.no_grad()\ndef evaluate")
+    wrapped = EVALUATE + "\ndef main(m, l):\n    with torch.no_grad():\n        evaluate(m, l)\n"
+    assert findings("SL615", decorated.format(line=line)) == []
+    assert findings("SL615", wrapped.format(line=line)) == []
