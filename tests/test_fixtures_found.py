@@ -23,9 +23,7 @@ def shown(path: Path, *statuses: Status) -> set[tuple[int, str]]:
     return {
         (d.span.start.row, d.code)
         for d in report.diagnostics
-        if d.status in statuses
-        and not (d.status is Status.VIOLATED and d.code == "SL404")
-        and CATALOG.rules[d.code].enabled
+        if d.status in statuses and CATALOG.rules[d.code].enabled
     }
 
 

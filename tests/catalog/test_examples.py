@@ -21,11 +21,6 @@ EXAMPLES = [
     for rule in CATALOG.rules.values()
     for example in rule.examples
 ]
-# Examples that the engine does not judge as their pages say.
-MISJUDGED = {
-    ("SL105", 129): "the root of the same mean is reported by SL103, too",
-    ("SL224", 25): "a sum of many terms is no longer recognised",
-}
 FIXED = [param for param in EXAMPLES if param.values[1].fixed is not None]
 
 
@@ -42,8 +37,6 @@ def _is_violated(diagnostic: Diagnostic) -> bool:
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_an_example_is_reported_at_its_marked_lines_and_nowhere_else(rule: Rule, example: Example) -> None:
-    if (rule.code, example.line) in MISJUDGED:
-        pytest.xfail(MISJUDGED[rule.code, example.line])
     found = [(diagnostic.span.start.row, diagnostic.code) for diagnostic in _check(example.code, rule)]
     assert sorted(found) == [(marker.line, rule.code) for marker in example.markers]
 

@@ -6,6 +6,7 @@ Sites are found by what they stand on, so that a function with thousands of them
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.selections import selecting_mask
@@ -21,6 +22,8 @@ Place = tuple[int, int]  # of a value: its key, and the identity of its expressi
 def without_shadowed(sites: list[Site]) -> list[Site]:
     """The sites that no other explains, in the same order."""
     known = _Shadows(sites)
+    for site in sites:
+        known.strengthen(site)
     selected: set[tuple[str, int, int]] = set()
     kept: list[Site] = []
     for site in sites:
@@ -62,6 +65,16 @@ class _Shadows:
                 self._by_covered.setdefault(_place(value), []).append(site)
             if has_contract(site):
                 self._by_place.setdefault(_place(site.value), []).append(site)
+
+    def strengthen(self, site: Site) -> None:
+        """Known to go wrong is a form, too, where the rule that it replaces shows so of the same expression."""
+        same = self._by_node.get(id(site.node), ()) if site.rule.replaces else ()
+        shown = any(
+            o.rule.code in site.rule.replaces and o.judgement.status is Status.VIOLATED and o.value is site.value
+            for o in same
+        )
+        if shown and site.judgement.status is Status.UNGUARDED:
+            site.judgement = replace(site.judgement, status=Status.VIOLATED)
 
     def covers(self, site: Site) -> bool:
         """Whether another site explains this one."""

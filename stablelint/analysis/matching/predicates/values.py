@@ -77,6 +77,12 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
 
 
+def _overflows(predicate: Predicate, context: Context) -> Truth:
+    """A sum over it can leave float16; how many elements there are, and how large, is seldom known."""
+    within = context.ranges[str(predicate.args[0])].subset_of(Interval(-1.0, 1.0))
+    return Truth.NO if within else Truth.MAYBE
+
+
 def _literal(predicate: Predicate, context: Context) -> bool:
     return isinstance(value_of(predicate, context).constant(), int | float)
 
@@ -195,6 +201,7 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "nonnegative": _nonnegative,
     "positive": _positive,
     "reaches": _reaches,
+    "overflows": _overflows,
     "literal": _literal,
     "fractional": _fractional,
     "chosen": _chosen,
