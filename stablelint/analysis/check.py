@@ -15,12 +15,13 @@ from pathlib import Path
 from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
+from stablelint.analysis.findings import diagnose, finish
 from stablelint.analysis.interpret import classes, inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
+from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.roots import Root, Survey, survey
 from stablelint.analysis.matching.sites import Collector, Index, index_of
-from stablelint.analysis.review import Review, diagnose, finish
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog

@@ -18,7 +18,7 @@ from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
     from stablelint.catalog.rule import Rule
 
 Observed = tuple[Value, Frame]

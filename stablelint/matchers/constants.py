@@ -20,7 +20,7 @@ from stablelint.numerics.formats import FLOAT32, round_to
 from stablelint.syntax.operations import VIEWS
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.values.state import Frame
     from stablelint.catalog.rule import Rule
 

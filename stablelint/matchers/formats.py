@@ -13,8 +13,8 @@ from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT16, round_to
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 _NORM = re.compile(r"norm(\dd)?$", re.I)  # the name of a layer

@@ -11,8 +11,8 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 # Operations whose gradient is computed from their result.

@@ -12,8 +12,8 @@ from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 _LARGEST = 1e-3  # a larger constant is part of the formula

@@ -13,8 +13,8 @@ from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 _TAKEN = frozenset({"input", "target", "ignore_index", "weight", "label_smoothing", "reduction"})

@@ -24,8 +24,8 @@ from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 _ADDING = frozenset(("append", "extend", "insert", "appendleft", "add"))

@@ -12,8 +12,8 @@ from stablelint.diagnostic import Status
 from stablelint.matchers.common import Observed, make_site, observed
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 _DEPTH = 8  # operations looked through

@@ -22,8 +22,8 @@ from stablelint.matchers.tree import (
 )
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 _TO_NUMBER = ("item", "detach", "data", "float", "reduce_value", "gather", "reduce")

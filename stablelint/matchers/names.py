@@ -10,7 +10,7 @@ from stablelint.matchers.tree import ancestors, nodes_in, start
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

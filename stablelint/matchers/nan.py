@@ -15,8 +15,8 @@ from stablelint.syntax.operations import VIEWS
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.analysis.values.state import Frame
     from stablelint.catalog.rule import Rule
 

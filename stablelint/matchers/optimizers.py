@@ -12,8 +12,8 @@ from stablelint.matchers.tree import nodes_in, start
 from stablelint.numerics.formats import FLOAT16, round_to
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.analysis.values.value import Value
     from stablelint.catalog.rule import Rule
 

@@ -14,7 +14,7 @@ from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
     from stablelint.catalog.rule import Rule
 
 _DEPTH = 6

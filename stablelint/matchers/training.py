@@ -14,7 +14,7 @@ from stablelint.matchers.common import observed, place, receiver_text, scope_of
 from stablelint.matchers.tree import exclusive
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
 
 
 @dataclass(frozen=True, slots=True)

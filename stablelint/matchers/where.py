@@ -27,7 +27,7 @@ from stablelint.diagnostic import Status
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
     from stablelint.catalog.rule import Rule
 
 _PRODUCTS = frozenset({"mul", "div"})

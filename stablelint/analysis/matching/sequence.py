@@ -15,7 +15,7 @@ from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 
 if TYPE_CHECKING:
-    from stablelint.analysis.review import Review
+    from stablelint.analysis.matching.review import Review
 
 
 def sequence_sites(review: Review) -> Iterator[Site]:

@@ -70,7 +70,9 @@ class _Shadows:
         """Known to go wrong is a form, too, where the rule that it replaces shows so of the same expression."""
         same = self._by_node.get(id(site.node), ()) if site.rule.replaces else ()
         shown = any(
-            o.rule.code in site.rule.replaces and o.judgement.status is Status.VIOLATED and o.value is site.value
+            o.rule.code in site.rule.replaces
+            and o.judgement.status is Status.VIOLATED
+            and o.value is site.value
             for o in same
         )
         if shown and site.judgement.status is Status.UNGUARDED:

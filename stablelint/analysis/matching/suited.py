@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
@@ -22,26 +23,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 12
 _ARITHMETIC = frozenset("add sub rsub mul div neg pow abs square".split())
-# Results are floating-point whatever goes in.
-_MAKES_FLOATS = frozenset(
-    """
-    log log2 log10 log1p exp exp2 expm1 sqrt rsqrt reciprocal div sin cos tan asin acos atan atan2 sinh cosh tanh
-    asinh acosh atanh erf erfc erfinv sigmoid logsigmoid softplus softmax log_softmax logsumexp mean std var norm
-    vector_norm rand randn rand_like randn_like uniform normal linspace lgamma digamma log_prob entropy cdist
-    relu elu gelu silu leaky_relu normalize linear conv1d conv2d conv3d embedding dropout layer_norm float double
-    half cross_entropy mse_loss l1_loss xlogy logit cosine_similarity softmin det logdet cholesky
-    """.split()
-)
-# Results hold numbers of the sort that the first operand holds.
-_KEEPS = frozenset(
-    """
-    add sub rsub mul neg abs square pow clamp clamp_min clamp_max sum prod cumsum max min amax amin maximum minimum
-    where masked_fill index part view reshape transpose permute expand squeeze unsqueeze flatten contiguous detach
-    clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
-    """.split()
-)
-# Of these the further operands are sizes, or tensors that lend theirs.
-_RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
 _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
@@ -98,7 +79,7 @@ def _made_elsewhere(value: Value, depth: int) -> str | None:
     package, _, name = value.op.rpartition(".")
     if package and name[:1].isupper() and package.partition(".")[0] not in _NO_PACKAGES:
         return name
-    if depth == 0 or value.op not in _ARITHMETIC | _KEEPS | _MAKES_FLOATS:
+    if depth == 0 or value.op not in _ARITHMETIC | KEEPS_SORT | MAKES_FLOATS:
         return None
     found = (_made_elsewhere(operand, depth - 1) for operand in value.operands.values())
     return next((made for made in found if made is not None), None)
@@ -167,7 +148,7 @@ def _arises_from_tensor(value: Value, used: frozenset[str], depth: int) -> bool:
         return value.kind is Kind.TENSOR
     if value.name in used or (value.node is not None and _name_of(value.node) in used):
         return True
-    if depth == 0 or value.op not in _ARITHMETIC | _KEEPS:
+    if depth == 0 or value.op not in _ARITHMETIC | KEEPS_SORT:
         return False
     return any(_arises_from_tensor(operand, used, depth - 1) for operand in value.operands.values())
 
@@ -220,45 +201,6 @@ def _behind_constants(node: ast.expr) -> Iterator[ast.expr]:
         sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
         if len(sides) == 1:
             yield from _behind_constants(sides[0])
-
-
-def is_integral(value: Value, depth: int = _DEPTH) -> bool:
-    """Whether a value is known to hold integers or truth values, by its type or by where it comes from."""
-    if value.dtype is not None:
-        return value.dtype.startswith(("int", "uint", "bool"))
-    if value.kind is Kind.NUMBER:
-        return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
-    if depth == 0 or value.op not in _KEEPS:
-        return False
-    cast = next((operand.dtype for operand in value.operands.values() if operand.op == "dtype"), None)
-    if cast is not None:
-        return cast.startswith(("int", "uint", "bool"))
-    parts = _parts(value)
-    return bool(parts) and all(is_integral(part, depth - 1) for part in parts)
-
-
-def is_floating(value: Value, depth: int = _DEPTH) -> bool:
-    """Whether a value is known to hold floating-point numbers, by its type or by where it comes from."""
-    if value.dtype is not None:
-        return value.dtype.startswith(("float", "bfloat"))
-    if value.op in _MAKES_FLOATS or isinstance(value.constant(), float):
-        return True
-    if depth == 0 or value.op not in _KEEPS:
-        return False
-    enough = all if value.op == "phi" else any  # of two paths each may be taken
-    return enough(is_floating(part, depth - 1) for part in _parts(value))
-
-
-_ASIDE = frozenset(
-    "condition mask index indices dim keepdim dims shape size repeats exponent min max k".split()
-)
-
-
-def _parts(value: Value) -> list[Value]:
-    """The operands whose sort of number decides on the result's."""
-    if value.op in _RESHAPES:
-        return [value.operands["input"]] if "input" in value.operands else []
-    return [operand for name, operand in value.operands.items() if name not in _ASIDE]
 
 
 def _short(text: str) -> str:

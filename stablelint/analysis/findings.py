@@ -2,58 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 from stablelint.analysis.evidence.forms.table import anchor_of, form_of
 from stablelint.analysis.evidence.score import confidence_of, level_of, reasons
 from stablelint.analysis.evidence.subject import Subject, Surroundings
-from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.composites import discharge_of_parts
 from stablelint.analysis.matching.derivation import derivation
 from stablelint.analysis.matching.proposals import place_to_change, proposals
+from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sequence import sequence_sites
 from stablelint.analysis.matching.shadows import has_contract, without_shadowed
-from stablelint.analysis.matching.sites import Collector, Index, Site
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.counts import is_counted
 from stablelint.analysis.proof.replacement import (
-    Replacement,
     feels_gradient,
     is_doubled,
     is_empty_group,
     is_gathered,
     is_masked_again,
     replacement_of,
-    replacements,
 )
 from stablelint.diagnostic import Diagnostic, Level, Status
-
-
-@dataclass
-class Review:
-    """What was seen in one function, or in the body of the file: the material of matchers."""
-
-    module: ModuleInfo
-    collector: Collector
-    index: Index
-    of_body: bool = False
-    words: Set[str] | None = None  # of the sieve; None where nothing was sieved
-
-    @property
-    def sites(self) -> list[Site]:
-        """Sites of pattern rules, in no order."""
-        return list(self.collector.sites.values())
-
-    @property
-    def open(self) -> list[Site]:
-        """Sites whose obligations may not hold."""
-        return [s for s in self.sites if s.judgement.status.is_open]
-
-    @cached_property
-    def replacements(self) -> list[Replacement]:
-        """Operations that replace some elements of another's result."""
-        return replacements(v for v, _ in self.collector.observed)
 
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:

@@ -1,0 +1,66 @@
+"""Of which sort the numbers are that a value holds: integers, truth values, or floating-point numbers."""
+
+from __future__ import annotations
+
+from stablelint.analysis.values.value import Kind, Value
+
+_DEPTH = 12
+# Results are floating-point whatever goes in.
+MAKES_FLOATS = frozenset(
+    """
+    log log2 log10 log1p exp exp2 expm1 sqrt rsqrt reciprocal div sin cos tan asin acos atan atan2 sinh cosh tanh
+    asinh acosh atanh erf erfc erfinv sigmoid logsigmoid softplus softmax log_softmax logsumexp mean std var norm
+    vector_norm rand randn rand_like randn_like uniform normal linspace lgamma digamma log_prob entropy cdist
+    relu elu gelu silu leaky_relu normalize linear conv1d conv2d conv3d embedding dropout layer_norm float double
+    half cross_entropy mse_loss l1_loss xlogy logit cosine_similarity softmin det logdet cholesky
+    """.split()
+)
+# Results hold numbers of the sort that the first operand holds.
+KEEPS_SORT = frozenset(
+    """
+    add sub rsub mul neg abs square pow clamp clamp_min clamp_max sum prod cumsum max min amax amin maximum minimum
+    where masked_fill index part view reshape transpose permute expand squeeze unsqueeze flatten contiguous detach
+    clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
+    """.split()
+)
+# Of these the further operands are sizes, or tensors that lend theirs.
+_RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
+
+
+def is_integral(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold integers or truth values, by its type or by where it comes from."""
+    if value.dtype is not None:
+        return value.dtype.startswith(("int", "uint", "bool"))
+    if value.kind is Kind.NUMBER:
+        return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
+    if depth == 0 or value.op not in KEEPS_SORT:
+        return False
+    cast = next((operand.dtype for operand in value.operands.values() if operand.op == "dtype"), None)
+    if cast is not None:
+        return cast.startswith(("int", "uint", "bool"))
+    parts = _parts(value)
+    return bool(parts) and all(is_integral(part, depth - 1) for part in parts)
+
+
+def is_floating(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold floating-point numbers, by its type or by where it comes from."""
+    if value.dtype is not None:
+        return value.dtype.startswith(("float", "bfloat"))
+    if value.op in MAKES_FLOATS or isinstance(value.constant(), float):
+        return True
+    if depth == 0 or value.op not in KEEPS_SORT:
+        return False
+    enough = all if value.op == "phi" else any  # of two paths each may be taken
+    return enough(is_floating(part, depth - 1) for part in _parts(value))
+
+
+_ASIDE = frozenset(
+    "condition mask index indices dim keepdim dims shape size repeats exponent min max k".split()
+)
+
+
+def _parts(value: Value) -> list[Value]:
+    """The operands whose sort of number decides on the result's."""
+    if value.op in _RESHAPES:
+        return [value.operands["input"]] if "input" in value.operands else []
+    return [operand for name, operand in value.operands.items() if name not in _ASIDE]
