@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # What a run has seen outweighs whatever the text suggests: the facts of the text seldom sum up to 5.
 DECISIVE = 8.0
+# A call that was made for it shows what can happen, not what does: it only orders what is else alike.
+SUGGESTIVE = 1.0
 _FAILING = frozenset({"confirmed", "reachable"})
 _ENOUGH = 3  # calls of the program that are told of
 
@@ -47,9 +49,10 @@ def _told(findings: Iterable[Diagnostic], known: Observations, texts: _Texts) ->
 def reason_of(seen: Observation) -> Reason | None:
     """What an observation says for or against a finding; None where it decides nothing."""
     if seen.verdict in _FAILING:
-        by = "a run" if seen.origin == "command" else "a call that was made for it"
         witness = f": {seen.witness}" if seen.witness else ""
-        return Reason("seen_failing", f"{by} has confirmed it{witness}", DECISIVE)
+        if seen.origin == "command":
+            return Reason("seen_failing", f"a run has confirmed it{witness}", DECISIVE)
+        return Reason("called_failing", f"a call that was made for it goes wrong{witness}", SUGGESTIVE)
     if seen.verdict == "handled":
         return Reason("seen_handled", "a run has seen the code around it deal with it", -DECISIVE)
     if seen.origin != "command" or seen.calls < _ENOUGH or not seen.least or any(seen.zeros.values()):
