@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # What a run has seen outweighs whatever the text suggests: the facts of the text seldom sum up to 5.
 DECISIVE = 8.0
 _FAILING = frozenset({"confirmed", "reachable"})
+_SOUND = frozenset({"not-reproduced", "latent"})  # the program's own operands have not failed
 _ENOUGH = 3  # calls of the program that are told of
 
 
@@ -52,7 +53,9 @@ def reason_of(seen: Observation) -> Reason | None:
         return Reason("seen_failing", f"{by} has confirmed it{witness}", DECISIVE)
     if seen.verdict == "handled":
         return Reason("seen_handled", "a run has seen the code around it deal with it", -DECISIVE)
-    if seen.origin != "command" or seen.calls < _ENOUGH or not seen.least or any(seen.zeros.values()):
+    if seen.verdict not in _SOUND or seen.origin != "command" or seen.calls < _ENOUGH:
+        return None
+    if not seen.least or any(seen.zeros.values()):
         return None
     ranges = ", ".join(
         f"`{name}` in [{low:.3g}, {seen.greatest.get(name, low):.3g}]" for name, low in seen.least.items()
