@@ -37,6 +37,8 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
         left_out.append(f"{result.silenced:,} silenced by comments")
     if result.baselined:
         left_out.append(f"{result.baselined:,} in the baseline")
+    if result.unsure:
+        left_out.append(f"{result.unsure:,} of less confidence than asked for")
     if left_out:
         yield style.dim("Not shown: " + ", ".join(left_out) + ".")
 

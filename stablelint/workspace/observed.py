@@ -16,6 +16,7 @@ DECISIVE = 8.0
 # A call that was made for it shows what can happen, not what does: it only orders what is else alike.
 SUGGESTIVE = 1.0
 _FAILING = frozenset({"confirmed", "reachable"})
+_SOUND = frozenset({"not-reproduced", "latent"})  # the program's own operands have not failed
 _ENOUGH = 3  # calls of the program that are told of
 
 
@@ -55,7 +56,9 @@ def reason_of(seen: Observation) -> Reason | None:
         return Reason("called_failing", f"a call that was made for it goes wrong{witness}", SUGGESTIVE)
     if seen.verdict == "handled":
         return Reason("seen_handled", "a run has seen the code around it deal with it", -DECISIVE)
-    if seen.origin != "command" or seen.calls < _ENOUGH or not seen.least or any(seen.zeros.values()):
+    if seen.verdict not in _SOUND or seen.origin != "command" or seen.calls < _ENOUGH:
+        return None
+    if not seen.least or any(seen.zeros.values()):
         return None
     ranges = ", ".join(
         f"`{name}` in [{low:.3g}, {seen.greatest.get(name, low):.3g}]" for name, low in seen.least.items()

@@ -60,6 +60,7 @@ class CheckResult:
     lines: int = 0
     silenced: int = 0
     baselined: int = 0
+    unsure: int = 0  # left out for their confidence
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0  # obligations that hold as long as settings keep their values
     sources: Mapping[str, bytes] = field(default_factory=dict)  # of files that are not on disk
@@ -200,7 +201,7 @@ def _collect(
         for guard, number in answer.counts.items():
             counts[guard] = counts.get(guard, 0) + number
     least = request.settings.min_confidence
-    told = informed(findings, request.settings.root, sources)
+    told = list(informed(findings, request.settings.root, sources))
     findings = [item for item in told if item.confidence >= least]
     return CheckResult(
         diagnostics=tuple(sorted(findings, key=lambda item: item.sort_key)),
@@ -209,6 +210,7 @@ def _collect(
         files=sum(not answer.problems for answer in answers.values()),
         lines=sum(answer.lines for answer in answers.values()),
         silenced=sum(answer.silenced for answer in answers.values()),
+        unsure=len(told) - len(findings),
         discharge_counts=counts,
         assumed=sum(answer.assumed for answer in answers.values()),
         sources=sources or {},
