@@ -1,14 +1,15 @@
-"""`stablelint audit` as a process: what it prints, and how it ends."""
+"""`stablelint audit` of real processes: what it prints, and how it ends."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from cli.conftest import Outcome
+from cli.here import run_here
 
 pytest.importorskip("torch")
 
@@ -29,27 +30,20 @@ SOUND = FAULTY.replace(".softmax(-1)", "").replace(
 )
 
 
-def audit(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "stablelint", "audit", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+def audit(*arguments: str, folder: Path) -> Outcome:
+    return run_here(folder, "audit", *arguments)
 
 
 def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(FAULTY)
     done = audit("--html", "page.html", "--", sys.executable, "train.py", folder=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == ""
-    assert "\nthe end" not in f"\n{done.stdout}"
-    assert "failed[raw-scores]" in done.stdout
-    assert "train.py:8:12" in done.stdout
-    assert "optimizer.zero_grad() in each step" in done.stdout
-    assert "10 optimizer steps were watched" in done.stdout
+    assert done.code == 1
+    assert done.err == ""
+    assert "\nthe end" not in f"\n{done.out}"
+    assert "failed[raw-scores]" in done.out
+    assert "train.py:8:12" in done.out
+    assert "optimizer.zero_grad() in each step" in done.out
+    assert "10 optimizer steps were watched" in done.out
     page = (tmp_path / "page.html").read_text()
     assert "<svg" in page
     assert "zeroed-gradients" in page
@@ -58,8 +52,8 @@ def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> No
 def test_a_sound_command_runs_to_its_end_where_it_may(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SOUND)
     done = audit("--steps", "0", "--output-format", "json", "--", sys.executable, "train.py", folder=tmp_path)
-    assert done.returncode == 0, done.stdout
-    first, _, rest = done.stdout.partition("\n")
+    assert done.code == 0, done.out
+    first, _, rest = done.out.partition("\n")
     assert first == "the end"
     payload = json.loads(rest)
     assert payload["steps"] == 20
@@ -73,8 +67,8 @@ def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path) -> None:
         SOUND.replace("print(", "    if step == 4:\n        raise SystemExit(3)\nprint(")
     )
     done = audit("--all", "--", sys.executable, "train.py", folder=tmp_path)
-    assert done.returncode == 3
-    assert "5 optimizer steps were watched" in done.stdout
+    assert done.code == 3
+    assert "5 optimizer steps were watched" in done.out
 
 
 @pytest.mark.parametrize(
@@ -88,6 +82,5 @@ def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_audited_is_refused(arguments: tuple[str, ...], says: str, tmp_path: Path) -> None:
     done = audit(*arguments, folder=tmp_path)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.code == 2
+    assert says in done.err

@@ -198,6 +198,8 @@ def test_runs_under_pytest(tmp_path: Path) -> None:
 def test_the_pytest_option_fails_the_test_with_the_expression(pytester: pytest.Pytester) -> None:
     body = textwrap.indent(FAULTY, "    ")
     pytester.makepyfile(test_train=f"def test_training():{body}")
+    import torch._dynamo  # pytester takes back what is imported in between, and this can be imported but once
+
     words = ("-q", "-p", "no:cacheprovider", "test_train.py")
     assert pytester.runpytest_inprocess(*words).ret == 0
     guarded = pytester.runpytest_subprocess(*words, "--stablelint-guard", timeout=120)

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablelint.runtime.verify.outcome import Report
+from stablelint.runtime.verify.outcome import Report, SiteReport
 from stablelint.runtime.verify.probe.subject import Parameters
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.verify import Request, verify
@@ -36,15 +36,47 @@ def saved(x):
     return torch.log10(x)
 
 
+def unasked(x):
+    return torch.sqrt(x * x)
+
+
+def asked(x):
+    return torch.sqrt(x * x + 0)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([1.3]))
+
+    def forward(self, flag):
+        return torch.log((self.scale - 1.0).abs())
+
+
+class Farther(Scaled):
+    def forward(self, flag):
+        return torch.log2((self.scale - 0.7).abs())
+
+
 head = Head()
 for step in range(3):
     head(torch.rand(4) + 1)
     saved(torch.rand(4) + 1)
-print("calls end")
+with torch.no_grad():
+    unasked(torch.ones(3))
+asked(torch.ones(3, requires_grad=True)).sum().backward()
+Scaled()(True).sum().backward()
+Farther()(True).sum().backward()
 """
 
 
-def verified(path: Path, sites: list[Site], search_parameters: float = 0.0) -> Report:
+def clamped(path: Path, function: str, operand: str, **more: object) -> Site:
+    """The site of a call in the program, with a fix that keeps its operand above 0."""
+    fixed = f"torch.{function}(({operand}).clamp_min(1e-30))"
+    return site_at(path, f"torch.{function}({operand})", fixed, {"x": operand}, **(more or LOG))
+
+
+def searched(path: Path, sites: list[Site], search_parameters: float) -> Report:
     """The report on a program that is searched for twenty seconds; its output goes to a file beside it."""
     with open(path.with_name("output.txt"), "wb") as output:
         request = Request(
@@ -60,100 +92,64 @@ def verified(path: Path, sites: list[Site], search_parameters: float = 0.0) -> R
         return verify(request).report
 
 
-def test_a_witness_is_reached_and_functions_with_effects_are_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
+@pytest.fixture(scope="module")
+def stay(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, SiteReport]]:
+    """What is found where parameters stay as they are, and the folder."""
+    path = tmp_path_factory.mktemp("search") / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
-    text = "(x - 3.5).abs() * self.scale"
-    sites = [
-        site_at(path, f"torch.log({text})", f"torch.log(({text}).clamp_min(1e-30))", {"x": text}, **LOG),
-        site_at(path, "torch.log10(x)", "torch.log10(x.clamp_min(1e-30))", {"x": "x"}, **LOG),
-    ]
-    report = verified(path, sites)
-    assert [site.verdict for site in report.sites] == [Verdict.REACHABLE, Verdict.LATENT]
-    witness = report.sites[0].witness
+    root = {"forward": "x >= 0", "backward": "x > 0"}
+    sites = {
+        "scaled": clamped(path, "log", "(self.scale - 1.0).abs()"),
+        "head": clamped(path, "log", "(x - 3.5).abs() * self.scale"),
+        "saved": clamped(path, "log10", "x"),
+        "unasked": clamped(path, "sqrt", "x * x", **root),
+        "asked": clamped(path, "sqrt", "x * x + 0", **root),
+    }
+    report = searched(path, list(sites.values()), 0.0)
+    return path.parent, dict(zip(sites, report.sites, strict=True))
+
+
+def test_a_witness_is_reached_and_functions_with_effects_are_left_alone(
+    stay: tuple[Path, dict[str, SiteReport]],
+) -> None:
+    folder, found = stay
+    assert (found["head"].verdict, found["saved"].verdict) == (Verdict.REACHABLE, Verdict.LATENT)
+    witness = found["head"].witness
     assert witness is not None
     assert witness.origin == "search"
     (shown,) = witness.operands
     assert shown.name == "x"
     assert 3.5 in shown.values
-    assert (tmp_path / "output.txt").read_text().count("an effect") == 3
-    assert report.sites[0].calls == 3, "the search is not counted"
-    assert not os.path.exists(tmp_path / ".stablelint")
+    assert (folder / "output.txt").read_text().count("an effect") == 3
+    assert found["head"].calls == 3, "the search is not counted"
+    assert not os.path.exists(folder / ".stablelint")
 
 
-SCALED = """\
-import torch
-
-
-class Head(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.tensor([1.3]))
-
-    def forward(self, flag):
-        return torch.log((self.scale - 1.0).abs())
-
-
-head = Head()
-head(True).sum().backward()
-"""
-
-
-@pytest.mark.parametrize(
-    ("reach", "verdict"), [(0.0, Verdict.LATENT), (0.1, Verdict.LATENT), (0.5, Verdict.REACHABLE)]
-)
-def test_parameters_are_searched_when_asked_and_no_further_than_that(
-    tmp_path: Path, reach: float, verdict: Verdict
+def test_a_gradient_is_searched_only_where_the_command_asks_for_one(
+    stay: tuple[Path, dict[str, SiteReport]],
 ) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(SCALED, encoding="utf-8")
-    text = "(self.scale - 1.0).abs()"
-    fault = site_at(path, f"torch.log({text})", f"torch.log({text}.clamp_min(1e-30))", {"x": text}, **LOG)
-    (found,) = verified(path, [fault], reach).sites
-    assert found.verdict is verdict, (tmp_path / "output.txt").read_text()
-    if verdict is Verdict.REACHABLE:
-        assert found.witness is not None
-        shown = {operand.name: operand.values for operand in found.witness.operands}
-        assert shown["self.scale"] == (1.0,)
-
-
-GRADIENTS = """\
-import torch
-
-
-def unasked(x):
-    return torch.sqrt(x * x)
-
-
-def asked(x):
-    return torch.sqrt(x * x + 0)
-
-
-with torch.no_grad():
-    unasked(torch.ones(3))
-asked(torch.ones(3, requires_grad=True)).sum().backward()
-"""
-
-
-def test_a_gradient_is_searched_only_where_the_command_asks_for_one(tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(GRADIENTS, encoding="utf-8")
-    sites = [
-        site_at(
-            path,
-            f"torch.sqrt({operand})",
-            f"torch.sqrt(({operand}).clamp_min(1e-30))",
-            {"x": operand},
-            forward="x >= 0",
-            backward="x > 0",
-        )
-        for operand in ("x * x", "x * x + 0")
-    ]
-    unasked, asked = verified(path, sites).sites
+    unasked, asked = stay[1]["unasked"], stay[1]["asked"]
     assert (unasked.verdict, asked.verdict) == (Verdict.LATENT, Verdict.REACHABLE)
     note = "its gradient fails, and this command asked for none here"
     assert note in unasked.notes
     assert note not in asked.notes
+
+
+def test_parameters_are_searched_when_asked_and_no_further_than_that(
+    stay: tuple[Path, dict[str, SiteReport]], tmp_path: Path
+) -> None:
+    assert stay[1]["scaled"].verdict is Verdict.LATENT
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    sites = [
+        clamped(path, "log", "(self.scale - 1.0).abs()"),
+        clamped(path, "log2", "(self.scale - 0.7).abs()"),
+    ]
+    near, far = searched(path, sites, 0.4).sites
+    assert (near.verdict, far.verdict) == (Verdict.REACHABLE, Verdict.LATENT)
+    assert near.witness is not None
+    shown = {operand.name: operand.values for operand in near.witness.operands}
+    assert shown["self.scale"] == (1.0,)
 
 
 @given(
