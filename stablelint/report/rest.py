@@ -35,10 +35,15 @@ def _line(item: Diagnostic, widest: int, context: Context) -> str:
     lead = f"    {place:<{widest}}  {item.code}  {item.confidence:4.0%}  "
     text = plain(one_line(item.expression))
     room = max(context.width - len(lead) - 2, 20)
-    tail = f"  {item.name}"
+    tail = f"  {_seen(item) or item.name}"
     if width(text) + len(tail) > room:
         text = crop(text, 0, max(room - len(tail), 20))
     return lead + text + context.style.dim(tail)
+
+
+def _seen(item: Diagnostic) -> str:
+    """What a run, or a call that was made for it, has shown of a finding."""
+    return next((r.sentence for r in item.because if r.fact.startswith(("seen_", "called_failing"))), "")
 
 
 def confidence_line(item: Diagnostic) -> str:
