@@ -48,6 +48,7 @@ GUARDED = {
     "a truthy int": "    n = int(mask.sum())\n    if n:\n        return x.sum() / n\n    return x\n",
     "a conditional expression": "    n = mask.sum()\n    return x.sum() / n if n > 0 else x\n",
     "a conditional expression turned round": "    n = mask.sum()\n    return x if n == 0 else x.sum() / n\n",
+    "or 1": "    n = int(mask.sum()) or 1\n    return x.sum() / n\n",
     "and": "    n = mask.sum()\n    return n > 0 and x.sum() / n\n",
     "or": "    n = mask.sum()\n    return n == 0 or x.sum() / n\n",
     "not": "    n = mask.sum()\n    if not n:\n        return x\n    return x.sum() / n\n",
@@ -111,6 +112,7 @@ UNGUARDED = {
         "    if not mask.any():\n        print(x)\n    return x[mask].mean()\n",
         "SL502",
     ),
+    "or 0": ("    n = int(mask.sum()) or 0\n    return x.sum() / n\n", "SL102"),
     "a selection": ("    sel = x[mask]\n    return sel.mean()\n", "SL502"),
     "a selection that is computed with": (
         "    sel = x[mask]\n    return ((sel - 1) ** 2).abs().sum(-1).mean()\n",

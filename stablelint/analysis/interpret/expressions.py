@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.conditions import assume
 from stablelint.analysis.interpret.defaults import usually
 from stablelint.analysis.interpret.definitions import function_value
 from stablelint.analysis.interpret.iteration import element_of
-from stablelint.analysis.interpret.narrowing import narrowed
+from stablelint.analysis.interpret.narrowing import narrowed, narrowed_value
 from stablelint.analysis.interpret.subscripts import subscript
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
@@ -156,10 +156,13 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
     is_and = isinstance(node.op, ast.And)
     saved = frame.state
     frame.state = saved.copy()
-    values = []
+    values, yielded = [], []
     for operand in node.values:
         value = evaluate(operand, frame)
         values.append(value)
+        taken = frame.state.copy()
+        assume(value, not is_and, taken)  # `n or 1` is n where n is not 0
+        yielded.append(taken.effective(value) if operand is not node.values[-1] else value.interval)
         assume(value, is_and, frame.state)
     inner = frame.state
     frame.state = saved
@@ -170,11 +173,12 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
         return frame.graph.constant((all if is_and else any)(v.data for v in values), node)
     kinds = {v.kind for v in values}
     if not is_and and kinds & _OBJECTS and not all(map(_is_test, values)):
-        return join(frame.graph, values)
-    for value in values[1:]:
+        return join(frame.graph, [narrowed_value(v, i, frame) for v, i in zip(values, yielded, strict=True)])
+    interval = yielded[0]
+    for value, one in zip(values[1:], yielded[1:], strict=True):
         name = "python.and" if is_and else "python.or"
         key = frame.graph.key(name, result.key, value.key)
-        interval = value.interval.join(result.interval)
+        interval = interval.join(one)
         result = Value(name, key, Kind.UNKNOWN, {"input": result, "other": value}, interval, node=node)
     return result
 
