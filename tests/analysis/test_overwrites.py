@@ -82,7 +82,11 @@ GUARDED = {
     "out": "    y = torch.empty_like(x)\n    torch.clamp(s, min=1e-3, out=y)\n    return torch.log(y)\n",
     "out add": "    y = torch.empty_like(x)\n    torch.add(s, 1e-3, out=y)\n    return torch.log(y)\n",
     "nan_to_num no grad": "    with torch.no_grad():\n        return torch.nan_to_num(x / s)\n",
-    "masked_scatter": "    return s.masked_fill(s == 0, 1).log()\n",
+    "copy_": "    s.copy_(x.abs() + 1)\n    return torch.log(s)\n",
+    "all of it": "    s[:] = x.abs() + 1\n    return torch.log(s)\n",
+    "all of it with a number": "    s[...] = 1\n    return torch.log(s)\n",
+    "index_fill of what is positive": "    return torch.log((s + 1).index_fill(0, x.argmax(), 1.0))\n",
+    "masked_fill out of place": "    return s.masked_fill(s == 0, 1).log()\n",
     "detach where": "    p = (s * x / s).detach()\n    p = torch.where(torch.isnan(p), 0.0, p)\n    return p\n",
     "the data of a result": "    p = s * x / s\n    p.data[torch.isnan(p)] = 0\n    return p.detach()\n",
 }
@@ -90,6 +94,8 @@ GUARDED = {
 UNGUARDED = {
     "other elements": ("    s[x == 0] = 1\n    return x / s\n", "SL102"),
     "the wrong value": ("    s[s == 0] = 0\n    return x / s\n", "SL102"),
+    "a copy of what can be 0": ("    y = s + 1\n    y.copy_(s)\n    return torch.log(y)\n", "SL101"),
+    "a part": ("    s[:1] = 1\n    return torch.log(s)\n", "SL101"),
     "the wrong side": ("    s[s > 0] = 1\n    return x / s\n", "SL102"),
     "one where, with a gradient": ("    return torch.where(s == 0, 0.0, x / s)\n", "SL503"),
     "behind it, with a gradient": ("    p = s * x / s\n    p[p != p] = 0\n    return p\n", "SL503"),

@@ -11,6 +11,7 @@ from stablelint.analysis.interpret.decompositions import part_at
 from stablelint.analysis.interpret.narrowing import narrowed_value
 from stablelint.analysis.interpret.sizes import size_of
 from stablelint.analysis.interpret.writing import trained, written_into
+from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any
@@ -116,7 +117,9 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
     mask = selector(index)
-    if mask.dtype == "bool" or (value.is_constant and _may_be_mask(mask)):
+    if keeps_all(index):  # `x[:] = v`
+        updated = apply("copy_", {"input": base, "src": value}, target, frame)
+    elif mask.dtype == "bool" or (value.is_constant and _may_be_mask(mask)):
         kept, fill = masked(base, mask, value, frame)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
         if _is_blank(base) and frame.loop_depth:

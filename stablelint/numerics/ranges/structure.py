@@ -43,6 +43,12 @@ def _replaced(position: int, name: str) -> Transfer:
     return lambda call: call.x.join(call.operand(position, name))
 
 
+def _copied(call: Call) -> Interval:
+    """Every element overwritten; half precision rounds what it is given."""
+    source = call.operand(1, "src")
+    return cast(source, call.fmt) if call.fmt is FLOAT16 else source
+
+
 def cast(x: Interval, target: FloatFormat) -> Interval:
     """`x` rounded to `target`: exact in float64; elsewhere finite open ends close and far ends overflow."""
     if target is FLOAT64 or x.subset_of(_exact_integers(target)):
@@ -115,7 +121,7 @@ STRUCTURE: Mapping[str, Transfer] = {
     "index_put": _replaced(2, "values"),
     "scatter": _replaced(3, "src"),
     "index_fill": _replaced(3, "value"),
-    "copy_": _replaced(1, "src"),
+    "copy_": _copied,
     "finfo.tiny": _finfo(lambda fmt: fmt.tiny),
     "finfo.smallest_normal": _finfo(lambda fmt: fmt.tiny),
     "finfo.eps": _finfo(lambda fmt: fmt.eps),

@@ -53,6 +53,11 @@ def _kept(op: str, operands: Operands, first: Value, interval: Interval) -> Grou
     return first.zero, first.ends
 
 
+def _of_copy(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+    source = operands.get("src", first)
+    return source.zero, source.ends
+
+
 def _of_index(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
     if leaves_out_start(operands) or keeps_the_larger(operands):
         return min(first.zero, Ground.COINCIDENCE), first.ends
@@ -264,6 +269,7 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(_SATURATING, _saturated),
     **dict.fromkeys(_KEEPING, _kept),
     "index": _of_index,
+    "copy_": _of_copy,
     "diagonal": _of_diagonal,
     "fill_diagonal_": _of_filled_diagonal,
 }
