@@ -7,12 +7,15 @@ import pytest
 from tests.analysis.support import fixes
 
 
-def test_an_operand_without_a_name_gets_a_literal() -> None:
+def test_an_operand_without_a_name_gets_one() -> None:
     written = fixes("""
         def f(x: torch.Tensor, y: torch.Tensor):
             return torch.log(x.relu().sum() * y.relu().sum())
         """)
-    assert written["SL101"] == ("(x.relu().sum() * y.relu().sum()).clamp_min(1e-30)",)
+    assert written["SL101"] == (
+        "product = x.relu().sum() * y.relu().sum()",
+        "product.clamp_min(torch.finfo(product.dtype).tiny)",
+    )
 
 
 def test_the_test_of_one_path_is_no_test_of_the_others() -> None:
@@ -67,10 +70,10 @@ def test_one_of_several_results_is_bounded_where_it_is_used() -> None:
             deviation, average = torch.std_mean(x, dim=None)
             return (x - average) / deviation
         """)
-    assert written["SL106"] == ("(deviation + 1e-8)",)
+    assert written["SL106"] == ("(deviation + torch.finfo(x.dtype).tiny ** 0.5)",)
 
 
-def test_operands_out_of_reach_leave_the_fix_for_what_the_line_says() -> None:
+def test_operands_that_another_method_computes_are_out_of_reach() -> None:
     written = fixes("""
         class Autoencoder(nn.Module):
             def __init__(self):
@@ -84,23 +87,25 @@ def test_operands_out_of_reach_leave_the_fix_for_what_the_line_says() -> None:
                 p = self(z)
                 return -(x * torch.log(p) + (1 - x) * torch.log(1 - p)).sum(-1).mean()
         """)
-    assert any("F.binary_cross_entropy(p, x, reduction=" in str(text) for text in written["SL212"] or ())
+    assert isinstance(written["SL212"], str)
 
 
 @pytest.mark.parametrize(
-    ("expression", "written"),
+    ("expression", "name", "picked"),
     [
-        ("x.relu().max(-1)[0].log()", "x.relu().max(-1)[0].clamp_min(1e-30)"),
-        ("x.abs().min(dim=1).values.sqrt()", "x.abs().min(dim=1).values.clamp_min(1e-30)"),
-        ("x.relu().max().log()", "x.relu().max().clamp_min(1e-30)"),
+        ("x.relu().max(-1)[0].log()", "largest", "x.relu().max(-1)[0]"),
+        ("x.abs().min(dim=1).values.sqrt()", "values", "x.abs().min(dim=1).values"),
+        ("x.relu().max().log()", "largest", "x.relu().max()"),
     ],
 )
-def test_of_several_results_the_one_that_is_picked_is_bounded(expression: str, written: str) -> None:
+def test_of_several_results_the_one_that_is_picked_is_bounded(
+    expression: str, name: str, picked: str
+) -> None:
     found = fixes(f"""
         def f(x: torch.Tensor):
             return {expression}
         """)
-    assert (written,) in found.values()
+    assert (f"{name} = {picked}", f"{name}.clamp_min(torch.finfo({name}.dtype).tiny)") in found.values()
 
 
 @pytest.mark.parametrize(
@@ -159,12 +164,3 @@ def test_a_name_that_is_given_anew_means_what_it_meant_where_the_fix_is_made(
     code: str, rule: str, written: tuple[str, ...]
 ) -> None:
     assert fixes(code)[rule] == written
-
-
-def test_a_mask_over_its_own_name_is_rewritten_where_it_is_made() -> None:
-    written = fixes("""
-        def attend(scores: torch.Tensor, padding):
-            scores = scores.masked_fill(padding[:, None], float("-inf"))
-            return scores.softmax(-1)
-        """)
-    assert written["SL501"] == ("scores.masked_fill(padding[:, None], torch.finfo(scores.dtype).min)",)

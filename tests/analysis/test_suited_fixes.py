@@ -69,15 +69,16 @@ def test_how_a_name_is_used_shows_that_it_is_a_tensor() -> None:
         def scale(weight, fan):
             return weight.to(fan.device) * fan ** -0.5
         """)
-    assert written["SL103"] == ("fan.clamp_min(1e-12)",)
+    (text,) = written["SL103"] or ()
+    assert "fan.clamp_min(" in text
 
 
-def test_a_method_of_its_square_shows_that_it_is_a_tensor() -> None:
+def test_an_operand_is_not_computed_again_for_its_type() -> None:
     written = fixes("""
         def rmse(a, b):
             return ((a - b) ** 2).mean().sqrt()
         """)
-    assert written["SL105"] == ("(((a - b) ** 2).mean() + 1e-12)",)
+    assert written["SL105"] == "`a - b` would be computed again for its type"
 
 
 def test_a_method_of_a_multiple_says_nothing_of_the_factor() -> None:
@@ -94,7 +95,7 @@ def test_an_integer_tensor_is_not_asked_for_its_finfo() -> None:
             counts = torch.bincount(x).long()
             return torch.log(counts)
         """)
-    assert written["SL101"] == ("counts.clamp_min(1e-30)",)
+    assert written["SL101"] == "`counts` holds integers, and the rewrite is one for floating-point numbers"
 
 
 def test_a_parameter_annotated_as_a_number_is_one() -> None:
@@ -108,13 +109,13 @@ def test_a_parameter_annotated_as_a_number_is_one() -> None:
     assert "SL102" not in written or not isinstance(written["SL102"], tuple)
 
 
-def test_where_nothing_shows_floating_point_numbers_a_literal_is_written() -> None:
+def test_a_tensor_of_unknown_numbers_is_bounded_by_its_own_type() -> None:
     written = fixes("""
         def information(contingency: torch.Tensor):
             u = contingency.sum(dim=1)
             return torch.log(u)
         """)
-    assert written["SL101"] == ("u.clamp_min(1e-30)",)
+    assert written["SL101"] == ("u.clamp_min(torch.finfo(u.dtype).tiny)",)
 
 
 @pytest.mark.parametrize(
@@ -216,4 +217,4 @@ def test_the_share_of_a_softmax_gets_its_bound() -> None:
             p = torch.softmax(z, dim=1)
             return torch.log(p[:, :2].sum(1))
         """)
-    assert found["SL101"] == ("p[:, :2].sum(1).clamp_min(1e-30)",)
+    assert found["SL101"] == ("total = p[:, :2].sum(1)", "total.clamp_min(torch.finfo(total.dtype).tiny)")
