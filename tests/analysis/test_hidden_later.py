@@ -19,15 +19,24 @@ class Saturation(nn.Module):
 @pytest.mark.parametrize(
     "wiped",
     [
-        "s[torch.isnan(s)] = 0",
-        "s = torch.where(torch.isnan(s), torch.zeros_like(s), s)",
-        "s = s.masked_fill(s.isnan(), 0.0)",
         "s = torch.where(torch.isfinite(s), s, torch.zeros_like(s))",
         "s = torch.nan_to_num(s)",
     ],
 )
-def test_who_wipes_nan_away_has_met_the_zero(wiped: str) -> None:
+def test_what_is_not_finite_is_wiped_away_but_not_its_gradient(wiped: str) -> None:
     assert [rule for _, rule in open_(_SATURATION.format(wiped=wiped))] == ["SL503"]
+
+
+@pytest.mark.parametrize(
+    "wiped",
+    [
+        "s[torch.isnan(s)] = 0",
+        "s = torch.where(torch.isnan(s), torch.zeros_like(s), s)",
+        "s = s.masked_fill(s.isnan(), 0.0)",
+    ],
+)
+def test_who_wipes_nan_away_leaves_the_infinity_of_a_quotient_by_0(wiped: str) -> None:
+    assert [rule for _, rule in open_(_SATURATION.format(wiped=wiped))] == ["SL102"]
 
 
 def test_the_nan_of_something_else_tells_nothing() -> None:
