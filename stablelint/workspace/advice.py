@@ -16,7 +16,7 @@ from stablelint.codemod.diff import unified_diff
 from stablelint.codemod.edits import apply_edits
 from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
-from stablelint.diagnostic import Applicability, Diagnostic, Span, Status, Step
+from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status, Step
 from stablelint.runtime.guard.cause import Advice, Cause, Remedied
 from stablelint.runtime.guard.event import Event, Location
 from stablelint.workspace.examine import Examiner, Scope
@@ -53,7 +53,7 @@ class RuleAdviser:
         """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
 
         root = os.path.dirname(os.path.abspath(location.filename))
-        examiner = Examiner(Scope(root), self.catalog)
+        examiner = Examiner(Scope(root, level=Level.POSSIBLE), self.catalog)  # likely or not, it has gone wrong
 
         def diagnose(text: bytes) -> list[Diagnostic]:
             found, _ = examiner.findings(text, location.filename)

@@ -21,7 +21,7 @@ from stablelint.cli.options import (
 )
 from stablelint.cli.progress import ProgressLine
 from stablelint.config import ConfigError
-from stablelint.diagnostic import Problem
+from stablelint.diagnostic import Level, Problem
 from stablelint.workspace.pipeline import Request, check, check_text
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
     Returns 0 if there is nothing to do, 1 if there are changes to make or, with --apply or `-`, findings left,
     2 if the tool could not do its work.
     """
+    if options.verified:
+        options.level = options.level or Level.POSSIBLE.value  # as for `verify`: a run has decided
     try:
         if reads_stdin(options):
             return _fix_stdin(options, open_session(options, [options.stdin_filename or "-"]))
