@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.matchers.support import findings
+
+
+def _found(layers: str) -> bool:
+    return bool(findings("SL616", f"model = nn.Sequential({layers})\n"))
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        "nn.Linear(784, 256), nn.Linear(128, 10)",
+        "nn.Linear(784, 256), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10)",
+        "nn.Linear(in_features=4, out_features=8), nn.Linear(in_features=4, out_features=2)",
+        "nn.Linear(4, 2 * 8), nn.Tanh(), nn.Linear(8, 1)",
+        "nn.Linear(4, 8), nn.BatchNorm1d(4)",
+        "nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(4, 2)",
+        "nn.Conv2d(3, 32, 3), nn.Conv2d(64, 64, 3)",
+        "nn.Conv2d(3, 32, 3), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(64, 64, 3)",
+        "nn.Conv2d(3, 32, 3), nn.BatchNorm2d(64)",
+        "nn.ConvTranspose2d(8, 16, 2), nn.ConvTranspose2d(8, 3, 2)",
+        "nn.Sequential(nn.Linear(4, 8), nn.ReLU()), nn.Linear(4, 2)",
+        "*[nn.Linear(4, 8), nn.Linear(4, 2)]",
+        "OrderedDict([('a', nn.Linear(4, 8)), ('b', nn.Linear(4, 2))])",
+        "torch.nn.Linear(4, 8), torch.nn.Linear(4, 2)",
+    ],
+)
+def test_sizes_that_do_not_fit(layers: str) -> None:
+    assert _found(layers)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        "nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10)",
+        "nn.Linear(4, 2 * 8), nn.Linear(16, 1)",
+        "nn.Linear(4, n), nn.Linear(8, 1)",
+        "nn.Linear(4, 8), nn.Linear(n, 1)",
+        "nn.Linear(4, 8), nn.GLU(), nn.Linear(4, 1)",
+        "nn.Linear(4, 8), Reshape(4), nn.Linear(4, 1)",
+        "nn.Conv2d(3, 32, 3), nn.Flatten(), nn.Linear(288, 10)",
+        "nn.Conv2d(3, 32, 3), nn.Linear(28, 10)",
+        "nn.Conv2d(3, 32, 3), nn.PixelShuffle(2), nn.Conv2d(8, 8, 3)",
+        "nn.Linear(4, 8), nn.AvgPool1d(2), nn.Linear(4, 8)",
+        "nn.Linear(4, 8), nn.Unflatten(1, (2, 4)), nn.Conv1d(2, 2, 1)",
+        "nn.LazyLinear(8), nn.Linear(8, 2)",
+        "*layers",
+    ],
+)
+def test_sizes_that_fit_or_are_not_known(layers: str) -> None:
+    assert not _found(layers)
