@@ -12,8 +12,8 @@ from stablelint.matchers.names import called, functions_of, receiver
 from stablelint.matchers.tree import block_of, mentions, nodes_in
 
 if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 

@@ -12,8 +12,8 @@ from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
+    from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.review import Review
     from stablelint.catalog.rule import Rule
 
 # The names of a layer's parameters for the size it takes and the size it gives.

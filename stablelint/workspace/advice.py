@@ -53,7 +53,9 @@ class RuleAdviser:
         """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
 
         root = os.path.dirname(os.path.abspath(location.filename))
-        examiner = Examiner(Scope(root, level=Level.POSSIBLE), self.catalog)  # likely or not, it has gone wrong
+        examiner = Examiner(
+            Scope(root, level=Level.POSSIBLE), self.catalog
+        )  # likely or not, it has gone wrong
 
         def diagnose(text: bytes) -> list[Diagnostic]:
             found, _ = examiner.findings(text, location.filename)
