@@ -35,6 +35,10 @@ def caution(file: File, proposal: Proposal) -> str | None:
     return doubts[0] if doubts and proposal.applicability is Applicability.SAFE else None
 
 
+_NUMBERS = frozenset({"inf", "nan", "pi", "e"})
+_NUMBERED = ("math.", "torch.", "numpy.")
+
+
 class _Match:
     """The operations of a match as they stand in the text, from the outermost inwards."""
 
@@ -111,6 +115,8 @@ class _Match:
         if not isinstance(node, ast.Call):
             yield from (one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
             return
+        if self._is_spelled_number(node):
+            return
         function = node.func
         if self._qualified(function) is None:
             is_method = isinstance(function, ast.Attribute) and operations.method(function.attr) is not None
@@ -143,7 +149,23 @@ class _Match:
         if isinstance(node, ast.Name):
             given = definition(self._tree, node)
             return given is not None and self._is_literal(given.value)
+        if self._is_spelled_number(node):
+            return True
         return not any(isinstance(one, ast.Name | ast.Call) for one in ast.walk(node))
+
+    def _is_spelled_number(self, node: ast.AST) -> bool:
+        """Whether an expression is `float("-inf")`, `math.inf` or the like, with their own meaning."""
+        inner = node.operand if isinstance(node, ast.UnaryOp) else node
+        if isinstance(inner, ast.Attribute):
+            return inner.attr in _NUMBERS and (self._qualified(inner) or "").startswith(_NUMBERED)
+        if (
+            not isinstance(inner, ast.Call)
+            or not isinstance(inner.func, ast.Name)
+            or inner.func.id != "float"
+        ):
+            return False
+        own = self._assigned("float", self._tree.module) is None and self._qualified(inner.func) is None
+        return own and not inner.keywords and all(isinstance(one, ast.Constant) for one in inner.args)
 
     def _elsewhere(self) -> Iterator[str]:
         """Operations that the walk has not come to: in another function, or behind a name bound twice."""
