@@ -31,11 +31,12 @@ class Scope:
     rules: tuple[str, ...] = ()
     level: Level = Level.LIKELY
     discharged: bool = False
+    observed: bool = False  # whether runs have seen anything, which may raise any finding
     min_confidence: float = 0.0  # of what `findings` answers; no entry depends on it
 
     def parts(self) -> tuple[str, ...]:
         """The scope as strings, for a digest."""
-        return (self.root, self.level.value, str(self.discharged))
+        return (self.root, self.level.value, str(self.discharged), str(self.observed))
 
 
 def trivial_entry(data: bytes, path: str) -> Json | None:
@@ -65,7 +66,8 @@ class Examiner:
 
         self._scope = scope
         self._catalog = catalog
-        self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged, level=scope.level)
+        full = Level.POSSIBLE if scope.observed else scope.level
+        self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged, level=full)
 
     def __call__(self, path: str) -> tuple[str, Json]:
         """The digest of the file's content, and its entry."""

@@ -20,11 +20,16 @@ _SOUND = frozenset({"not-reproduced", "latent"})  # the program's own operands h
 _ENOUGH = 3  # calls of the program that are told of
 
 
+def are_observed(root: Path) -> bool:
+    """Whether runs have left anything under `root` that could change a finding."""
+    return (root / ".stablelint" / "observations.json").is_file()
+
+
 def informed(
     findings: Iterable[Diagnostic], root: Path, sources: Mapping[str, bytes] | None = None
 ) -> Iterator[Diagnostic]:
     """The findings with what `verify` has kept of them under `root`; unchanged where it has kept nothing."""
-    if not (root / ".stablelint").is_dir():
+    if not are_observed(root):
         yield from findings
         return
     from stablelint.workspace.evidence import read_observations

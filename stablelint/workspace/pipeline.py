@@ -17,7 +17,7 @@ from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import Scope, setup, trivial_entry
-from stablelint.workspace.observed import informed
+from stablelint.workspace.observed import are_observed, informed
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE
 
@@ -46,7 +46,8 @@ class Request:
         settings = self.settings
         rules = tuple(os.fspath(folder) for folder in settings.rules)
         root = os.path.abspath(settings.root)
-        return Scope(root, rules, settings.level, self.discharged, settings.min_confidence)
+        observed = are_observed(settings.root)
+        return Scope(root, rules, settings.level, self.discharged, observed, settings.min_confidence)
 
 
 @dataclass(frozen=True, slots=True)
