@@ -29,7 +29,9 @@ def in_script(s: Subject) -> bool:
 @lowers
 def in_constructor(s: Subject) -> bool:
     """stands where an object is made or initialised"""
-    name = s.function.name if s.function is not None else "__init__"
+    if s.function is None:
+        return False
+    name = s.function.name
     return name in ("__init__", "__post_init__", "setup", "build") or name.lstrip("_").startswith(
         ("init", "reset")
     )
