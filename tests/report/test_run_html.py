@@ -41,6 +41,8 @@ def report(tmp_path: Path) -> dict[str, Any]:
         ],
         "parameter": None,
         "exact": True,
+        "compared": ["loss of step 4"],
+        "element": None,
         "note": None,
         "rank": None,
         "history": history,
@@ -107,11 +109,13 @@ def test_the_text_names_place_cause_operands_and_proof(report: dict[str, Any]) -
 
 
 def test_a_fix_that_helps_only_with_the_others_is_said_so(report: dict[str, Any]) -> None:
-    together = {"fixes": 3, "finite": True, "note": "With the three it is finite."}
+    diff = "a\nb\n-x = 1\n+x = 3\n"
+    together = {"fixes": 3, "finite": True, "note": "With the three it is finite.", "diff": diff}
     report["verification"] = {"finite": False, "note": "It still is not.", "with_all_fixes": together}
     text = render_text([report], Context(str(Path(report["event"]["filename"]).parent)))
-    assert "replayed with the fix: refuted: It still is not." in text
+    assert "not alone: one was tried (keep it above 0) and refuted: It still is not." in text
     assert "replayed with 3 fixes: confirmed: With the three it is finite." in text
+    assert "+x = 3" in text
     assert [render([report]).count(f'class="badge {kind}"') for kind in ("ineffective", "confirmed")] == [
         1,
         1,

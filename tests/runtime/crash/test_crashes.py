@@ -120,7 +120,7 @@ def test_the_explanation_follows_the_traceback(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "160"},
     )
     assert done.returncode == 1
     traceback, _, explanation = done.stderr.partition("\n\nRuntimeError[shape]: ")
