@@ -281,6 +281,7 @@ def _output_of(part: ast.expr, models: set[str], at: ast.AST, root: ast.AST) -> 
     while node is not None:
         if isinstance(node, ast.Name):
             node = bound_to(node.id, at, root)
+            at = at if node is None else node  # `out = out.cpu()` was another before
         elif isinstance(node, ast.Subscript):
             node = node.value
         elif isinstance(node, ast.Call) and ast.unparse(node.func).removesuffix(".forward") in models:

@@ -176,3 +176,16 @@ def test_a_function_that_is_called_under_no_grad() -> None:
     wrapped = EVALUATE + "\ndef main(m, l):\n    with torch.no_grad():\n        evaluate(m, l)\n"
     assert findings("SL615", decorated.format(line=line)) == []
     assert findings("SL615", wrapped.format(line=line)) == []
+
+
+def test_a_name_that_is_made_of_itself_ends_the_search() -> None:
+    program = """
+def evaluate(model, loader):
+    model.eval()
+    outputs, y = [], loader
+    for x in loader:
+        y = y.cpu()
+        outputs.append(y)
+    return torch.cat(outputs)
+"""
+    assert findings("SL615", program) == []
