@@ -16,8 +16,9 @@ from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish
-from stablelint.analysis.interpret import classes, inline
+from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
+from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.roots import Root, Survey, survey

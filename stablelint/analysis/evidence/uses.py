@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.interpret.inline import takes_receiver
+from stablelint.analysis.interpret.calls.inline import takes_receiver
 from stablelint.syntax.walk import children, descendants
 
 

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from stablelint.analysis.interpret import lookup
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.assignment import bind
-from stablelint.analysis.interpret.calls import evaluate_call
-from stablelint.analysis.interpret.conditions import assume
-from stablelint.analysis.interpret.defaults import usually
-from stablelint.analysis.interpret.definitions import function_value
-from stablelint.analysis.interpret.iteration import element_of
-from stablelint.analysis.interpret.narrowing import narrowed, narrowed_value
+from stablelint.analysis.interpret.calls.dispatch import evaluate_call
+from stablelint.analysis.interpret.objects import lookup
+from stablelint.analysis.interpret.objects.definitions import function_value
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.paths.conditions import assume
+from stablelint.analysis.interpret.paths.defaults import usually
+from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_value
+from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.iteration import element_of
 from stablelint.analysis.interpret.subscripts import subscript
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.interpret.calls import call_value
+from stablelint.analysis.interpret.calls.dispatch import call_value
 from stablelint.analysis.interpret.expressions import evaluate
-from stablelint.analysis.interpret.statements import execute
+from stablelint.analysis.interpret.statements.execution import execute
 
 
 class AstInterpreter:

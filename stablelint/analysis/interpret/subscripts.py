@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.interpret import inline, layers
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.conditions import narrowed_by, picks_something
-from stablelint.analysis.interpret.decompositions import part_at
-from stablelint.analysis.interpret.narrowing import narrowed_value
-from stablelint.analysis.interpret.sizes import size_of
+from stablelint.analysis.interpret.calls import inline
+from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.decompositions import part_at
+from stablelint.analysis.interpret.operations.sizes import size_of
+from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
-from stablelint.analysis.interpret.statements import COMPUTED
+from stablelint.analysis.interpret.statements.execution import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance, glance

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from stablelint.analysis.interpret.conditions import narrowed_by
+from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.values.relations import rows_of
 from stablelint.analysis.values.state import Frame

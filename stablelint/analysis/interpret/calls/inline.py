@@ -11,8 +11,9 @@ import math
 
 from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.interpret import contexts, summaries
-from stablelint.analysis.interpret.narrowing import open_to_callers
+from stablelint.analysis.interpret.calls import summaries
+from stablelint.analysis.interpret.paths import contexts
+from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import Caller, Frame, State, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.interpret import distributions
-from stablelint.analysis.interpret.assignment import bind
-from stablelint.analysis.interpret.functions import apply_operation, name_operands
-from stablelint.analysis.interpret.opaque import opaque
-from stablelint.analysis.interpret.writing import written_into
+from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
+from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.operations import distributions
+from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablelint.analysis.interpret.conditions import narrowed_by
+from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import stripped

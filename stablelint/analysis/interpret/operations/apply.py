@@ -8,9 +8,9 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stablelint.analysis.interpret.blends import blended, chance_of_target
-from stablelint.analysis.interpret.conditions import identity
-from stablelint.analysis.interpret.contexts import CREATIONS
+from stablelint.analysis.interpret.operations.blends import blended, chance_of_target
+from stablelint.analysis.interpret.paths.conditions import identity
+from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.grounds import grounds
 from stablelint.analysis.values.paths import Assumption

@@ -7,11 +7,11 @@ import math
 import sys
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
-from stablelint.analysis.interpret import classes
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.decompositions import part_named
-from stablelint.analysis.interpret.definitions import class_value, function_value
-from stablelint.analysis.interpret.narrowing import narrowed_value
+from stablelint.analysis.interpret.objects import classes
+from stablelint.analysis.interpret.objects.definitions import class_value, function_value
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.decompositions import part_named
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.lookup import attribute
-from stablelint.analysis.interpret.sizes import not_empty
+from stablelint.analysis.interpret.objects.lookup import attribute
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.sizes import not_empty
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any
 from stablelint.numerics.interval import COUNT, TOP, Interval

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stablelint.analysis.interpret.layers import Layer
+from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
-from stablelint.analysis.interpret import bases, classes, inline, layers, lookup
-from stablelint.analysis.interpret.assignment import bind
-from stablelint.analysis.interpret.functions import call_named
-from stablelint.analysis.interpret.lookup import taken
-from stablelint.analysis.interpret.methods import call_method
-from stablelint.analysis.interpret.opaque import opaque
+from stablelint.analysis.interpret.calls import inline
+from stablelint.analysis.interpret.calls.functions import call_named
+from stablelint.analysis.interpret.calls.methods import call_method
+from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.objects import bases, classes, lookup
+from stablelint.analysis.interpret.objects.lookup import taken
+from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Paths, agree
 from stablelint.analysis.values.state import Frame

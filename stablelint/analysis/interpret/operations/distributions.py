@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
 

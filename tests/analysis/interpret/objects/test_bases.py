@@ -8,7 +8,7 @@ import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.interpret import inline
+from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.catalog import load_catalog

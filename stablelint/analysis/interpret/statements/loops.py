@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.interpret import layers
-from stablelint.analysis.interpret.assignment import bind
-from stablelint.analysis.interpret.conditions import assume
 from stablelint.analysis.interpret.expressions import evaluate
-from stablelint.analysis.interpret.iteration import element_of, unrolled
+from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.paths.conditions import assume
+from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.iteration import element_of, unrolled
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join

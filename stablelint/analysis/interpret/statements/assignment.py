@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import math
 
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.conditions import narrowed_by
-from stablelint.analysis.interpret.decompositions import part_at
-from stablelint.analysis.interpret.narrowing import narrowed_value
-from stablelint.analysis.interpret.sizes import size_of
-from stablelint.analysis.interpret.writing import trained, written_into
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.decompositions import part_at
+from stablelint.analysis.interpret.operations.sizes import size_of
+from stablelint.analysis.interpret.paths.conditions import narrowed_by
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value
+from stablelint.analysis.interpret.statements.writing import trained, written_into
 from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import math
 
-from stablelint.analysis.interpret import contexts, layers
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.assignment import bind
-from stablelint.analysis.interpret.builtins import call_builtin
-from stablelint.analysis.interpret.conditions import assume
-from stablelint.analysis.interpret.defaults import default_of
-from stablelint.analysis.interpret.distributions import make_distribution
-from stablelint.analysis.interpret.opaque import opaque
-from stablelint.analysis.interpret.tensors import SPECIAL
-from stablelint.analysis.interpret.writing import trainable, trained, written_into
+from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.builtins import call_builtin
+from stablelint.analysis.interpret.operations.distributions import make_distribution
+from stablelint.analysis.interpret.operations.tensors import SPECIAL
+from stablelint.analysis.interpret.paths import contexts
+from stablelint.analysis.interpret.paths.conditions import assume
+from stablelint.analysis.interpret.paths.defaults import default_of
+from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.writing import trainable, trained, written_into
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, belief_in, believed
 from stablelint.numerics.formats import FLOAT64

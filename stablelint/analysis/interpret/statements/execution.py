@@ -8,17 +8,17 @@ from functools import reduce
 from typing import Any
 
 from stablelint.analysis.files.modules import class_of
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.assignment import bind
-from stablelint.analysis.interpret.conditions import assume
-from stablelint.analysis.interpret.contexts import enter_context
-from stablelint.analysis.interpret.defaults import usually
-from stablelint.analysis.interpret.definitions import class_value, function_value
 from stablelint.analysis.interpret.expressions import binary, evaluate
-from stablelint.analysis.interpret.lookup import namespace
-from stablelint.analysis.interpret.loops import run_for, run_while
-from stablelint.analysis.interpret.narrowing import narrowed
-from stablelint.analysis.interpret.writing import written_into
+from stablelint.analysis.interpret.objects.definitions import class_value, function_value
+from stablelint.analysis.interpret.objects.lookup import namespace
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.paths.conditions import assume
+from stablelint.analysis.interpret.paths.contexts import enter_context
+from stablelint.analysis.interpret.paths.defaults import usually
+from stablelint.analysis.interpret.paths.narrowing import narrowed
+from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.loops import run_for, run_while
+from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome

@@ -9,11 +9,11 @@ from functools import partial
 
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
-from stablelint.analysis.interpret import summaries
-from stablelint.analysis.interpret.definitions import function_value
-from stablelint.analysis.interpret.inline import call_function, run_function
-from stablelint.analysis.interpret.narrowing import narrowed, open_to_callers
-from stablelint.analysis.interpret.storage import stored_spread
+from stablelint.analysis.interpret.calls import summaries
+from stablelint.analysis.interpret.calls.inline import call_function, run_function
+from stablelint.analysis.interpret.objects.definitions import function_value
+from stablelint.analysis.interpret.objects.storage import stored_spread
+from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
 from stablelint.numerics.interval import TOP

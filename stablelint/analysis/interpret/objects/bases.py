@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
-from stablelint.analysis.interpret import classes, inline, summaries
+from stablelint.analysis.interpret.calls import inline, summaries
+from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stablelint.analysis.interpret.apply import apply
+from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join

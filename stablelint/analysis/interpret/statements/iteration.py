@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-from stablelint.analysis.interpret import layers
+from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join

@@ -6,13 +6,13 @@ import ast
 import math
 from collections.abc import Callable
 
-from stablelint.analysis.interpret import layers
-from stablelint.analysis.interpret.apply import apply
-from stablelint.analysis.interpret.assignment import masked
-from stablelint.analysis.interpret.conditions import narrowed_by
-from stablelint.analysis.interpret.narrowing import narrowed_value
-from stablelint.analysis.interpret.sizes import size_of
-from stablelint.analysis.interpret.writing import trainable
+from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.sizes import size_of
+from stablelint.analysis.interpret.paths.conditions import narrowed_by
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value
+from stablelint.analysis.interpret.statements.assignment import masked
+from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join, of_any

@@ -1,0 +1,1 @@
+"""Calls: whose function it is, and what it does with its arguments."""

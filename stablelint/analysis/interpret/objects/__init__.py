@@ -1,0 +1,1 @@
+"""What names, attributes, classes and instances stand for."""

@@ -1,0 +1,1 @@
+"""What operations make of values: tensors, layers, distributions, Python's own functions."""

@@ -1,0 +1,1 @@
+"""What holds on a path: tests, defaults, context managers."""
