@@ -16,8 +16,8 @@ from pathlib import Path
 from stablelint.analysis.check import _BUDGET, _room
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
+from stablelint.analysis.interpret import expressions
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.expressions import expressions
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.statements.execution import execute

@@ -85,7 +85,7 @@ def test_a_text_without_functions_or_sense_has_none(program: str) -> None:
 
 
 def test_looking_leaves_the_interpreter_as_it_was() -> None:
-    from stablelint.analysis.interpret.expressions import expressions
+    from stablelint.analysis.interpret import expressions
 
     before = dict(expressions._HANDLERS)
     ranges_at(PROGRAM.encode(), "policy.py")
