@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 
-from stablelint.codemod.diff import unified_diff
+from stablelint.codemod.text.diff import unified_diff
 from tests.codemod.differential.tried import Tried, drawn, tried
 
 

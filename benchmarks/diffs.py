@@ -30,8 +30,8 @@ from releases import CACHE, fetch, releases
 
 sys.path.insert(0, str(ROOT))
 
-from stablelint.codemod.diff import unified_diff
-from stablelint.codemod.edits import apply_edits
+from stablelint.codemod.text.diff import unified_diff
+from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Edit, Position, Span
 
 JUDGED = "fixes"

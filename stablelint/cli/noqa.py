@@ -34,9 +34,9 @@ def add_noqa(result: CheckResult) -> int:
 
 
 def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
-    from stablelint.codemod.apply import WriteRefused, write
-    from stablelint.codemod.noqa import add_noqa as with_comments
-    from stablelint.codemod.source import SourceError
+    from stablelint.codemod.text.apply import WriteRefused, write
+    from stablelint.codemod.text.noqa import add_noqa as with_comments
+    from stablelint.codemod.text.source import SourceError
 
     try:
         with open(filename, "rb") as file:

@@ -10,14 +10,15 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
-from stablelint.codemod import draft, forms
-from stablelint.codemod.effects import Effect, effect
-from stablelint.codemod.instantiate import instantiate
-from stablelint.codemod.law import replaced
-from stablelint.codemod.locate import Tree
+from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.replace import operands_for
-from stablelint.codemod.source import comments
-from stablelint.codemod.spelling import File, spell_names
+from stablelint.codemod.templates import forms
+from stablelint.codemod.templates.instantiate import instantiate
+from stablelint.codemod.templates.spelling import File, spell_names
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.law import replaced
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 

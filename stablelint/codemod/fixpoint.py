@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.codemod.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.repeated import without_repeated
-from stablelint.codemod.source import SourceError, SourceText
+from stablelint.codemod.text.edits import OverlappingEdits, apply_edits, select
+from stablelint.codemod.text.locate import parse
+from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 
 MAX_ROUNDS = 10
@@ -220,8 +221,6 @@ def _shown(expression: str) -> str:
 def _unreadable(source: bytes) -> str | None:
     """Why a text cannot be written, or None: it must parse, and survive LibCST unchanged."""
     import libcst as cst
-
-    from stablelint.codemod.locate import parse
 
     try:
         text = SourceText.decode(source).text

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from stablelint.codemod.locate import parse
-from stablelint.codemod.source import SourceError, SourceText
+from stablelint.codemod.text.locate import parse
+from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Diagnostic
 
 _ASSIGNMENT = re.compile(r"[^\W\d]\w* = \S")

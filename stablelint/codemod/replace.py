@@ -11,16 +11,17 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
-from stablelint.codemod import bound, clamps, constants, dead, draft, forms, written
-from stablelint.codemod.alias import without_alias
-from stablelint.codemod.effects import is_cheap
-from stablelint.codemod.hoist import Hoisted, hoist
-from stablelint.codemod.instantiate import instantiate, uses
-from stablelint.codemod.kinds import check_kind
-from stablelint.codemod.law import same
-from stablelint.codemod.locate import Region, Tree
-from stablelint.codemod.names import by_name
-from stablelint.codemod.operand import (
+from stablelint.codemod.flow.effects import is_cheap
+from stablelint.codemod.guards import bound, dead
+from stablelint.codemod.guards.alias import without_alias
+from stablelint.codemod.layout.placed import placed
+from stablelint.codemod.proof.kinds import check_kind
+from stablelint.codemod.proof.sharing import check_reuse
+from stablelint.codemod.templates import clamps, constants, forms, written
+from stablelint.codemod.templates.hoist import Hoisted, hoist
+from stablelint.codemod.templates.instantiate import instantiate, uses
+from stablelint.codemod.templates.names import by_name
+from stablelint.codemod.templates.operand import (
     Operand,
     bare,
     check_evaluation,
@@ -29,11 +30,12 @@ from stablelint.codemod.operand import (
     parse_operand,
     placeholder,
 )
-from stablelint.codemod.placed import placed
-from stablelint.codemod.sharing import check_reuse
-from stablelint.codemod.sign import without_signs
-from stablelint.codemod.source import comments
-from stablelint.codemod.spelling import File, spell_names
+from stablelint.codemod.templates.sign import without_signs
+from stablelint.codemod.templates.spelling import File, spell_names
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.law import same
+from stablelint.codemod.text.locate import Region, Tree
+from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations

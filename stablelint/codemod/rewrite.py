@@ -7,16 +7,18 @@ import contextlib
 from dataclasses import replace as with_fields
 from functools import cached_property
 
-from stablelint.codemod import bound, calls, draft, scales, statements
-from stablelint.codemod.edits import conflict
-from stablelint.codemod.locate import Tree
-from stablelint.codemod.naming import named
-from stablelint.codemod.proof import caution
+from stablelint.codemod import calls, statements
+from stablelint.codemod.flow.scope import Scope
+from stablelint.codemod.guards import bound, scales
+from stablelint.codemod.guards.naming import named
+from stablelint.codemod.proof.safe import caution
+from stablelint.codemod.proof.sharing import check_unshared
 from stablelint.codemod.replace import replace_augmented, replace_expression
-from stablelint.codemod.scope import Scope
-from stablelint.codemod.sharing import check_unshared
-from stablelint.codemod.source import SourceError, SourceText
-from stablelint.codemod.spelling import File
+from stablelint.codemod.templates.spelling import File
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.edits import conflict
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Proposal, Span
 

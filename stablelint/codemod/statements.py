@@ -10,14 +10,15 @@ import libcst as cst
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
-from stablelint.codemod import draft, forms
 from stablelint.codemod.calls import delete_item
-from stablelint.codemod.instantiate import instantiate, uses
-from stablelint.codemod.locate import Region, Tree
-from stablelint.codemod.operand import check_evaluation
 from stablelint.codemod.replace import operands_for
-from stablelint.codemod.source import comments
-from stablelint.codemod.spelling import File, spell_names
+from stablelint.codemod.templates import forms
+from stablelint.codemod.templates.instantiate import instantiate, uses
+from stablelint.codemod.templates.operand import check_evaluation
+from stablelint.codemod.templates.spelling import File, spell_names
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.locate import Region, Tree
+from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 

@@ -18,7 +18,7 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 def diff(item: FileFix, context: Context) -> bytes:
     """The change of a file as a plain unified diff, in the file's own encoding."""
-    from stablelint.codemod.diff import patch
+    from stablelint.codemod.text.diff import patch
 
     return patch(item.before, item.after, _named(item, context))
 
@@ -29,7 +29,7 @@ def _named(item: FileFix, context: Context) -> str:
 
 def explained(item: FileFix, context: Context) -> Iterator[str]:
     """The diff of a file, each hunk under the findings that it removes."""
-    from stablelint.codemod.diff import unified_diff
+    from stablelint.codemod.text.diff import unified_diff
 
     style = context.style
     lines = _NEWLINE.split(unified_diff(item.before, item.after, _named(item, context), context=1))

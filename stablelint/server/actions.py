@@ -62,8 +62,8 @@ def _of_finding(
         )
     if item.code == UNUSED_CODE:
         return
-    from stablelint.codemod.noqa import add_noqa
-    from stablelint.codemod.source import SourceError
+    from stablelint.codemod.text.noqa import add_noqa
+    from stablelint.codemod.text.source import SourceError
 
     try:
         silenced = list(text.edits_to(_with_reason(add_noqa(text.data, [item]), item.code)))

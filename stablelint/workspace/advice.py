@@ -12,10 +12,10 @@ from pathlib import Path
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
 from stablelint.catalog.catalog import Catalog
-from stablelint.codemod.diff import unified_diff
-from stablelint.codemod.edits import apply_edits
 from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
+from stablelint.codemod.text.diff import unified_diff
+from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status, Step
 from stablelint.runtime.guard.cause import Advice, Cause, Remedied
 from stablelint.runtime.guard.event import Event, Location

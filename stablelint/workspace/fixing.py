@@ -106,7 +106,7 @@ def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, path: str) -> Fi
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:
     from stablelint.codemod.fixpoint import fix_source
-    from stablelint.codemod.source import SourceError
+    from stablelint.codemod.text.source import SourceError
 
     try:
         accept = _Acceptance(examiner, scope, wanted, before, path)

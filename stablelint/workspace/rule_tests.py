@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import Catalog, Rule
 from stablelint.catalog.page import Example
-from stablelint.codemod.edits import apply_edits
 from stablelint.codemod.propose import propose_all
+from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Diagnostic, Level
 
 

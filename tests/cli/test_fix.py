@@ -92,7 +92,7 @@ def test_idle_comments_are_removed(run: Run, project: Path) -> None:
 def test_a_file_that_changed_meanwhile_is_left_alone(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from stablelint.codemod import apply
+    from stablelint.codemod.text import apply
 
     original = apply.write
 

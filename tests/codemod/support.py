@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stablelint.codemod.edits import apply_edits
 from stablelint.codemod.propose import propose
-from stablelint.codemod.source import SourceText
+from stablelint.codemod.text.edits import apply_edits
+from stablelint.codemod.text.source import SourceText
 from stablelint.diagnostic import (
     Applicability,
     Binding,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from stablelint.codemod.fixpoint import MAX_ROUNDS, FixOutcome, fix_source
-from stablelint.codemod.source import SourceText
+from stablelint.codemod.text.source import SourceText
 from stablelint.diagnostic import Applicability, Binding, Diagnostic, Proposal, Span
 from tests.codemod.support import diagnostic, proposal
 

@@ -156,7 +156,7 @@ def _wanted(options: argparse.Namespace, session: Session) -> Wanted:
 
 def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
     """Writes each file that has a change; the fixes of a file that cannot be written are no fixes."""
-    from stablelint.codemod.apply import WriteRefused, write
+    from stablelint.codemod.text.apply import WriteRefused, write
 
     done = []
     for item in fixes:

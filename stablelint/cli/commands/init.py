@@ -73,7 +73,7 @@ def _findings(root: Path) -> tuple[Diagnostic, ...]:
 
 
 def _show(change: Change) -> Change:
-    from stablelint.codemod.diff import unified_diff
+    from stablelint.codemod.text.diff import unified_diff
 
     style = Style(wants_colour(sys.stdout))
     shown = os.path.relpath(change.path)

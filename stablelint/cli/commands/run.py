@@ -96,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _applied(report: Mapping[str, Any]) -> list[Problem]:
     """Writes a confirmed fix, where the file is still what the command ran; says what was done."""
-    from stablelint.codemod.apply import WriteRefused, write
-    from stablelint.codemod.edits import apply_edits
+    from stablelint.codemod.text.apply import WriteRefused, write
+    from stablelint.codemod.text.edits import apply_edits
     from stablelint.diagnostic import Edit, Position, Span
 
     fix, proof = report["fix"], report["verification"]

@@ -144,7 +144,7 @@ class _Found:
 
     def compose(self, chosen: frozenset[str]) -> Mapping[str, bytes]:
         """The files with the chosen fixes, by resolved path."""
-        from stablelint.codemod.edits import apply_edits, select
+        from stablelint.codemod.text.edits import apply_edits, select
 
         files: dict[str, list[Fix]] = {}
         for site in sorted(chosen):

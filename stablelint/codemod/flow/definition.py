@@ -1,0 +1,122 @@
+"""Where a local name got its value, by the text alone, and what runs between that and its use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stablelint.codemod.flow.effects import evaluated_before
+from stablelint.codemod.text.locate import Link, Tree
+
+_REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_With = ast.With | ast.AsyncWith
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The one assignment that gives a name its value at a place.
+
+    `left` are the ``with`` blocks that end before the place, `entered` those that begin; `between` is all that may run
+    in between, in any order.
+    """
+
+    name: str
+    statement: ast.stmt
+    value: ast.expr
+    left: tuple[ast.AST, ...]
+    entered: tuple[ast.AST, ...]
+    between: tuple[ast.AST, ...]
+
+
+def definition(tree: Tree, reader: ast.Name) -> Definition | None:
+    """The assignment that every path to `reader` goes through last; None where none is certain to be it.
+
+    It stands in the reader's own suite or in one around it, of the same function and the same pass through a loop.
+    """
+    if any(isinstance(link.parent, _REPEATED) for link in _within_statement(tree, reader)):
+        return None
+    function = function_of(tree, reader)
+    if function is not None and _is_declared(function, reader.id):
+        return None
+    statement = tree.statement(reader)
+    between: list[ast.AST] = list(evaluated_before(tree, reader) or ())
+    entered: list[ast.AST] = []
+    while True:
+        suite = tree.siblings(statement)
+        found = _last(reader.id, suite[: suite.index(statement)], [], between)
+        if found is not None:
+            given, value, left = found
+            if value is None:
+                return None
+            return Definition(reader.id, given, value, tuple(left), tuple(entered), tuple(between))
+        parent = tree.link(statement).parent
+        if isinstance(parent, _With):
+            entered.append(parent)
+        elif not isinstance(parent, ast.If | ast.Try) or tree.link(statement).field == "handlers":
+            return None
+        header = [one for one in ast.iter_child_nodes(parent) if isinstance(one, ast.expr | ast.withitem)]
+        if any(binds(one, reader.id) for one in header):
+            return None
+        between += header
+        assert isinstance(parent, ast.stmt)
+        statement = parent
+
+
+def _last(
+    name: str, suite: list[ast.stmt], left: list[ast.AST], between: list[ast.AST]
+) -> tuple[ast.stmt, ast.expr | None, list[ast.AST]] | None:
+    """The last statement of a suite that binds a name, with the value where it is certain to be the one."""
+    for statement in reversed(suite):
+        if not binds(statement, name):
+            between.append(statement)
+            continue
+        if isinstance(statement, _With):
+            return _last(name, statement.body, [*left, statement], between) or (statement, None, left)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            targets = [statement.target]
+        alone = len(targets) == 1 and isinstance(targets[0], ast.Name)
+        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) and alone else None
+        return statement, value, left
+    return None
+
+
+def binds(node: ast.AST, name: str) -> bool:
+    """Whether something in `node` gives the name another value, or takes it away."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load):
+            return True
+        if isinstance(one, (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler)) and one.name == name:
+            return True
+        if isinstance(one, ast.alias) and (one.asname or one.name.partition(".")[0]) == name:
+            return True
+    return False
+
+
+def function_of(tree: Tree, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The innermost function with statements around a node."""
+    for link in tree.ancestors(node):
+        if isinstance(link.parent, _FUNCTIONS):
+            return link.parent
+    return None
+
+
+def readers(function: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Every place in a function, nested ones included, that reads a name."""
+    for one in ast.walk(function):
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load):
+            yield one
+
+
+def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
+    for link in tree.ancestors(node):
+        if isinstance(link.parent, ast.stmt):
+            return
+        yield link
+
+
+def _is_declared(function: ast.AST, name: str) -> bool:
+    declared = ast.Global | ast.Nonlocal
+    return any(isinstance(one, declared) and name in one.names for one in ast.walk(function))

@@ -1,0 +1,212 @@
+"""Which expressions may be evaluated twice, earlier, later or not at all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+
+from stablelint.codemod.text.locate import Tree
+from stablelint.syntax import operations
+
+
+class Effect(IntEnum):
+    """What evaluating an expression can do."""
+
+    NONE = 0  # a constant or a name
+    READS = 1  # the value depends on when it is evaluated; evaluating changes nothing
+    ACTS = 2  # may change state: an unknown call, an await, an assignment, a random number
+
+
+_RANDOM_OR_STATEFUL_WORDS = """
+dropout rand rand_like randn randn_like randint randperm bernoulli multinomial normal batch_norm
+backward checkpoint torch_load set_detect_anomaly detect_anomaly load parameter Parameter
+requires_grad_ empty
+"""
+_RANDOM_OR_STATEFUL = frozenset(_RANDOM_OR_STATEFUL_WORDS.split())
+_BUILTINS_WORDS = """
+len float int bool max min abs sum round isinstance getattr tuple list range zip sorted
+"""
+_BUILTINS = frozenset(_BUILTINS_WORDS.split())
+# Tensor and module attributes that are called, read only, and missing from the table of operations.
+_READERS_WORDS = """
+log_prob cdf icdf entropy size dim numel stride get_device is_contiguous element_size new_tensor finfo iinfo
+"""
+_READERS = frozenset(_READERS_WORDS.split())
+
+
+def effect(node: ast.AST) -> Effect:
+    """The strongest effect that evaluating `node` can have, judged by its own text alone."""
+    if isinstance(node, ast.Constant | ast.Name | ast.Lambda):
+        return Effect.NONE
+    if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
+        return Effect.ACTS
+    if isinstance(node, ast.Call) and not _is_pure_call(node):
+        return Effect.ACTS
+    children = [
+        child
+        for child in ast.iter_child_nodes(node)
+        if isinstance(child, ast.expr | ast.keyword | ast.comprehension)
+    ]
+    inner = max((effect(child) for child in children), default=Effect.NONE)
+    return (
+        inner
+        if isinstance(node, ast.keyword | ast.Starred | ast.UnaryOp | ast.Tuple)
+        else max(inner, Effect.READS)
+    )
+
+
+def _is_pure_call(node: ast.Call) -> bool:
+    keywords = {keyword.arg for keyword in node.keywords}
+    if "out" in keywords or "inplace" in keywords:
+        return False
+    if isinstance(node.func, ast.Name):
+        name = node.func.id
+        return name in _BUILTINS or (_is_operation(name) and operations.canonical(name) is not None)
+    if isinstance(node.func, ast.Attribute):
+        return _is_operation(node.func.attr)
+    return False
+
+
+def _is_operation(name: str) -> bool:
+    if name in _RANDOM_OR_STATEFUL or name.endswith("_"):
+        return False
+    return name in _READERS or operations.canonical(name) is not None or operations.method(name) is not None
+
+
+def is_cheap(node: ast.AST) -> bool:
+    """Whether an expression may be written twice: a constant, a name, an attribute or plain index of one."""
+    if isinstance(node, ast.Name | ast.Constant):
+        return True
+    if isinstance(node, ast.Attribute):
+        return is_cheap(node.value) and not isinstance(node.value, ast.Subscript)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.operand, ast.Constant | ast.Name)
+    if isinstance(node, ast.Subscript):
+        return (
+            isinstance(node.slice, ast.Constant)
+            and isinstance(node.value, ast.Name | ast.Attribute)
+            and is_cheap(node.value)
+        )
+    return False
+
+
+# Operations whose result has the element type of their operand, under autocast too.
+_KEEPS_DTYPE_WORDS = """
+abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
+expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
+"""
+_KEEPS_DTYPE = frozenset(_KEEPS_DTYPE_WORDS.split())
+_LIKE = frozenset("empty_like full_like ones_like rand_like randn_like zeros_like".split())
+
+
+def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | None:
+    """A cheap part of `node` that has its element type, or None.
+
+    Follows what keeps the type of a floating-point tensor: sign, arithmetic with a number, views, clamps.
+    `imported` tells a module's name from a tensor's.
+    """
+    if isinstance(node, ast.Name | ast.Attribute):
+        return node if is_cheap(node) and not _is_member(node, imported) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        return dtype_source(node.operand, imported)
+    if isinstance(node, ast.Subscript):
+        return dtype_source(node.value, imported)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+        if _is_number(node.left):
+            return dtype_source(node.right, imported)
+        return dtype_source(node.left, imported) if _is_number(node.right) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LIKE:
+        given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
+        return dtype_source(node.args[0], imported) if node.args and not given else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS_DTYPE:
+        receiver = node.func.value
+        if not _is_member(receiver, imported):
+            return dtype_source(receiver, imported)
+        return dtype_source(node.args[0], imported) if node.args else None
+    return None
+
+
+def _is_member(node: ast.expr, imported: Callable[[str], bool]) -> bool:
+    """Whether a dotted name belongs to an imported module."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and imported(node.id)
+
+
+def _is_number(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def evaluated_before(tree: Tree, node: ast.expr) -> list[ast.AST] | None:
+    """What the statement around `node` evaluates before it; None where it may not evaluate `node` just once.
+
+    Lambdas, comprehensions, branches, short circuits, loop conditions and defaults are not certain.
+    """
+    earlier: list[ast.AST] = []
+    child: ast.AST = node
+    for link in tree.ancestors(node):
+        before = _before(link.parent, link.field, link.index)
+        if before is None:
+            return None
+        earlier.extend(before)
+        child = link.parent
+        if isinstance(child, ast.stmt):
+            return earlier
+    return None
+
+
+_ONLY_FIELD: dict[type[ast.AST], str] = {
+    ast.Assign: "value",
+    ast.AnnAssign: "value",
+    ast.Return: "value",
+    ast.Expr: "value",
+    ast.If: "test",
+    ast.For: "iter",
+    ast.AsyncFor: "iter",
+    ast.Assert: "test",
+    ast.Raise: "exc",
+    ast.Match: "subject",
+}
+
+
+_REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension)
+
+
+def _before(parent: ast.AST, field: str, index: int | None) -> list[ast.AST] | None:
+    if isinstance(parent, ast.stmt | ast.withitem):
+        return _before_in_statement(parent, field, index)
+    if isinstance(parent, _REPEATED):
+        return None
+    if isinstance(parent, ast.IfExp):
+        return [] if field == "test" else None
+    if isinstance(parent, ast.BoolOp):
+        return [] if index == 0 else None
+    if isinstance(parent, ast.Compare):
+        return [] if field == "left" else [parent.left] if index == 0 else None
+    if isinstance(parent, ast.Dict):
+        return [item for item in (*parent.keys, *parent.values) if item is not None]
+    return list(_fields_before(parent, field, index))
+
+
+def _before_in_statement(parent: ast.AST, field: str, index: int | None) -> list[ast.AST] | None:
+    if isinstance(parent, ast.AugAssign):
+        return [parent.target] if field == "value" else None
+    if isinstance(parent, ast.With | ast.AsyncWith):
+        return [] if field == "items" and index == 0 else None
+    if isinstance(parent, ast.withitem):
+        return [] if field == "context_expr" else None
+    return [] if _ONLY_FIELD.get(type(parent)) == field else None
+
+
+def _fields_before(parent: ast.AST, field: str, index: int | None) -> Iterator[ast.AST]:
+    for name, value in ast.iter_fields(parent):
+        if name == field and index is None:
+            return
+        for position, item in enumerate(value if isinstance(value, list) else [value]):
+            if name == field and position == index:
+                return
+            if isinstance(item, ast.expr | ast.keyword):
+                yield item

@@ -1,0 +1,1 @@
+"""Where a bound or a name belongs, and what a rewrite leaves behind."""

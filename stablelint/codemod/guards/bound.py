@@ -1,0 +1,174 @@
+"""Bounding a value where it got its name, instead of where the name is read.
+
+``d = d.clamp(min=0)`` and, as its only reader, ``d.sqrt()``: the fix for ``d`` is another bound in the first line.
+``n = mask.sum()`` and, as its only readers, ``x / n`` and ``y / n``: one bound for both stands in the first line.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from stablelint.codemod.templates.clamps import given_bounds
+from stablelint.codemod.text.locate import Tree
+from stablelint.diagnostic import Binding, Proposal
+
+_QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
+_SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
+
+
+def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """The proposal for the name `node` as one for the clamp that the name stands for, and that clamp.
+
+    None where the name stands for something else, may stand for something else, or has other readers.
+    """
+    operand = operand_of_clamp(proposal, node)
+    if operand is None or not isinstance(node, ast.Name):
+        return None
+    value = _clamp_of(tree, node)
+    given = given_bounds(value) if value is not None else None
+    if value is None or not given or not given.keys() & _sides(proposal.template):
+        return None
+    return moved(tree, proposal, operand, value), value
+
+
+def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """The proposal for the name `node` as one for the value that it was given, and that value.
+
+    Only for a lower bound, and None where the name may be given another value, or has no other reader, or one that is
+    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. A bound for
+    a quotient is larger than one for a logarithm, so that all the readers must be quotients then.
+    """
+    operand = operand_of_clamp(proposal, node)
+    if operand is None or not isinstance(node, ast.Name) or _sides(proposal.template) != {"min"}:
+        return None
+    function = _function_without_loop(tree, node)
+    if function is None:
+        return None
+    named = [one for one in ast.walk(function) if _is_name(one, node.id)]
+    readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    value = _value_given(tree, node)
+    if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
+        return None
+    roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
+    if None in roles or (_role(tree, node) in _QUOTIENTS and not roles <= _QUOTIENTS):
+        return None
+    return moved(tree, proposal, operand, value), value
+
+
+def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast.expr) -> Proposal:
+    """The proposal for the name `node` as a statement that gives it anew, behind the one that gives it `value`."""
+    operand = next(name for name, given in proposal.bindings.items() if given.span == proposal.span)
+    given = tree.statement(value)
+    span = tree.source.span(tree.start(given), tree.end(given))
+    binding = replace(proposal.bindings[operand], text=ast.unparse(node), span=None)
+    bindings = {**proposal.bindings, operand: binding}
+    template = f"{ast.unparse(node)} = {proposal.template}"
+    return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
+
+
+def _value_given(tree: Tree, node: ast.Name) -> ast.expr | None:
+    """The value that an assignment before `node` gives to it alone, in its own or a surrounding suite."""
+    statement = tree.statement(node)
+    while True:
+        suite = tree.siblings(statement)
+        for earlier in suite[: suite.index(statement)]:
+            if isinstance(earlier, ast.Assign) and _is_name(earlier.targets[0], node.id):
+                is_computed = isinstance(earlier.value, ast.Call | ast.BinOp)
+                return earlier.value if is_computed and len(earlier.targets) == 1 else None
+        parent = tree.link(statement).parent
+        if not isinstance(parent, ast.If | ast.With):
+            return None
+        statement = parent
+
+
+def _role(tree: Tree, reader: ast.expr) -> str | None:
+    """The operation for which a name is read: one that divides by it, or takes the root or logarithm of it.
+
+    A function of the name may stand in between, as in ``x.sinh().log()``. None for any other reader.
+    """
+    child: ast.AST = reader
+    for link in tree.ancestors(reader):
+        parent = link.parent
+        if isinstance(parent, ast.BinOp):
+            return "div" if isinstance(parent.op, ast.Div) and parent.right is child else None
+        if isinstance(parent, ast.Call):
+            name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+            if name in _SINGULAR:
+                return name
+            if len(parent.args) != (0 if parent.func is child else 1) or parent.keywords:
+                return None
+        elif not isinstance(parent, ast.Attribute):
+            return None
+        child = parent
+    return None
+
+
+def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
+    """The proposal for `value` in place of the operand's name."""
+    span = tree.source.span(tree.start(value), tree.end(value))
+    binding = replace(proposal.bindings[operand], text=tree.text(value), span=span)
+    others = {name: _anywhere(given) for name, given in proposal.bindings.items()}
+    return replace(proposal, span=span, bindings={**others, operand: binding})
+
+
+def operand_of_clamp(proposal: Proposal, node: ast.expr) -> str | None:
+    """The metavariable that the template clamps, where it does nothing else, and where that is `node`."""
+    for name, binding in proposal.bindings.items():
+        if proposal.template.startswith(f"${name}.clamp") and binding.span == proposal.span:
+            return name
+    return None
+
+
+def _sides(template: str) -> frozenset[str]:
+    """The bounds that a template sets, by the name of its method."""
+    method = template.partition(".")[2].partition("(")[0]
+    return frozenset(("min", "max")) if method == "clamp" else frozenset((method.removeprefix("clamp_"),))
+
+
+def _anywhere(binding: Binding) -> Binding:
+    return replace(binding, span=None)
+
+
+def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:
+    """The call whose result the name is, by an assignment before it in the same suite; `node` its only reader."""
+    function = _function_without_loop(tree, node)
+    if function is None:
+        return None
+    statement = tree.statement(node)
+    suite = tree.siblings(statement)
+    for earlier in reversed(suite[: suite.index(statement)]):
+        mentioned = any(_is_name(one, node.id) for one in ast.walk(earlier))
+        if not mentioned:
+            continue
+        if not isinstance(earlier, ast.Assign) or not _is_name(earlier.targets[0], node.id):
+            return None
+        others = [
+            one
+            for one in ast.walk(function)
+            if _is_name(one, node.id) and _row(one) >= earlier.lineno and one is not node
+        ]
+        own = [one for one in ast.walk(earlier) if _is_name(one, node.id)]
+        alone = len(others) == len(own) and len(earlier.targets) == 1
+        return earlier.value if alone and isinstance(earlier.value, ast.Call) else None
+    return None
+
+
+def _function_without_loop(tree: Tree, node: ast.expr) -> ast.AST | None:
+    """The function around a node, unless a loop stands between them or the function shares its names."""
+    for link in tree.ancestors(node):
+        parent = link.parent
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
+            return None
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            shared = any(isinstance(one, ast.Global | ast.Nonlocal) for one in ast.walk(parent))
+            return None if shared else parent
+    return None
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _row(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)

@@ -1,0 +1,129 @@
+"""Assignments that a rewrite leaves without a reader."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[draft.Change]:
+    """The changes that delete local assignments which only `replaced` read, and `written` does not.
+
+    An assignment stays where evaluating it may do something, where it shares its lines, or where a comment
+    speaks of it: a needless assignment is harmless, a lost comment is not.
+    """
+    function = next(
+        (link.parent for link in tree.ancestors(replaced) if isinstance(link.parent, _Function)), None
+    )
+    if function is None:
+        return []
+    gone: list[ast.AST] = [replaced]
+    changes: list[draft.Change] = []
+    still_read = {name for node in written for name in _names(node)}
+    pending = _names(replaced)
+    while pending:
+        name = pending.pop()
+        statement = _only_binding(function, name)
+        if statement is not None and _is_read(function, name, gone):
+            continue
+        statement = statement or _overwritten(tree, function, replaced, name)
+        if statement is None or name in still_read:
+            continue
+        change = _removal(tree, statement)
+        if change is not None:
+            changes.append(change)
+            gone.append(statement)
+            pending |= _names(statement.value)
+    return changes
+
+
+def _loads(node: ast.AST) -> Iterator[ast.Name]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+            yield inner
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {inner.id for inner in _loads(node)}
+
+
+def _only_binding(function: _Function, name: str) -> ast.Assign | None:
+    """The plain assignment to a name, where nothing else binds it."""
+    found: list[ast.Assign] = []
+    stores = 0
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _assigns(node, name):
+            found.append(node)
+        elif isinstance(node, ast.Name):
+            stores += node.id == name and not isinstance(node.ctx, ast.Load)
+        elif isinstance(node, ast.arg):
+            stores += node.arg == name
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            stores += name in node.names
+    return found[0] if len(found) == stores == 1 else None
+
+
+def _overwritten(tree: Tree, function: _Function, replaced: ast.AST, name: str) -> ast.Assign | None:
+    """The assignment to a name that the statement around `replaced` assigns anew: ``w = exp(x); w = w / s``.
+
+    Nothing may read the name between the two, and no path lead around the second.
+    """
+    statement = tree.statement(replaced)
+    if not _assigns(statement, name) or _is_captured(function, name):
+        return None
+    suite = tree.siblings(statement)
+    ignored = set(ast.walk(replaced))
+    if any(node.id == name and node not in ignored for node in _loads(statement)):
+        return None
+    for earlier in reversed(suite[: suite.index(statement)]):
+        if isinstance(earlier, ast.Assign) and _assigns(earlier, name):
+            return earlier
+        for node in ast.walk(earlier):
+            is_jump = isinstance(node, ast.Break | ast.Continue)
+            if is_jump or (isinstance(node, ast.Name) and node.id == name):
+                return None
+    return None
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    return isinstance(statement, ast.Assign) and [name] == [
+        getattr(target, "id", "") for target in statement.targets
+    ]
+
+
+def _is_captured(function: _Function, name: str) -> bool:
+    """Whether a name of a function is seen outside its own body."""
+    nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+            return True
+        if node is not function and isinstance(node, nested) and name in _names(node):
+            return True
+    return False
+
+
+def _is_read(function: _Function, name: str, gone: list[ast.AST]) -> bool:
+    ignored = {inner for node in gone for inner in ast.walk(node)}
+    return any(node.id == name and node not in ignored for node in _loads(function))
+
+
+def _removal(tree: Tree, statement: ast.Assign) -> draft.Change | None:
+    if effect(statement.value) is Effect.ACTS or len(tree.siblings(statement)) == 1:
+        return None
+    try:
+        region = draft.whole_lines(tree, statement)
+    except Withheld:
+        return None
+    source = tree.source
+    row = source.position(region.start).row
+    above = source.line(row - 1).strip() if row > 1 else ""
+    if above.startswith("#") or "#" in source.text[region.start : region.end]:
+        return None
+    return draft.removal(tree, region)

@@ -1,0 +1,1 @@
+"""Line breaks as a formatter would set them."""

@@ -1,0 +1,96 @@
+"""Methods that are written one below the other: what a rewrite adds to such a chain goes on in the same way."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stablelint.codemod.text.draft import Change
+from stablelint.codemod.text.source import SourceText
+
+_NEXT_LINK = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\.)")
+_METHODS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+
+
+def chained(source: SourceText, change: Change) -> Change:
+    """The change with a method that it appends to a chain on a line of its own, where the chain goes on so."""
+    start, end, text = change
+    original = source.text[start:end]
+    following = _NEXT_LINK.match(source.text, end)
+    appended = text.removeprefix(original)
+    if following is None or not text.startswith(original) or not appended.startswith("."):
+        return change
+    return start, end, original + following.group() + appended
+
+
+def behind_brackets(source: SourceText, change: Change, opened: int, closed: int) -> Change | None:
+    """The change with a method that it appends behind brackets that hold the original on lines of their own.
+
+    The brackets reach from `opened` to `closed`.
+    """
+    start, end, text = change
+    appended = text.removeprefix(f"({source.text[start:end]})")
+    if appended == text:
+        appended = text.removeprefix(source.text[start:end])
+    if appended == text or not appended.startswith(".") or "\n" not in source.text[opened:start]:
+        return None
+    following = _NEXT_LINK.match(source.text, closed)
+    return closed, closed, (following.group() if following is not None else "") + appended
+
+
+def as_link(source: SourceText, change: Change, value: ast.expr) -> tuple[Change, ast.expr]:
+    """``x + c`` as ``x.add(c)`` in the middle of a chain over several lines; else what was given.
+
+    A chain is read from top to bottom; parentheses around one half of it, with an operator behind a line,
+    tear it apart.
+    """
+    start, end, text = change
+    original = source.text[start:end]
+    following = _NEXT_LINK.match(source.text, end)
+    if following is None or not isinstance(value, ast.BinOp) or not text.startswith(original):
+        return change, value
+    method = _METHODS.get(type(value.op))
+    if method is None or not isinstance(value.left, ast.Call):
+        return change, value
+    appended = f"{following.group()}.{method}({_plain(value.right)})"
+    call = ast.Call(ast.Attribute(value.left, method, ast.Load()), [value.right], [])
+    return (start, end, original + appended), call
+
+
+def _plain(node: ast.expr) -> str:
+    """The text of an expression, with ``1e-8`` and not ``1e-08``."""
+    return re.sub(r"(?<=e[-+])0(?=\d)", "", ast.unparse(node))
+
+
+def stacked(source: SourceText, change: Change) -> Change:
+    """The change with the methods of its text one below the other, where those of the text before were."""
+    start, end, text = change
+    link = _NEXT_LINK.search(source.text, start, end)
+    if link is None or "\n" in text or not text.isascii():
+        return change
+    return start, end, unchained(text, link.group()) or text
+
+
+def expression_of(text: str) -> ast.expr | None:
+    """The tree of an expression whose columns count characters; None for text of other kinds."""
+    if not text.isascii():  # columns of a tree count bytes
+        return None
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def unchained(text: str, link: str) -> str | None:
+    """A chain of two or more calls on another with `link`, a line break, before each; None for anything else."""
+    node = expression_of(text)
+    dots: list[int] = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+        if isinstance(node, ast.Call | ast.BinOp):
+            dots.append(text.index(".", node.end_col_offset or 0))
+    if len(dots) < 2:
+        return None
+    for dot in dots:
+        text = text[:dot] + link + text[dot:]
+    return text

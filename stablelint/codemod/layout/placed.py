@@ -1,0 +1,76 @@
+"""Putting the text of a rewrite in its place: with the fewest parentheses, and on lines that can be read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from stablelint.codemod.layout.breaks import broken, enclosed
+from stablelint.codemod.layout.chain import as_link, behind_brackets, chained, stacked
+from stablelint.codemod.layout.spread import spread
+from stablelint.codemod.templates.hoist import Hoisted
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.law import replaced
+from stablelint.codemod.text.locate import Region, Tree
+from stablelint.codemod.withheld import Withheld
+
+_OPENED = re.compile(r"\(\s*(-?)\Z")
+_CLOSED = re.compile(r"\s*\)")
+_NEAR = 400  # how far from a bracket its content may start
+
+
+def placed(
+    tree: Tree, region: Region, node: ast.expr, new: tuple[str, ast.expr], hoisted: list[Hoisted]
+) -> list[draft.Change]:
+    """The changes that put `new`, a text and its tree, in place of `node`, behind the assignments of `hoisted`.
+
+    Raises Withheld where every way to write it would mean something else.
+    """
+    newline = tree.source.newline + region.indent
+    for template in ("{}", "({})"):
+        before = [(item.offset, item.offset, item.line(template) + newline) for item in hoisted]
+        for variant, value in _variants(tree, node, *new):
+            expected: list[ast.stmt] = [item.statement for item in hoisted]
+            expected += replaced(tree, region, node, value)
+            changes = [*before, variant]
+            if not draft.lawful(tree, region, changes, expected):
+                continue
+            source = tree.source
+            for lines in (enclosed(tree, variant, node), spread(source, variant), broken(source, variant)):
+                if lines is not None and draft.lawful(tree, region, [*before, *lines], expected):
+                    return [*before, *lines]
+            return changes
+    raise Withheld("the rewritten expression would mean something else in its place")
+
+
+def _variants(
+    tree: Tree, node: ast.expr, text: str, value: ast.expr
+) -> Iterator[tuple[draft.Change, ast.expr]]:
+    """Ways to write the new expression, the best first, each with its tree."""
+    source = tree.source
+    start, end = tree.start(node), tree.end(node)
+    plain = start, end, text
+    linked, call = as_link(source, plain, value)
+    if linked != plain:
+        yield linked, call
+    opened, closed = (
+        _OPENED.search(source.text, max(0, start - _NEAR), start),
+        _CLOSED.match(source.text, end),
+    )
+    if opened is not None and closed is not None:
+        around = source.text[opened.start() : start] + closed.group()
+        operand = value.operand if isinstance(value, ast.UnaryOp) else value
+        is_closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
+        if is_closed and around == "()":
+            yield (start - 1, end + 1, text), value
+        behind = behind_brackets(source, plain, opened.start(), closed.end())
+        if behind is not None and not opened[1]:
+            yield behind, value
+        upright = stacked(source, plain)
+        if upright != plain:
+            yield upright, value
+        elif isinstance(operand, ast.Call) and "\n" in around:
+            yield (opened.start(), closed.end(), opened[1] + text), value
+    for form in (text, f"({text})"):
+        yield chained(source, (start, end, form)), value

@@ -1,0 +1,1 @@
+"""Whether a rewrite leaves the program the same."""

@@ -1,0 +1,117 @@
+"""What happens to a value between its definition and the place to which a rewrite takes its computation."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from stablelint.codemod.flow.definition import Definition, binds, function_of, readers
+from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.templates.spelling import File
+from stablelint.codemod.templates.written import is_new
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.syntax import operations
+
+_GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
+_LOOKS_ONLY = frozenset("print isinstance len float int str repr range".split())
+
+
+def region_left(given: Definition) -> Iterator[str]:
+    """Doubts about ``with`` blocks between a definition and its use; Withheld where gradients or precision differ."""
+    for block in given.left:
+        text = _contexts(block)
+        if _GRADIENT.search(text):
+            raise Withheld(f"`{given.name}` is computed under `{text}`, and the rewrite would not be")
+        yield f"`{given.name}` is computed under `{text}`"
+    for block in given.entered:
+        text = _contexts(block)
+        if "autocast" in text or "enable_grad" in text or "set_grad_enabled" in text:
+            raise Withheld(f"`{given.name}` is computed outside of `{text}`, and the rewrite would not be")
+        if not _GRADIENT.search(text):
+            yield f"`{given.name}` is computed outside of `{text}`"
+
+
+def _contexts(block: ast.AST) -> str:
+    assert isinstance(block, ast.With | ast.AsyncWith)
+    return ", ".join(ast.unparse(item.context_expr) for item in block.items)
+
+
+def change_between(
+    tree: Tree, given: Definition, moved: Sequence[ast.expr], written: Sequence[ast.expr]
+) -> Iterator[str]:
+    """Doubts whether operands hold the same values at the use as at the definition; Withheld where they do not.
+
+    `moved` are the operands as they stand at the definition, `written` as the rewrite writes them.
+    """
+    names = {one.id for node in written for one in ast.walk(node) if isinstance(one, ast.Name)}
+    attributes = {one.attr for node in moved for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    held = names | {one.id for node in moved for one in ast.walk(node) if isinstance(one, ast.Name)}
+    for node in (one for part in given.between for one in ast.walk(part)):
+        row = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.id in names:
+            raise Withheld(f"`{node.id}` is given another value on line {row}")
+        if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            if _root(node) in held | {given.name} and _root(node) != "self":
+                raise Withheld(f"`{ast.unparse(node)}` is written on line {row}")
+            if isinstance(node, ast.Attribute) and node.attr in attributes:
+                raise Withheld(f"`{ast.unparse(node)}` is given another value on line {row}")
+            yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with it"
+        elif isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.Constant):
+            if _root(node.target) in held | {given.name}:
+                raise Withheld(f"`{ast.unparse(node.target)}` is written on line {row}")
+            yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with it"
+        elif isinstance(node, ast.Call):
+            yield from _called_between(node, attributes)
+
+
+def _called_between(call: ast.Call, attributes: set[str]) -> Iterator[str]:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if (operations.method(name) or ("", False))[1] or (name.endswith("_") and not name.startswith("_")):
+        raise Withheld(f"`{ast.unparse(call)}` on line {call.lineno} may write into an operand")
+    if name == "set_grad_enabled":
+        raise Withheld(f"gradients are switched on line {call.lineno}")
+    bare = ast.Call(function, [], [])
+    if name not in _LOOKS_ONLY and effect(bare) is Effect.ACTS:
+        text = f"`{ast.unparse(function)}` on line {call.lineno}"
+        if attributes and _root(function) == "self":
+            raise Withheld(f"{text} may change `self.{min(attributes)}`")
+        yield f"{text} may change an operand"
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:
+    """Doubts about a name that the match goes through and that others read: its gradient would no longer be used."""
+    function = function_of(file.tree, given.statement) or file.tree.module
+    imported = file.imported_at(given.statement)
+    suite = file.tree.siblings(given.statement)
+    after = suite[suite.index(given.statement) + 1 :]
+    anew = next((one for one in after if isinstance(one, ast.Assign) and binds(one, given.name)), None)
+    looped = any(
+        isinstance(link.parent, ast.For | ast.While) for link in file.tree.ancestors(given.statement)
+    )
+    last = file.tree.end(anew) if anew is not None and not looped else len(file.tree.source.text)
+    for reader in readers(function, given.name):
+        if reader in within or not file.tree.start(given.statement) <= file.tree.start(reader) <= last:
+            continue
+        parent = file.tree.link(reader).parent
+        is_operand = isinstance(parent, ast.Attribute | ast.keyword)
+        whole = file.tree.link(parent).parent if is_operand else parent
+        if isinstance(parent, ast.Attribute) and parent.attr in ("shape", "dtype", "device", "ndim"):
+            continue
+        if isinstance(whole, ast.Call) and isinstance(whole.func, ast.Name) and whole.func.id == "print":
+            continue
+        if isinstance(whole, ast.expr) and is_new(whole, imported) and not _backward(whole):
+            continue
+        yield f"`{given.name}` is also handed on, on line {reader.lineno}, and would leave the gradient's path"
+
+
+def _backward(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("grad", "hook", "backward"))

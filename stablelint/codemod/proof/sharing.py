@@ -1,0 +1,177 @@
+"""Whether a rewrite away from its finding changes a value that others use."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from stablelint.codemod.flow.definition import function_of
+from stablelint.codemod.templates.operand import Operand
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Span
+from stablelint.syntax.order import keeps_order, order_readers
+
+
+def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") -> str | None:
+    """Raise Withheld unless what the expression at `span` gives is used within `finding` alone.
+
+    Where a function returns it, the rewrite is one for all who call that: what is returned says so.
+
+    That is so within the finding, and for a value that is bound to one name or attribute which is read
+    nowhere else; where `template` takes an increasing function away, also for readers of the order alone.
+    """
+    node = tree.find(span)
+    if not isinstance(node, ast.expr):
+        return None
+    statement = tree.statement(node)
+    if isinstance(statement, ast.Return) and statement.value is node and re.fullmatch(r"\$\w+", template):
+        return _for_callers(tree, statement, finding)
+    if finding.contains(span):
+        return None
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise Withheld("the value that would change may be used elsewhere")
+    target = statement.targets[0]
+    inside = range(tree.source.offset(finding.start), tree.source.offset(finding.end))
+    own = range(tree.start(node), tree.end(node))  # `z = softmax(z)` reads the z before
+    readers = [
+        other
+        for other in _readers(tree, statement, target)
+        if tree.start(other) not in inside and tree.start(other) not in own
+    ]
+    if re.fullmatch(r"\$\w+", template) and keeps_order(node):
+        unmoved = order_readers(tree.module, ast.unparse(target))
+        readers = [other for other in readers if other not in unmoved]
+    if readers:
+        raise Withheld(
+            f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"
+        )
+    return None
+
+
+def _for_callers(tree: Tree, statement: ast.Return, finding: Span) -> str:
+    """What changes for the callers of a function that returns something else: those of this file, by their lines."""
+    function = function_of(tree, statement)
+    owner = _owner(tree, statement)
+    name = owner.name if owner is not None else function.name if function is not None else "it"
+    called = set(_calls_of(tree.module, {name} if owner is None else set()))
+    for scope in ast.walk(tree.module):
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            called |= set(_calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef))))
+    inside = range(finding.start.row, finding.end.row + 1)
+    others = ", ".join(str(row) for row in sorted(called) if row not in inside)
+    seen = f", as on line {others}," if others else ""
+    return f"all who call `{name}`{seen} then get what it has computed before this step"
+
+
+def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None:
+    """Raise Withheld where a rewrite would only repeat a computation whose results stay.
+
+    That is so where `node` calls nothing and takes what names hold, as ``ratio - 1`` does, the rewrite goes back
+    to the operands of those names' own computation, and all of the names are read elsewhere too.
+    """
+    if not isinstance(node, ast.BinOp) or any(operand.node is not None for operand in operands):
+        return
+    inside = list(ast.walk(node))
+    if any(isinstance(one, ast.Call) for one in inside):
+        return
+    names = {one.id for one in inside if isinstance(one, ast.Name)}
+    within = set(inside)
+    elsewhere = {
+        one.id
+        for one in ast.walk(_scope(tree, tree.statement(node)))
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one not in within
+    }
+    if names and names <= elsewhere:
+        listed = " and ".join(f"`{name}`" for name in sorted(names))
+        raise Withheld(f"{listed}, which other code reads too, would be computed a second time")
+
+
+def _instances(scope: ast.AST, name: str, of_self: bool) -> set[str]:
+    """The names, or attributes of `self`, that a scope gives to instances of a class."""
+    found: set[str] = set()
+    for one in ast.walk(scope):
+        if (
+            isinstance(one, ast.Assign)
+            and isinstance(one.value, ast.Call)
+            and ast.unparse(one.value.func) == name
+        ):
+            texts = {ast.unparse(target) for target in one.targets}
+            found |= {text for text in texts if text.startswith("self.") == of_self}
+    return found
+
+
+def _calls_of(scope: ast.AST, names: set[str]) -> Iterator[int]:
+    """The lines on which one of the names is called."""
+    for one in ast.walk(scope):
+        if isinstance(one, ast.Call) and ast.unparse(one.func) in names:
+            yield one.lineno
+
+
+def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
+    if isinstance(target, ast.Name):
+        scope = _scope(tree, statement)
+        first = 0 if _is_repeated(tree, statement) else tree.start(statement)
+        later = {one for function in _functions_within(scope) for one in ast.walk(function)}
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
+                # What is read before the statement is the name's earlier value.
+                if tree.start(node) >= first or node in later:
+                    yield node
+    elif isinstance(target, ast.Attribute):
+        owner = _owner(tree, statement)
+        for node in ast.walk(tree.module):
+            if not isinstance(node, ast.Attribute) or node.attr != target.attr:
+                continue
+            if isinstance(node.ctx, ast.Load) and not _of_another(tree, node, target, owner):
+                yield node
+    else:
+        raise Withheld("the value that would change may be used elsewhere")
+
+
+def _owner(tree: Tree, node: ast.stmt | ast.expr) -> ast.ClassDef | None:
+    """The innermost class around a node. (The links upwards are known of asked-for statements only.)"""
+    around = [
+        one
+        for one in ast.walk(tree.module)
+        if isinstance(one, ast.ClassDef) and one.lineno <= node.lineno <= (one.end_lineno or 0)
+    ]
+    return max(around, key=lambda one: one.lineno, default=None)
+
+
+def _of_another(tree: Tree, reader: ast.Attribute, target: ast.Attribute, owner: ast.ClassDef | None) -> bool:
+    """Whether ``self.name`` is read in a class that has nothing to do with the one that assigns it."""
+    if owner is None or ast.dump(reader.value) != ast.dump(ast.Name("self", ast.Load())):
+        return False
+    if ast.unparse(target.value) != "self":
+        return False
+    other = _owner(tree, reader)
+    return other is not None and other is not owner and not _related(owner, other)
+
+
+def _related(owner: ast.ClassDef, other: ast.ClassDef) -> bool:
+    names = {ast.unparse(base).rpartition(".")[2] for base in (*owner.bases, *other.bases)}
+    return owner.name in names or other.name in names
+
+
+def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    return (node for node in ast.walk(scope) if node is not scope and isinstance(node, kinds))
+
+
+def _is_repeated(tree: Tree, statement: ast.stmt) -> bool:
+    """Whether a loop of the same function, or code that runs at another time, comes back to a statement."""
+    for link in tree.ancestors(statement):
+        if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        if isinstance(link.parent, ast.For | ast.AsyncFor | ast.While):
+            return True
+    return True
+
+
+def _scope(tree: Tree, statement: ast.stmt) -> ast.AST:
+    for link in tree.ancestors(statement):
+        if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            return link.parent
+    return tree.module

@@ -1,0 +1,1 @@
+"""Putting operands into a template, in the form and spelling of the place."""

@@ -1,0 +1,175 @@
+"""Tightening a clamp that is there, instead of putting another one behind it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Mapping
+
+import libcst as cst
+
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.templates import forms
+from stablelint.codemod.templates.instantiate import uses
+from stablelint.codemod.templates.operand import Operand, bare
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.numerics.formats import FORMATS
+from stablelint.syntax import operations
+
+_LOWER, _UPPER = "min", "max"
+_NAMES = {"clamp": (_LOWER, _UPPER), "clamp_min": (_LOWER,), "clamp_max": (_UPPER,)}
+# Stand-ins for the constants of an element type, good enough to see which of two bounds is the tighter.
+_CONSTANTS = {
+    "tiny": sys.float_info.min,
+    "eps": 1e-7,
+    "max": sys.float_info.max,
+    "min": -sys.float_info.max,
+}
+
+
+def merged(
+    tree: Tree, node: ast.expr, expression: cst.BaseExpression, operands: dict[str, Operand]
+) -> cst.BaseExpression:
+    """``y.clamp(min=0)`` with the bounds of the template ``$x.clamp_min(...)``, where `node`, the value of
+    ``$x``, is a clamp whose own bounds are numbers that the new ones make idle; else `expression` as it is.
+    Raises Withheld where a bound is no number: a second clamp behind it would say that it does not suffice.
+    """
+    wanted = _template_bounds(expression, operands, node)
+    given = given_bounds(node)
+    if wanted is None or given is None or not isinstance(node, ast.Call):
+        return expression
+    for side, argument in given.items():
+        old = _number(argument)
+        if side in wanted and old is None:
+            raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
+        if side in wanted and old is not None and not _tighter(side, wanted[side][1], old):
+            return expression
+    if not given.keys() & wanted.keys():
+        return expression
+    texts = {side: text for side, (text, _) in wanted.items()}
+    return _written(tree, node, texts, given, operands, _receiver(expression))
+
+
+def _receiver(expression: cst.BaseExpression) -> str:
+    """The placeholder of what the template clamps."""
+    call = cst.ensure_type(expression, cst.Call)
+    return forms.identifier(cst.ensure_type(call.func, cst.Attribute).value)
+
+
+def _template_bounds(
+    expression: cst.BaseExpression, operands: Mapping[str, Operand], node: ast.expr
+) -> dict[str, tuple[str, float]] | None:
+    """Text and size of the bounds that the template sets on the operand that is `node`."""
+    if not isinstance(expression, cst.Call) or not isinstance(expression.func, cst.Attribute):
+        return None
+    receiver = operands.get(forms.identifier(expression.func.value))
+    sides = _NAMES.get(expression.func.attr.value)
+    if receiver is None or receiver.node is not node or sides is None:
+        return None
+    bounds: dict[str, tuple[str, float]] = {}
+    for index, argument in enumerate(expression.args):
+        side = argument.keyword.value if argument.keyword is not None else sides[min(index, len(sides) - 1)]
+        text = forms.code(argument.value)
+        size = _number(ast.parse(text, mode="eval").body)
+        if size is None or side not in (_LOWER, _UPPER):
+            return None
+        bounds[side] = text, size
+    return bounds
+
+
+def given_bounds(node: ast.expr) -> dict[str, ast.expr] | None:
+    """The bounds of a clamp in the code, by side; None for any other call."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    name = operations.method(node.func.attr)
+    sides = _NAMES.get(name[0].name) if name is not None and not name[1] else None
+    if sides is None:
+        return None
+    positional = node.args[1:] if _is_function(node) else node.args
+    bounds = dict(zip(sides, positional, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in sides:
+            return None
+        bounds[keyword.arg] = keyword.value
+    return bounds
+
+
+def _is_function(node: ast.Call) -> bool:
+    function = node.func
+    return isinstance(function, ast.Attribute) and ast.unparse(function.value) in ("torch", "th")
+
+
+def _written(
+    tree: Tree,
+    node: ast.Call,
+    wanted: dict[str, str],
+    given: dict[str, ast.expr],
+    operands: dict[str, Operand],
+    clamped: str,
+) -> cst.BaseExpression:
+    """The call in the code with the wanted bounds, spelled as it was.
+
+    Bounds that ask `clamped`, the clamp's result, for its element type ask what goes into the clamp instead.
+    """
+    placeholders: dict[int, str] = {}
+
+    def placed(value: ast.expr) -> str:
+        name = placeholders.setdefault(id(value), f"{PREFIX}_clamp{len(placeholders)}")
+        span = tree.source.span(tree.start(value), tree.end(value))
+        operands[name] = Operand(name, bare(tree.text(value)), value, value, span)
+        return name
+
+    function = node.func
+    assert isinstance(function, ast.Attribute)
+    subject = node.args[0] if _is_function(node) and node.args else function.value
+    pending = {
+        side: re.sub(rf"\b{clamped}\b", placed(subject), text) if clamped in uses(text) else text
+        for side, text in wanted.items()
+    }
+    side_of = {id(value): side for side, value in given.items()}
+    parts: list[str] = []
+    for argument in node.args:
+        side = side_of.get(id(argument))
+        parts.append(pending.pop(side) if side is not None and side in pending else placed(argument))
+    for keyword in node.keywords:
+        side = keyword.arg or ""
+        text = pending.pop(side) if side in pending else placed(keyword.value)
+        parts.append(f"{side}={text}")
+    parts += [f"{side}={text}" for side, text in pending.items()]
+    owner = ast.unparse(function.value) if _is_function(node) else placed(function.value)
+    name = "clamp" if pending else function.attr
+    return cst.parse_expression(f"{owner}.{name}({', '.join(parts)})")
+
+
+def _tighter(side: str, new: float, old: float) -> bool:
+    return new >= old if side == _LOWER else new <= old
+
+
+def _number(node: ast.AST) -> float | None:
+    """A bound's value: numbers, their sums and powers, and constants of an element type."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    if isinstance(node, ast.Attribute) and "finfo" in (asked := ast.unparse(node.value)):
+        form = FORMATS.get(asked.removesuffix(")").rpartition("torch.")[2])
+        known = (
+            {} if form is None else {"tiny": form.tiny, "eps": form.eps, "max": form.max, "min": -form.max}
+        )
+        return known.get(node.attr, _CONSTANTS.get(node.attr))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, ast.BinOp):
+        left, right = _number(node.left), _number(node.right)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        if isinstance(node.op, ast.Div) and right:
+            return left / right
+        if isinstance(node.op, ast.Pow) and left > 0:
+            return float(left**right)
+    return None

@@ -1,0 +1,115 @@
+"""Constants sized for the element type of the operand they guard."""
+
+from __future__ import annotations
+
+import ast
+import decimal
+import re
+from collections import Counter
+from collections.abc import Callable
+
+import libcst as cst
+
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.flow.effects import dtype_source, is_cheap
+from stablelint.codemod.templates.forms import code, identifier, is_placeholder, transform
+from stablelint.codemod.templates.instantiate import uses
+from stablelint.codemod.templates.operand import Operand
+from stablelint.codemod.withheld import Withheld
+from stablelint.numerics.formats import FORMATS
+
+LIMITS = f"{PREFIX}_limits"
+_ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
+
+
+def with_constants(
+    expression: cst.BaseExpression, operands: dict[str, Operand], imported: Callable[[str], bool]
+) -> cst.BaseExpression:
+    """Size constants for the operand's element type.
+
+    ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``. An
+    operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that
+    has the same type; such parts are added to `operands`. `imported` tells modules from tensors. Raises
+    Withheld where an operand would be computed for the sake of its type alone.
+    """
+    used = Counter(uses(code(expression)))
+
+    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if not isinstance(node, cst.Attribute):
+            return None
+        helped = _helper_operand(node.value)
+        if helped is not None and helped in operands:
+            literal = _literal(node.attr.value, operands[helped].dtype)
+            if literal is not None:
+                return cst.parse_expression(literal)
+            dtype = _dtype(helped, operands, imported, used)
+            return cst.parse_expression(f"torch.finfo({dtype}).{node.attr.value}")
+        if node.attr.value == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
+            return cst.parse_expression(_dtype(identifier(node.value), operands, imported, used))
+        return None
+
+    return transform(expression, rewrite)
+
+
+def repeated(code: str, is_taken: Callable[[str], bool]) -> tuple[str, str, str] | None:
+    """A template that asks for limits of one element type more than once, with `LIMITS` in their place.
+
+    With it comes what `LIMITS` stands for, and a name for that: one limit, or where there are several, or its
+    name is taken, all of them. None where nothing is asked for twice.
+    """
+    asked = _ASKED.findall(code)
+    if len(asked) < 2:
+        return None
+    types, limits = {item for item, _ in asked}, {item for _, item in asked}
+    if len(types) > 1:
+        return None
+    owner, one = types.pop(), limits.pop()
+    if not limits and not is_taken(one):
+        return code.replace(f"{owner}.{one}", LIMITS), f"{owner}.{one}", one
+    return code.replace(owner, LIMITS), owner, "finfo"
+
+
+def _helper_operand(node: cst.BaseExpression) -> str | None:
+    if not isinstance(node, cst.Call) or identifier(node.func) != "finfo" or not node.args:
+        return None
+    argument = node.args[0].value
+    return identifier(argument) if is_placeholder(argument) else None
+
+
+def _dtype(
+    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
+) -> str:
+    operand = operands[name]
+    if is_cheap(operand.tree) and not isinstance(operand.tree, ast.UnaryOp):
+        return f"{name}.dtype"
+    if operand.dtype in FORMATS:
+        return f"torch.{operand.dtype}"
+    source = dtype_source(operand.tree, imported)
+    if source is None:
+        if used[name] == 1:
+            raise Withheld(f"`{operand.shown}` would be computed again for its type")
+        return f"{name}.dtype"
+    part = f"{name}_part"
+    operands[part] = Operand(part, ast.unparse(source), source)
+    return f"{part}.dtype"
+
+
+def _literal(attribute: str, dtype: str | None) -> str | None:
+    """A literal of two digits, at least as large as the constant it stands for (for `max`: at most)."""
+    form = FORMATS.get(dtype or "")
+    if form is None:
+        return None
+    if attribute == "eps":
+        return _shortened(form.eps, decimal.ROUND_CEILING)
+    if attribute in ("tiny", "smallest_normal"):
+        return _shortened(form.tiny, decimal.ROUND_CEILING)
+    if attribute in ("max", "min"):
+        text = repr(form.max) if form.max < 1e6 else _shortened(form.max, decimal.ROUND_FLOOR)
+        return text if attribute == "max" else f"-{text}"
+    return None
+
+
+def _shortened(value: float, rounding: str) -> str:
+    short = decimal.Context(prec=2, rounding=rounding).create_decimal(decimal.Decimal(value))
+    text = str(short) if 1e-3 < abs(value) < 1e6 else f"{short:e}"
+    return text.replace("e+", "e")

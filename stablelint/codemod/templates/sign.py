@@ -1,0 +1,109 @@
+"""A template that begins with a minus, behind a minus in the code: both go.
+
+``-(y * log(h) + ...).mean()`` becomes ``binary_cross_entropy(h, y)``, not ``-(-binary_cross_entropy(h, y,
+reduction='none')).mean()``.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import libcst as cst
+
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.templates import forms
+from stablelint.codemod.templates.operand import Operand, bare
+from stablelint.codemod.text.locate import Tree
+
+_REDUCTIONS = ("mean", "sum")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """A mean or sum of an expression, with its further arguments."""
+
+    call: ast.Call
+    name: str
+    arguments: list[ast.expr]
+
+    @property
+    def given(self) -> list[tuple[str | None, ast.expr]]:
+        """Its arguments, by keyword where they have one."""
+        positional: list[tuple[str | None, ast.expr]] = [(None, value) for value in self.arguments]
+        return [*positional, *((keyword.arg, keyword.value) for keyword in self.call.keywords)]
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is over all elements."""
+        return not self.given
+
+
+def without_signs(
+    tree: Tree, node: ast.expr, expression: cst.BaseExpression, operands: dict[str, Operand]
+) -> tuple[ast.expr, cst.BaseExpression]:
+    """The expression to replace, and what replaces it.
+
+    A minus above `node` is taken along where the template has one as well. Means and sums in between stay; one
+    alone becomes the loss's own reduction where it has one.
+    """
+    if not (isinstance(expression, cst.UnaryOperation) and isinstance(expression.operator, cst.Minus)):
+        return node, expression
+    reductions = _reductions(tree, node)
+    parent = tree.link(reductions[-1].call if reductions else node).parent
+    if not (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub)):
+        return node, expression
+    inner = expression.expression.with_changes(lpar=[], rpar=[])
+    own = _with_own(inner, reductions[0].name) if len(reductions) == 1 and reductions[0].is_bare else None
+    return parent, own or _reduced(tree, reductions, inner, operands)
+
+
+def _reductions(tree: Tree, node: ast.expr) -> list[_Reduction]:
+    """The means and sums around `node`, from the innermost out."""
+    found: list[_Reduction] = []
+    while (reduction := _reduction(tree, found[-1].call if found else node)) is not None:
+        found.append(reduction)
+    return found
+
+
+def _reduction(tree: Tree, node: ast.expr) -> _Reduction | None:
+    """The reduction right around `node`: ``node.mean(...)`` or ``torch.mean(node, ...)``."""
+    link = tree.link(node)
+    above = link.parent
+    if isinstance(above, ast.Attribute):
+        call = tree.link(above).parent
+        if isinstance(call, ast.Call) and call.func is above and above.attr in _REDUCTIONS:
+            return _Reduction(call, above.attr, list(call.args))
+    elif isinstance(above, ast.Call) and link.field == "args" and link.index == 0:
+        function = above.func
+        if isinstance(function, ast.Attribute) and function.attr in _REDUCTIONS:
+            return _Reduction(above, function.attr, list(above.args[1:]))
+    return None
+
+
+def _reduced(
+    tree: Tree, reductions: list[_Reduction], inner: cst.BaseExpression, operands: dict[str, Operand]
+) -> cst.BaseExpression:
+    code = forms.code(inner)
+    for depth, reduction in enumerate(reductions):
+        arguments: list[str] = []
+        for index, (keyword, value) in enumerate(reduction.given):
+            name = f"{PREFIX}_reduction{depth}_{index}"
+            operands[name] = Operand(name, bare(tree.text(value)), value, value)
+            arguments.append(f"{keyword}={name}" if keyword else name)
+        code = f"{code}.{reduction.name}({', '.join(arguments)})"
+    return cst.parse_expression(code)
+
+
+def _with_own(loss: cst.BaseExpression, reduction: str) -> cst.BaseExpression | None:
+    """The loss with ``reduction='none'`` replaced by the reduction, which is left out where it is the default."""
+    if not isinstance(loss, cst.Call):
+        return None
+    kept = [
+        argument for argument in loss.args if not (argument.keyword and argument.keyword.value == "reduction")
+    ]
+    if len(kept) == len(loss.args):
+        return None
+    if reduction != "mean":
+        kept.append(forms.argument(f"'{reduction}'", "reduction"))
+    return loss.with_changes(args=forms.joined(kept))

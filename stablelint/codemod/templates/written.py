@@ -1,0 +1,139 @@
+"""Rewrites of what writes into a tensor: in-place methods, ``inplace=True`` and ``out=``.
+
+Expressions are LibCST's, with metavariables as placeholders; what is asked of the file is asked of its `ast` nodes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import libcst as cst
+
+from stablelint.codemod.templates import forms
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.syntax import operations
+
+# In-place methods that may stand between an operand and the in-place operation on it.
+_IN_PLACE = frozenset("clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num".split())
+# Functions among the rewrites' that take `out=`, by qualified name; tried with torch 2.
+TAKES_OUT = frozenset(
+    """
+    torch.log torch.log1p torch.exp torch.expm1 torch.sqrt torch.rsqrt torch.sigmoid torch.softmax torch.log_softmax
+    torch.logsumexp torch.logaddexp torch.logcumsumexp torch.logit torch.var torch.std torch.where
+    torch.special.erfc torch.special.log_ndtr torch.linalg.vector_norm torch.linalg.solve
+    torch.nn.functional.normalize
+    """.split()
+)
+# Operations whose result may share the memory of their operand.
+_SHARES = frozenset(
+    """
+    view permute transpose flatten unflatten squeeze unsqueeze expand contiguous detach diagonal movedim narrow select
+    chunk split unbind cpu cuda numpy float double half bfloat16 to type type_as int long bool byte dropout checkpoint
+    parameter tensor item tolist requires_grad_ meshgrid
+    """.split()
+)
+
+
+def writer_of(tree: Tree, node: ast.expr, is_module: Callable[[str], bool]) -> str | None:
+    """The operation that writes into `node` where others see it: into ``x`` in ``x.log_()``, for one.
+
+    `is_module` tells whether a name is imported: only the first argument of such a function is written into.
+    """
+    if is_new(node, is_module):
+        return None
+    link = tree.link(node)
+    if isinstance(link.parent, ast.Attribute) and isinstance(tree.link(link.parent).parent, ast.Call):
+        return link.parent.attr if _is_in_place(link.parent.attr) else None
+    if not isinstance(link.parent, ast.Call) or link.field != "args" or link.index != 0:
+        return None
+    name, root = _called(link.parent.func)
+    trailing = name.endswith("_") and not name.startswith("_") and is_module(root)
+    return name if trailing or _asks(link.parent, "inplace") else None
+
+
+def is_new(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
+    """Whether an expression gives a tensor that nothing else refers to."""
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Constant):
+        return True
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    name, root = _called(node.func)
+    known = operations.method(name)
+    if known is None or known[1] or _asks(node, "inplace") or _asks(node, "out"):
+        return False
+    owner = node.args[0] if is_module(root) and node.args else node.func.value
+    if known[0].name not in _SHARES:
+        return not (
+            isinstance(owner, ast.Name) and owner.id == "self"
+        )  # a method of the class, of any meaning
+    return is_new(owner, is_module)
+
+
+def _called(function: ast.expr) -> tuple[str, str]:
+    """The last name of what is called, and its first."""
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    first = root.id if isinstance(root, ast.Name) else ""
+    return (function.attr if isinstance(function, ast.Attribute) else first), first
+
+
+def _is_in_place(method: str) -> bool:
+    return (operations.method(method) or ("", False))[1]
+
+
+def _asks(call: ast.Call, keyword: str) -> bool:
+    return any(
+        item.arg == keyword and not (isinstance(item.value, ast.Constant) and not item.value.value)
+        for item in call.keywords
+    )
+
+
+def in_place(expression: cst.BaseExpression, method: str, receiver: str) -> cst.BaseExpression:
+    """The rewrite of ``receiver.method()`` (`method` ends with an underscore) that still writes into it.
+
+    `receiver` is a placeholder. Withheld where no chain of in-place methods says it.
+    """
+    if (
+        isinstance(expression, cst.Call)
+        and isinstance(expression.func, cst.Attribute)
+        and f"{expression.func.attr.value}_" == method
+    ):
+        inner = expression.func.value
+        if forms.identifier(inner) == receiver:
+            return _with_method(expression, inner, method)
+        chain = _in_place_chain(inner, receiver)
+        if chain is not None:
+            return _with_method(expression, chain, method)
+    raise Withheld(f"`{method}` works in place, and the rewrite has no such form")
+
+
+def as_written_into(expression: cst.BaseExpression, receiver: str, writer: str) -> cst.BaseExpression:
+    """The rewrite of an operand that `writer` writes into: in-place methods on it, or Withheld."""
+    chain = _in_place_chain(expression, receiver)
+    if chain is None:
+        raise Withheld(f"`{writer}` writes into its operand")
+    return chain
+
+
+def _in_place_chain(node: cst.BaseExpression, receiver: str) -> cst.Call | None:
+    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)):
+        return None
+    if forms.identifier(node.func.value) != receiver or node.func.attr.value not in _IN_PLACE:
+        return None
+    return _with_method(node, node.func.value, f"{node.func.attr.value}_")
+
+
+def _with_method(call: cst.Call, receiver: cst.BaseExpression, method: str) -> cst.Call:
+    return call.with_changes(func=cst.Attribute(receiver, cst.Name(method)))
+
+
+def with_out(expression: cst.BaseExpression, original: str, out: str) -> cst.BaseExpression:
+    """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it is the same one or takes it, too."""
+    name = forms.dotted(expression.func) if isinstance(expression, cst.Call) else None
+    if isinstance(expression, cst.Call) and name is not None:
+        if name in TAKES_OUT or name.rpartition(".")[2] == original:
+            return expression.with_changes(args=forms.joined([*expression.args, forms.argument(out, "out")]))
+    raise Withheld("the result is written into `out=`, which the rewrite does not take")

@@ -1,0 +1,81 @@
+"""Edits: order, overlap, application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from stablelint.codemod.text.source import SourceText
+from stablelint.diagnostic import Edit, Fix
+
+
+class OverlappingEdits(Exception):  # noqa: N818 - a state of the edits, named as such
+    """Two edits that touch the same text in different ways."""
+
+
+def conflict(one: Edit, other: Edit) -> bool:
+    """Whether two edits cannot both be made in one pass.
+
+    Equal insertions are one insertion (two fixes that need the same import); different insertions at one
+    place conflict, because neither was made with the other in view.
+    """
+    if one == other:
+        return one.span.start != one.span.end
+    if one.span.start == other.span.start and (_is_insertion(one) or _is_insertion(other)):
+        return _is_insertion(one) and _is_insertion(other)
+    return one.span.overlaps(other.span)
+
+
+def _is_insertion(edit: Edit) -> bool:
+    return edit.span.start == edit.span.end
+
+
+def _meet(one: Edit, other: Edit) -> bool:
+    """Whether something is put in at an end of what is replaced: a line break, say, that both bring along."""
+    if _is_insertion(one) == _is_insertion(other):
+        return False
+    put, replaced = (one, other) if _is_insertion(one) else (other, one)
+    return put.span.start in (replaced.span.start, replaced.span.end)
+
+
+def select(fixes: Sequence[Fix]) -> tuple[list[int], list[int]]:
+    """Split fixes, by index, into those that can be made together and those left for a later round.
+
+    The first of two conflicting fixes wins; a fix is taken with all its edits or not at all.
+    """
+    taken: list[int] = []
+    deferred: list[int] = []
+    edits: list[Edit] = []
+    for index, fix in enumerate(fixes):
+        own = [edit for edit in fix.edits if edit not in edits]
+        foreign = [edit for edit in edits if edit not in fix.edits]
+        if any(conflict(edit, other) for edit in fix.edits for other in edits) or any(
+            _meet(edit, other) for edit in own for other in foreign
+        ):
+            deferred.append(index)
+        else:
+            taken.append(index)
+            edits.extend(fix.edits)
+    return taken, deferred
+
+
+def apply_to_text(source: SourceText, edits: Iterable[Edit]) -> str:
+    """Text with the edits made; OverlappingEdits when two of them conflict, SourceError outside the file."""
+    ordered = sorted(set(edits), key=lambda edit: (edit.span.start, edit.span.end))
+    for one, other in pairwise(ordered):
+        if conflict(one, other):
+            raise OverlappingEdits(f"two edits meet at line {other.span.start.row}")
+    pieces: list[str] = []
+    done = 0
+    for edit in ordered:
+        start = source.offset(edit.span.start)
+        pieces += [source.text[done:start], edit.content]
+        done = source.offset(edit.span.end)
+    pieces.append(source.text[done:])
+    return "".join(pieces)
+
+
+def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
+    """Bytes with the edits made, in the encoding of the file; raises as `apply_to_text` does."""
+    decoded = SourceText.decode(source)
+    return decoded.encode(apply_to_text(decoded, edits))

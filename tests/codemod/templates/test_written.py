@@ -1,0 +1,125 @@
+"""What works in place keeps doing so, and `out=` is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.codemod.templates.written import TAKES_OUT
+from stablelint.diagnostic import Binding
+from tests.codemod.support import CLAMPED_LOG, HEAD, body, proposal, rewritten, withheld
+
+
+def test_a_chain_of_in_place_methods() -> None:
+    source = HEAD + "p.log_()\n"
+    after = rewritten(source, proposal(source, "p.log_()", CLAMPED_LOG, x="p"))
+    assert body(after) == "p.clamp_min_(torch.finfo(p.dtype).tiny).log_()\n"
+
+
+def test_a_rewrite_without_such_a_form_gives_way_to_the_next() -> None:
+    source = HEAD + "x.div_(x.norm())\n"
+    first = proposal(source, "x.div_(x.norm())", "torch.nn.functional.normalize($x, dim=0)", x="x")
+    assert "`div_` works in place" in withheld(source, first)
+    second = proposal(source, "x.norm()", "$n.clamp_min(1e-12)", n="x.norm()")
+    after = rewritten(source, first, second, finding="x.div_(x.norm())")
+    assert body(after) == "x.div_(x.norm().clamp_min(1e-12))\n"
+
+
+def test_a_new_tensor_need_not_be_written_into() -> None:
+    source = HEAD + "y = torch.softmax(z, -1).log_()\n"
+    change = proposal(source, "torch.softmax(z, -1).log_()", "torch.log_softmax($z, dim=-1)", z="z")
+    assert body(rewritten(source, change)) == "y = z.log_softmax(dim=-1)\n"
+
+
+@pytest.mark.parametrize("owner", ["z.view(-1)", "z.relu_()", "torch.relu(z, out=z)", "self.norm()", "z[0]"])
+def test_a_tensor_that_may_be_seen_elsewhere_is_written_into(owner: str) -> None:
+    source = HEAD + f"y = {owner}.log_()\n"
+    change = proposal(source, f"{owner}.log_()", "torch.log_softmax($z, dim=-1)", z=Binding("z"))
+    assert "works in place" in withheld(source, change)
+
+
+def test_only_the_receiver_of_an_in_place_method_is_written_into() -> None:
+    source = HEAD + "a.div_(b)\n"
+    change = proposal(source, "b", "$b.clamp_min(1e-6)", b="b")
+    assert body(rewritten(source, change)) == "a.div_(b.clamp_min(1e-6))\n"
+
+
+def test_a_function_that_works_in_place() -> None:
+    source = HEAD + "torch.log_(p)\n"
+    after = rewritten(source, proposal(source, "torch.log_(p)", CLAMPED_LOG, x="p"))
+    assert body(after) == "p.clamp_min_(torch.finfo(p.dtype).tiny).log_()\n"
+
+
+def test_an_assignment_keeps_its_operator() -> None:
+    source = HEAD + "x /= y.sum() - z\n"
+    template = "$a / ($b + $e)"
+    after = rewritten(
+        source,
+        proposal(source, "x /= y.sum() - z", template, a="x", b="y.sum() - z", e=Binding("1e-6")),
+    )
+    assert body(after) == "x /= y.sum() - z + 1e-6\n"
+
+
+def test_an_assignment_without_such_a_form_is_left() -> None:
+    source = HEAD + "x /= x.norm()\n"
+    template = "torch.nn.functional.normalize($a, dim=0)"
+    assert "in place" in withheld(source, proposal(source, "x /= x.norm()", template, a="x"))
+
+
+def test_out_is_handed_on() -> None:
+    source = HEAD + "torch.log(p, out=buffer)\n"
+    change = proposal(source, "torch.log(p, out=buffer)", "torch.log($x.clamp_min(1e-6))", x="p")
+    assert body(rewritten(source, change)) == "torch.log(p.clamp_min(1e-6), out=buffer)\n"
+    other = proposal(source, "torch.log(p, out=buffer)", "torch.log_softmax($x, dim=0)", x="p")
+    assert body(rewritten(source, other)) == "torch.log_softmax(p, dim=0, out=buffer)\n"
+
+
+@pytest.mark.parametrize("template", ["torch.nn.functional.logsigmoid($x)", "-torch.log($x)"])
+def test_a_rewrite_that_takes_no_out_is_withheld(template: str) -> None:
+    source = HEAD + "torch.log(p, out=buffer)\n"
+    reason = withheld(source, proposal(source, "torch.log(p, out=buffer)", template, x="p"))
+    assert reason == "the result is written into `out=`, which the rewrite does not take"
+
+
+def test_inplace_argument_is_not_dropped() -> None:
+    source = HEAD + "y = F.relu(p, inplace=True)\n"
+    assert "in place" in withheld(
+        source, proposal(source, "F.relu(p, inplace=True)", "torch.relu($x)", x="p")
+    )
+
+
+@pytest.mark.parametrize("call", ["p.log_()", "torch.log_(p)"])
+def test_an_operand_that_is_written_into_is_guarded_in_place(call: str) -> None:
+    source = HEAD + f"{call}\n"
+    at = source.index(call) + call.index("p" if call.startswith("p") else "(p") + call.startswith("t")
+    assert source[at] == "p"
+    change = proposal(source, "p", "$x.clamp_min(1e-6)", occurrence=source[:at].count("p"), x="p")
+    assert (
+        body(rewritten(source, change))
+        == call.replace("p.", "p.clamp_min_(1e-6).").replace("(p)", "(p.clamp_min_(1e-6))") + "\n"
+    )
+    other = proposal(source, "p", "torch.relu($x)", occurrence=source[:at].count("p"), x="p")
+    assert "writes into its operand" in withheld(source, other)
+
+
+def test_a_new_tensor_may_be_written_into() -> None:
+    source = HEAD + "y = (a + b).log_()\n"
+    change = proposal(source, "a + b", "torch.relu($x)", x="a + b")
+    assert body(rewritten(source, change)) == "y = torch.relu(a + b).log_()\n"
+
+
+@pytest.mark.parametrize("name", sorted(TAKES_OUT))
+def test_what_is_handed_out_takes_it(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    function = eval(name, {"torch": torch})
+    x = torch.eye(3) + 0.5
+    operands = {"where": (x > 1, x, x), "solve": (x, x), "logaddexp": (x, x)}.get(
+        name.rpartition(".")[2], (x,)
+    )
+    options = (
+        {"dim": 0}
+        if name.rpartition(".")[2] in ("softmax", "log_softmax", "logsumexp", "logcumsumexp")
+        else {}
+    )
+    buffer = torch.empty(0)
+    function(*operands, **options, out=buffer)
+    assert torch.allclose(buffer, function(*operands, **options), equal_nan=True)
