@@ -22,8 +22,8 @@ from stablelint.catalog import Catalog, load_catalog
 from stablelint.diagnostic import Level
 from stablelint.runtime.verify.builder import build_site
 from stablelint.runtime.verify.examine import examine
+from stablelint.runtime.verify.replay.values import Call, Context
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.runtime.verify.values import Call, Context
 
 Draw = tuple[float, float, float]  # least and greatest healthy number, and the one that is not
 SHAPE = (4, 6)

@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.verify.command import environment
-from stablelint.runtime.verify.compare import prepare
 from stablelint.runtime.verify.examine import examine
 from stablelint.runtime.verify.probe.plan import Plan, Target
+from stablelint.runtime.verify.replay.compare import prepare
+from stablelint.runtime.verify.replay.values import Call
+from stablelint.runtime.verify.runs.command import environment
 from stablelint.runtime.verify.site import Site
-from stablelint.runtime.verify.values import Call
 
 SITES = 10
 STEP = """\

@@ -47,7 +47,7 @@ def proved(
     The diagnostics must still carry their proposals and belong to `source` as it is now.
     """
     from stablelint.runtime.verify.builder import build_site
-    from stablelint.runtime.verify.evidence import fingerprint, read_verdicts
+    from stablelint.runtime.verify.output.evidence import fingerprint, read_verdicts
 
     verdicts = read_verdicts(root)
     if not verdicts:
@@ -159,7 +159,7 @@ def observed(
     """An observation for each site that was evaluated in this verification."""
     from importlib.util import decode_source
 
-    from stablelint.runtime.verify.evidence import enclosing_text
+    from stablelint.runtime.verify.output.evidence import enclosing_text
 
     for report in reports:
         if report.known or not report.calls:

@@ -80,7 +80,7 @@ class _Texts:
 
     def around(self, item: Diagnostic) -> str:
         """The text of the function around a finding; none where it can no longer be read."""
-        from stablelint.runtime.verify.evidence import enclosing_text
+        from stablelint.runtime.verify.output.evidence import enclosing_text
 
         try:
             return enclosing_text(self._text(item.filename), item.span.start.row)

@@ -12,7 +12,7 @@ from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
 from stablelint.codemod.propose import propose_all
 from stablelint.runtime.verify.builder import build_site
-from stablelint.runtime.verify.evidence import fingerprint
+from stablelint.runtime.verify.output.evidence import fingerprint
 
 
 def record(project: Path, verdict: str) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.verify.evidence import enclosing_text
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
+from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.workspace.evidence import Observations, read_observations, write_observations
 

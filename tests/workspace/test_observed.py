@@ -11,8 +11,8 @@ import pytest
 from stablelint.analysis.evidence import score
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Level
-from stablelint.runtime.verify.evidence import enclosing_text
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
+from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.workspace.evidence import Observation, write_observations
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text

@@ -184,7 +184,7 @@ def _collected(session: Session, diagnostics: Sequence[Diagnostic]) -> _Found:
 
 def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes) -> None:
     from stablelint.runtime.verify.builder import build_site
-    from stablelint.runtime.verify.evidence import fingerprint
+    from stablelint.runtime.verify.output.evidence import fingerprint
 
     site = build_site(diagnostic, session.catalog.rules.get(diagnostic.code), source)
     found.sites.append(site)
@@ -196,7 +196,7 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
 def _verified(
     options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem], files: int
 ) -> int:
-    from stablelint.runtime.verify.verify import Request as VerifyRequest
+    from stablelint.runtime.verify.request import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
     from stablelint.runtime.words import CommandNotFoundError
 
@@ -243,8 +243,8 @@ def _verified(
 
 def _known(session: Session, found: _Found, command: Sequence[str]) -> list[SiteReport]:
     """Sites whose verdict an earlier run has settled, for the same text of their function and of the fix."""
-    from stablelint.runtime.verify.evidence import read_verdicts
     from stablelint.runtime.verify.outcome import SiteReport
+    from stablelint.runtime.verify.output.evidence import read_verdicts
     from stablelint.runtime.verify.site import Verdict
 
     verdicts = read_verdicts(Path(session.settings.root), ran=bool(command))
@@ -285,7 +285,7 @@ def _written(
     problems: list[Problem],
 ) -> None:
     """Evidence, tests and page; a file that cannot be written is a problem, and the others are."""
-    from stablelint.runtime.verify.evidence import write_verdicts
+    from stablelint.runtime.verify.output.evidence import write_verdicts
     from stablelint.workspace.evidence import write_observations
 
     report = verification.report
@@ -296,7 +296,7 @@ def _written(
     except OSError as error:
         problems.append(Problem(f"cannot store the verdicts: {error.strerror}", error.filename))
     if options.emit_tests:
-        from stablelint.runtime.verify.emit_tests import emit_tests
+        from stablelint.runtime.verify.output.emit_tests import emit_tests
 
         try:
             emit_tests(Path(options.emit_tests), verification)

@@ -10,7 +10,7 @@ from importlib.util import decode_source
 
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
-from stablelint.runtime.verify.expression import NotReplayableError, parse_expression
+from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
 from stablelint.runtime.verify.site import Kind, Site
 
 _LOOP_FAMILIES = ("amp", "training")  # their rules speak of statements, not of one expression

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.runtime.verify.adversary import boundary_cases, captured_cases
-from stablelint.runtime.verify.compare import Replayer, Result, prepare, unusable
-from stablelint.runtime.verify.expression import NotReplayableError
-from stablelint.runtime.verify.hazard import Hazards
-from stablelint.runtime.verify.replay import calm
+from stablelint.runtime.verify.operands.adversary import boundary_cases, captured_cases
+from stablelint.runtime.verify.operands.hazard import Hazards
+from stablelint.runtime.verify.replay.compare import Replayer, Result, prepare, unusable
+from stablelint.runtime.verify.replay.evaluate import calm
+from stablelint.runtime.verify.replay.expression import NotReplayableError
+from stablelint.runtime.verify.replay.values import Call, Opaque
 from stablelint.runtime.verify.site import Kind, Site, Verdict
-from stablelint.runtime.verify.values import Call, Opaque
 from stablelint.runtime.verify.verdict import Decision, decide
 
 

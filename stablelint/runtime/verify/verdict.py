@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.runtime.verify.compare import INVENTED, SEEN, Result, Role
 from stablelint.runtime.verify.outcome import FunctionShown, counted
+from stablelint.runtime.verify.replay.compare import INVENTED, SEEN, Result, Role
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 
 

@@ -5,49 +5,27 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stablelint.runtime.verify.capture import capture, make
-from stablelint.runtime.verify.collect import Captured, Records
-from stablelint.runtime.verify.compare import Replayer, prepare
 from stablelint.runtime.verify.consumed import consumes
-from stablelint.runtime.verify.curve import curve_of
 from stablelint.runtime.verify.examine import Examination, examine
-from stablelint.runtime.verify.expression import NotReplayableError
 from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, Tally, counted
-from stablelint.runtime.verify.rerun import Compose, Rerunner, Run, conclude, worse
-from stablelint.runtime.verify.sequence import FAULTS, faults
-from stablelint.runtime.verify.show import sides, witness_shown
+from stablelint.runtime.verify.output.curve import curve_of
+from stablelint.runtime.verify.output.show import sides, witness_shown
+from stablelint.runtime.verify.replay.compare import Replayer, prepare
+from stablelint.runtime.verify.replay.expression import NotReplayableError
+from stablelint.runtime.verify.request import Request
+from stablelint.runtime.verify.runs.capture import capture, make
+from stablelint.runtime.verify.runs.collect import Captured, Records
+from stablelint.runtime.verify.runs.rerun import Rerunner, Run, conclude, worse
+from stablelint.runtime.verify.runs.sequence import FAULTS, faults
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 from stablelint.runtime.verify.verdict import Decision, with_function
 
 _TELL_SECONDS = 5.0  # between two words on the progress of the replays
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content.
-
-    `settled` are the ids, known to `compose`, of fixes that were verified before: the reruns have them too.
-    """
-
-    sites: Sequence[Site]
-    sources: Mapping[str, bytes]
-    command: Sequence[str] = ()
-    compose: Compose | None = None
-    fingerprints: Mapping[str, str] = field(default_factory=dict)
-    directory: Path | None = None
-    timeout: float | None = None
-    search_seconds: float = 5.0
-    search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
-    rerun: bool = True
-    settled: frozenset[str] = frozenset()
-    curves: bool = False
-    files: int = 0  # that were read for sites
-    output: int | None = None  # file descriptor for the command's output
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ import torch
 
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.verify.examine import Examination, examine
+from stablelint.runtime.verify.replay.values import Call
 from stablelint.runtime.verify.site import Site
-from stablelint.runtime.verify.values import Call
 
 torch.set_num_threads(1)
 

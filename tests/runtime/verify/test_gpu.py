@@ -10,8 +10,8 @@ import torch
 
 from stablelint.runtime.verify.site import Verdict
 from tests.runtime.verify.programs import site_at
+from tests.runtime.verify.runs.test_capture import capture
 from tests.runtime.verify.support import LOG, replay
-from tests.runtime.verify.test_capture import capture
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -54,8 +54,8 @@ def test_operands_stay_on_their_device(tmp_path: Path) -> None:
 
 
 def test_the_curve_of_operands_on_a_gpu_has_their_histogram() -> None:
-    from stablelint.runtime.verify.compare import prepare
-    from stablelint.runtime.verify.curve import curve_of
+    from stablelint.runtime.verify.output.curve import curve_of
+    from stablelint.runtime.verify.replay.compare import prepare
     from tests.runtime.verify.support import call, site
 
     log = site("torch.log(x)", "torch.log(x.clamp_min(1e-30))", {"x": "x"}, **LOG)

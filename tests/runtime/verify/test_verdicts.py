@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from stablelint.runtime.verify.replay.values import Call, Context
 from stablelint.runtime.verify.site import Kind, Verdict
-from stablelint.runtime.verify.values import Call, Context
 from tests.runtime.verify.support import DIVISION, LOG, call, replay, site
 
 CLAMP = "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))"

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import torch
 
-from stablelint.runtime.verify.function import judged, rebuilt
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.plan import Plan
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments, kept_scope
 from stablelint.runtime.verify.probe.subject import function_of
+from stablelint.runtime.verify.replay.function import judged, rebuilt
 
 _SECONDS = 10.0  # for all sites
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.verify.measure import sum_is_finite
-from stablelint.runtime.verify.values import Context, dtype_name
+from stablelint.runtime.verify.replay.measure import sum_is_finite
+from stablelint.runtime.verify.replay.values import Context, dtype_name
 
 
 @dataclass(frozen=True, slots=True)

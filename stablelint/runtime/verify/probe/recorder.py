@@ -25,7 +25,7 @@ from stablelint.runtime.verify.probe.look import (
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import Extent, Sample, kept
 from stablelint.runtime.verify.probe.scope import Scope, kept_scope
-from stablelint.runtime.verify.values import Call, Context, Encoder, dtype_name, write_tensors
+from stablelint.runtime.verify.replay.values import Call, Context, Encoder, dtype_name, write_tensors
 
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs

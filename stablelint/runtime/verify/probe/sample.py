@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 
 from stablelint.runtime.verify.probe.look import Row
-from stablelint.runtime.verify.values import Call
+from stablelint.runtime.verify.replay.values import Call
 
 CALLS_FAILING = 3
 CALLS_RANDOM = 4

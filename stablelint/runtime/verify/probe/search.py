@@ -18,7 +18,7 @@ from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import kept
 from stablelint.runtime.verify.probe.subject import Inputs, Subject, calm, subject_of
-from stablelint.runtime.verify.values import Call, Context
+from stablelint.runtime.verify.replay.values import Call, Context
 
 
 @dataclass(frozen=True, slots=True)

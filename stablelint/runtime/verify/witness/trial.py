@@ -16,10 +16,10 @@ from types import FrameType, ModuleType
 
 import torch
 
-from stablelint.runtime.verify.function import judged, rebuilt
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.replay import SEED, flatten
+from stablelint.runtime.verify.replay.evaluate import SEED, flatten
+from stablelint.runtime.verify.replay.function import judged, rebuilt
 from stablelint.runtime.verify.witness.arguments import Arguments, candidates, repaired, written
 from stablelint.runtime.verify.witness.subject import (
     Around,

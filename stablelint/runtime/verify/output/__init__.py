@@ -1,0 +1,1 @@
+"""What a verification leaves: plain values of a report, curves, verdicts on disk, tests."""

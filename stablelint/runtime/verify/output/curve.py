@@ -1,0 +1,208 @@
+"""Accuracy of both expressions along the range of one operand, with where captured elements lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from stablelint.catalog import contract as contracts
+from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.verify.outcome import Curve
+from stablelint.runtime.verify.replay.compare import Case, Replayer, Role, poisoned
+from stablelint.runtime.verify.replay.evaluate import Outcome, calm, evaluate, widened
+from stablelint.runtime.verify.replay.measure import element_bits
+from stablelint.runtime.verify.replay.values import Call, dtype_name
+
+_POINTS = 61
+_BINS = 36
+_LEAST = -6.0  # power of ten below which magnitudes of either sign share a bin
+
+
+def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
+    """Sweep the operand that the contract speaks of (or the first floating one) through its range.
+
+    The sweep is logarithmic in magnitude on both sides of 0, in one representative call's context. None when
+    nothing floating is there to sweep, or the expression refuses.
+    """
+    usable = [call for call in calls if not poisoned(call)]
+    chosen = _operand(replayer, usable)
+    if chosen is None:
+        return None
+    call, source = chosen
+    call = _small(call)
+    value = call.operands[source]
+    assert isinstance(value, torch.Tensor)
+    points = _points(value.dtype, _contract_sided(replayer, source))
+    with calm():
+        rest = _healthy(replayer, call, source, value)
+        rows = [_at(replayer, call, source, rest, point) for point in points]
+    rows = [row for row in rows if row is not None]
+    if len(rows) < len(points) // 2:
+        return None
+    edges, counts = _histogram(usable, source)
+    columns = list(zip(*[row for row in rows if row], strict=True))
+    return Curve(
+        source,
+        dtype_name(value.dtype),
+        tuple(columns[0]),
+        tuple(columns[1]),
+        tuple(columns[2]),
+        tuple(columns[3]),
+        edges,
+        counts,
+    )
+
+
+def _small(call: Call) -> Call:
+    """The call's first rows, where all its tensors have equally many: a curve needs no more."""
+    tensors = [
+        value for value in call.operands.values() if isinstance(value, torch.Tensor) and value.ndim > 1
+    ]
+    if len({tensor.shape[0] for tensor in tensors}) != 1 or any(
+        isinstance(value, torch.Tensor) and value.ndim == 1 for value in call.operands.values()
+    ):
+        return call
+    rows = {
+        name: value[:2] if isinstance(value, torch.Tensor) and value.ndim > 1 else value
+        for name, value in call.operands.items()
+    }
+    return Call(rows, call.context)
+
+
+def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | None:
+    texts = [text for text in (replayer.site.forward, replayer.site.backward) if text]
+    named = [
+        replayer.metavariables[variable]
+        for text in texts
+        for variable in sorted(contracts.parse(text).variables)
+        if variable in replayer.metavariables
+    ]
+    needed = (
+        set(replayer.fixed.operands.values()) if replayer.fixed else set(replayer.original.operands.values())
+    )
+    for call in calls:
+        for source in (*named, *needed):
+            value = call.operands.get(source)
+            known = isinstance(value, torch.Tensor) and dtype_name(value.dtype) in FORMATS
+            if known and isinstance(value, torch.Tensor) and value.numel():
+                return call, source
+    return None
+
+
+def _contract_sided(replayer: Replayer, source: str) -> bool:
+    """Whether negative operands are outside of the contract, and so outside of the plot but for a few."""
+    meant = {text: name for name, text in replayer.metavariables.items()}
+    text = replayer.site.forward or replayer.site.backward
+    if not text or source not in meant:
+        return False
+    parsed = contracts.parse(text)
+    fmt = FORMATS["float32"]
+    return meant[source] in parsed.variables and not parsed.holds({meant[source]: -1.0}, fmt)
+
+
+def _points(dtype: torch.dtype, positive: bool) -> list[float]:
+    info = torch.finfo(dtype)
+    low, high = (
+        math.log10(info.smallest_normal) / (1 if dtype.itemsize == 2 else 2),
+        min(math.log10(info.max), 6.0),
+    )
+    sizes = [10 ** (low + (high - low) * index / (_POINTS - 1)) for index in range(_POINTS)]
+    # 1 itself is among them: many an edge lies there
+    if positive:
+        return [0.0, *sorted({1.0, *sizes})]
+    half = sorted({1.0, *sizes[::2]})
+    return [*(-size for size in reversed(half)), 0.0, *half]
+
+
+def _at(
+    replayer: Replayer, call: Call, source: str, rest: torch.Tensor, point: float
+) -> tuple[float, float | None, float | None, bool] | None:
+    filled = _placed(rest, point)
+    changed = Call({**call.operands, source: filled}, call.context)
+    case = Case(changed, Role.STRESS, "curve")
+    expression = replayer.original_for(case)
+    original = evaluate(expression, changed, replayer.names)
+    if original.error:
+        return None
+    fixed = evaluate(replayer.fixed, changed, replayer.names) if replayer.fixed else None
+    wide = widened(changed)
+    exact = evaluate(expression, wide, replayer.names, backward=False)
+    if replayer.fixed is not None and replayer.site.safe:
+        other = evaluate(replayer.fixed, wide, replayer.names, backward=False)
+        if not other.error and exact.forward.bad:
+            exact = other
+    return (
+        point,
+        _bits(original, exact),
+        _bits(fixed, exact) if fixed else None,
+        original.forward.bad or original.backward.bad,
+    )
+
+
+def _healthy(replayer: Replayer, call: Call, source: str, value: torch.Tensor) -> torch.Tensor:
+    """What the sweep leaves in the operand's other elements: nothing that fails by itself, if there is such."""
+    ones = torch.ones_like(value)
+    for rest in (ones, ones * 0.5, ones * 2.0, value):
+        changed = Call({**call.operands, source: rest}, call.context)
+        outcome = evaluate(
+            replayer.original_for(Case(changed, Role.STRESS, "curve")), changed, replayer.names
+        )
+        if not (outcome.error or outcome.forward.bad or outcome.backward.bad):
+            return rest
+    return ones
+
+
+def _placed(rest: torch.Tensor, point: float) -> torch.Tensor:
+    """`rest` with the point once per row, so that expressions over rows see a contrast."""
+    if rest.ndim == 0 or rest.shape[-1] <= 1:
+        return torch.full_like(rest, point)
+    filled = rest.clone()
+    filled[..., 0] = point
+    return filled
+
+
+def _bits(outcome: Outcome, exact: Outcome) -> float | None:
+    """Least accuracy over the elements; None where value or gradient is not finite."""
+    if (
+        outcome.error
+        or outcome.forward.bad
+        or outcome.backward.bad
+        or len(outcome.values) != len(exact.values)
+    ):
+        return None
+    found = []
+    for value, truth in zip(outcome.values, exact.values, strict=True):
+        if value.numel() and value.shape == truth.shape:
+            bits = element_bits(value, truth)
+            found.append(bits[~torch.isnan(bits)].flatten())
+    joined = torch.cat(found) if found else torch.empty(0)
+    return round(float(joined.min()), 2) if joined.numel() else None
+
+
+def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    parts = [
+        value.flatten().double().cpu()  # only there are histograms to be had
+        for call in calls
+        if call.origin == "captured" and isinstance(value := call.operands.get(source), torch.Tensor)
+    ]
+    if not parts:
+        return (), ()
+    joined = torch.cat(parts)
+    joined = joined[torch.isfinite(joined)]
+    if not joined.numel():
+        return (), ()
+    low, high = float(joined.min()), float(joined.max())
+    if low >= 0 and high > 0:
+        floor = max(float(joined[joined > 0].min()), high * 1e-30)
+        edges = torch.logspace(
+            math.log10(floor) - 0.05, math.log10(high) + 0.05, _BINS + 1, dtype=torch.float64
+        )
+        counts = torch.histogram(joined[joined > 0], bins=edges).hist
+    else:
+        most = max(-low, high, 1e-3)
+        side = torch.logspace(_LEAST, math.log10(most) + 0.05, _BINS // 2, dtype=torch.float64)
+        edges = torch.cat([-side.flip(0), side])
+        counts = torch.histogram(joined, bins=edges).hist
+    return tuple(edges.tolist()), tuple(int(count) for count in counts.tolist())

@@ -1,0 +1,1 @@
+"""Expressions on operands: evaluated, compared with their fix and with float64."""

@@ -1,0 +1,293 @@
+"""Replay one set of operands with the original, the fixed and the float64 expression, and compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import torch
+
+from stablelint.catalog import contract as contracts
+from stablelint.runtime.verify.replay.accuracy import bits_of, change, reconciled, same
+from stablelint.runtime.verify.replay.evaluate import Outcome, evaluate, widened
+from stablelint.runtime.verify.replay.expression import (
+    Expression,
+    NotReplayableError,
+    compile_expression,
+    key_of,
+    needed,
+    parse_expression,
+    spares,
+)
+from stablelint.runtime.verify.replay.measure import mantissa_bits
+from stablelint.runtime.verify.replay.namespace import namespace_of
+from stablelint.runtime.verify.replay.values import Call, Opaque
+from stablelint.runtime.verify.site import Kind, Site
+
+_SPEAKING = 0.75  # of the healthy elements of a failing call: those beside a bad one may move with it
+
+
+class Role(StrEnum):
+    """What a set of operands is evidence of."""
+
+    CAPTURED = "captured"  # seen in the running command
+    MADE = "made"  # seen in a call of the enclosing function that was made for it
+    VARIED = "varied"  # in such a call with what is special in real data
+    SEARCH = "search"  # reached from inputs that a search found
+    BOUNDARY = "boundary"  # breaks the contract: the fix must cure it
+    STRESS = "stress"  # extreme, yet the fix need not cure what the original cannot do either
+    STRUCTURE = "structure"  # empty, tied or masked; a fix of another fault need not care
+    HEALTHY = "healthy"  # ordinary operands: nothing may change
+
+
+SEEN = (Role.CAPTURED, Role.MADE, Role.VARIED, Role.SEARCH)
+INVENTED = (Role.MADE, Role.VARIED)  # nobody has seen these in a program
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Operands to replay, and what they are called in a report."""
+
+    call: Call
+    role: Role
+    label: str
+    decisive: bool = True  # False: an element type that the site was never seen with
+
+    @property
+    def gradient_asked(self) -> bool:
+        """Whether a gradient is wanted: of operands that were seen, where the command took one."""
+        return self.call.context.grad or self.role not in SEEN
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a case showed."""
+
+    case: Case
+    original: Outcome
+    fixed: Outcome | None
+    original_bits: float | None = None
+    fixed_bits: float | None = None
+    original_failed: str | None = None  # "forward", "backward", "accuracy", "wrong", "refused"
+    fixed_failed: str | None = None
+    changed: float | None = None  # largest healthy change, in units of the tolerance
+    shown: bool = False  # what is not finite is taken by the test that the fix is about: nothing hides it
+
+    @property
+    def infinite(self) -> bool:
+        """Whether an operand was infinite already."""
+        return _has_infinite(self.case.call)
+
+    @property
+    def role(self) -> Role:
+        """The role of the operands."""
+        return self.case.role
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """A site made ready for replay."""
+
+    site: Site
+    original: Expression
+    fixed: Expression | None
+    operands: Mapping[str, str]  # variable -> source text
+    metavariables: Mapping[str, str]  # metavariable -> source text, literals included
+    names: Mapping[str, object] = field(repr=False)
+    model: Expression | None = None  # used where operands were not captured together
+    spare: tuple[str, ...] = ()  # texts worth capturing besides
+    hidden: Expression | None = None  # 1.0 where the program drops the result
+
+    def result(self, case: Case) -> Result | None:
+        """Replay a case; None when the original cannot be evaluated on it.
+
+        An error that torch raises about the numbers of an operand is a result of its own.
+        """
+        expression, original = self._evaluated(case)
+        real = case.role in (*SEEN, Role.BOUNDARY)
+        if original.error is not None and not (original.refused and real):
+            return None
+        fixed = evaluate(self.fixed, case.call, self.names) if self.fixed else None
+        fixed = None if fixed is not None and fixed.missing else fixed
+        result = _judge(self, case, expression, original, fixed)
+        about = original.forward.bad and self.site.guards_hidden
+        return replace(result, shown=self._shows(case, original)) if about else result
+
+    def _shows(self, case: Case, original: Outcome) -> bool:
+        """Whether a value that is not finite stands where the program takes the result."""
+        taken = self.taken(case.call, original)
+        return taken is not None and bool((~torch.isfinite(original.values[0]) & taken).any())
+
+    def hides(self, call: Call, original: Outcome) -> bool:
+        """Whether the program drops every value that is not finite."""
+        taken = self.taken(call, original)
+        return taken is not None and not bool((~torch.isfinite(original.values[0]) & taken).any())
+
+    def taken(self, call: Call, original: Outcome) -> torch.Tensor | None:
+        """Which elements of the result the program takes; None where that is not known, or it takes all."""
+        if self.hidden is None or len(original.values) != 1:
+            return None
+        dropped = evaluate(self.hidden, call, self.names, backward=False)
+        if dropped.error or len(dropped.values) != 1:
+            return None
+        try:
+            return (dropped.values[0] == 0).expand(original.values[0].shape)
+        except RuntimeError:  # shapes that do not fit: the test is of something else
+            return None
+
+    def _evaluated(self, case: Case) -> tuple[Expression, Outcome]:
+        """The original on a case.
+
+        On captured operands it is spelled out as far as the fix goes back, where that gives the same
+        value: only then do gradients flow to the same operands in both.
+        """
+        original = evaluate(self.original_for(case), case.call, self.names)
+        if self.model is None or self.original_for(case) is self.model:
+            return self.original_for(case), original
+        spelled = evaluate(self.model, case.call, self.names)
+        if spelled.error is None and (original.error is not None or _alike(spelled, original)):
+            return self.model, spelled
+        return self.original, original
+
+    @property
+    def invented(self) -> tuple[str, ...]:
+        """Source texts of the operands that invented cases consist of."""
+        original = self.model or self.original
+        fixed = self.fixed.operands if self.fixed else {}
+        return tuple(dict.fromkeys([*original.operands.values(), *fixed.values()]))
+
+    def original_for(self, case: Case) -> Expression:
+        """The original to evaluate: of invented operands only those count that the fix is made of."""
+        return self.original if case.role in SEEN or self.model is None else self.model
+
+
+def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> Replayer:
+    """Compile the site's expressions; `source` is the text of its file. Raises `NotReplayableError`.
+
+    `opaque` names operands that could not be stored: what they return is an operand in their stead.
+    """
+    names = namespace_of(source)
+    texts = [text for text in (site.original, site.fixed, site.model, site.hidden) if text]
+    speaking = (contracts.parse(text).variables for text in (site.forward, site.backward) if text)
+    kept = frozenset[str]().union(*speaking)
+    operands = needed(texts, site.operands, frozenset(names), opaque, kept)
+    original = compile_expression(site.original, operands)
+    fixed = compile_expression(site.fixed, operands) if site.fixed else None
+    model = compile_expression(site.model, operands) if site.model else None
+    metavariables: dict[str, str] = {}
+    for name, text in site.operands.items():
+        try:
+            metavariables[name] = key_of(parse_expression(text))
+        except NotReplayableError:
+            continue
+    spare = tuple(text for text in spares(texts, frozenset(names)) if text not in operands.values())
+    hidden = compile_expression(site.hidden, operands) if site.hidden else None
+    return Replayer(site, original, fixed, operands, metavariables, names, model, spare, hidden)
+
+
+def _alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two evaluations gave the same values, NaN and Inf included."""
+    if len(one.values) != len(other.values):
+        return False
+    return all(
+        first.shape == second.shape and torch.allclose(first, second, rtol=1e-3, equal_nan=True)
+        for first, second in zip(one.values, other.values, strict=True)
+    )
+
+
+def _has_infinite(call: Call) -> bool:
+    return any(isinstance(v, torch.Tensor) and bool(torch.isinf(v).any()) for v in call.operands.values())
+
+
+def poisoned(call: Call) -> bool:
+    """Whether an operand was NaN already, so that nothing here is the site's doing."""
+    return any(
+        isinstance(v, torch.Tensor) and v.is_floating_point() and bool(torch.isnan(v).any())
+        for v in call.operands.values()
+    ) or any(isinstance(v, float) and math.isnan(v) for v in call.operands.values())
+
+
+def unusable(call: Call, replayer: Replayer) -> Opaque | None:
+    """An operand of the original that could not be stored, if there is one."""
+    values = (call.operands.get(source) for source in replayer.original.operands.values())
+    return next((value for value in values if isinstance(value, Opaque)), None)
+
+
+def _bad(outcome: Outcome, infinite_operands: bool) -> str | None:
+    if outcome.error is not None:
+        return "refused" if outcome.refused else "error"
+    # a mask of -inf makes infinite results legitimate; NaN never is
+    if outcome.forward.nan or (outcome.forward.inf and not infinite_operands):
+        return "forward"
+    if outcome.backward.nan or (outcome.backward.inf and not infinite_operands):
+        return "backward"
+    return None
+
+
+def _failures(
+    replayer: Replayer, case: Case, original: Outcome, fixed: Outcome | None
+) -> tuple[str | None, str | None, bool]:
+    """What failed in the original and in the fixed expression, and whether a gradient did that nobody asked for.
+
+    Without a gradient asked for, its failure is no fault; yet the operand is no healthy one either.
+    """
+    infinite = _has_infinite(case.call)
+    failed = _bad(original, infinite)
+    still = _bad(fixed, infinite) if fixed is not None else None
+    if failed == "forward" and replayer.site.guards_hidden and replayer.hides(case.call, original):
+        failed = (
+            "backward" if original.backward.bad else None
+        )  # the program drops the value, and feels the rest
+    if case.gradient_asked:
+        return failed, still, False
+    unasked = failed == "backward"
+    return None if unasked else failed, None if still == "backward" else still, unasked
+
+
+def _judge(
+    replayer: Replayer, case: Case, expression: Expression, original: Outcome, fixed: Outcome | None
+) -> Result:
+    site = replayer.site
+    failed, still, unasked = _failures(replayer, case, original, fixed)
+    result = Result(case, original, fixed, original_failed=failed, fixed_failed=still)
+    if original.error or (fixed is not None and fixed.error):
+        return result
+    if site.kind is Kind.INTERFACE:
+        if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.MADE, Role.HEALTHY):
+            wrong = (change(original, fixed, original) or 0.0) > 1
+            return replace(result, original_failed="wrong" if wrong else None)
+        return result
+    # torch bounds the probabilities of a distribution: beyond, its log-probabilities are finite and wrong
+    digits = site.expect == "inaccurate" or (original.distribution and site.safe)
+    if not digits and case.role not in (*SEEN, Role.HEALTHY):
+        return result
+    exact = _exact(replayer, case, expression, original, digits)
+    original_bits, worst = bits_of(original, exact.values, replayer.taken(case.call, original))
+    fixed_bits = None
+    if fixed is not None:
+        alike = same(fixed.values, original.values)
+        fixed_bits = original_bits if alike else bits_of(fixed, exact.values)[0]
+    if failed is None and digits and worst is not None:
+        lost = worst < mantissa_bits(original.values[0].dtype) / 3
+        better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
+        failed = "accuracy" if lost and better else None
+    # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
+    changed = None
+    if fixed is not None and not unasked:
+        share = _SPEAKING if failed in ("forward", "backward") else 1.0
+        changed = change(original, fixed, exact, gradients=case.gradient_asked, share=share)
+    return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
+
+
+def _exact(
+    replayer: Replayer, case: Case, expression: Expression, original: Outcome, digits: bool
+) -> Outcome:
+    """The float64 reference; a safe fix helps where the original is inexact, or overflows, in float64 as well."""
+    wide = widened(case.call)
+    exact = evaluate(expression, wide, replayer.names)
+    if replayer.fixed is None or not (replayer.site.safe or digits):
+        return exact
+    stable = evaluate(replayer.fixed, wide, replayer.names)
+    return stable if original.distribution and not stable.error else reconciled(exact, stable)

@@ -1,0 +1,145 @@
+"""The first run: the command under probes, or, where there is none, calls that are made for the functions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stablelint.runtime.verify.probe.install import resolved
+from stablelint.runtime.verify.probe.plan import Plan, Target
+from stablelint.runtime.verify.replay.compare import Replayer
+from stablelint.runtime.verify.request import Request
+from stablelint.runtime.verify.runs.collect import Records, read_records
+from stablelint.runtime.verify.runs.command import elsewhere, run_command
+from stablelint.runtime.verify.runs.rerun import Run
+from stablelint.runtime.verify.site import Site
+
+_SECONDS = 300.0  # that making calls may take in all, where no time-out says otherwise
+_OTHERS = 400  # files of the project that are read for calls of a constructor
+
+Prepared = Mapping[str, Replayer | None]
+
+
+def capture(request: Request, folder: Path, prepared: Prepared, problems: list[str]) -> tuple[Run, Records]:
+    """Run the command with probes at the sites. Raises `CommandNotFoundError`."""
+    plan = Plan(
+        str(folder / "capture"),
+        _targets(request.sites, prepared),
+        search_seconds=request.search_seconds,
+        search_parameters=request.search_parameters,
+        fixes=_fixed_files(request, folder),
+    )
+    ending = run_command(
+        request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory
+    )
+    records = read_records(folder / "capture")
+    if ending.timed_out:
+        problems.append(
+            f"the command was stopped after {request.timeout:g} s; sites reached until then count"
+        )
+    elif ending.interrupted:
+        problems.append("interrupted; sites reached until then count")
+    elif ending.status:
+        problems.append(f"the command ended with status {ending.status}; sites reached until then count")
+        if not records.sites and (told := elsewhere(request.command)):
+            problems.append(told)
+    problems += [f"a damaged record was left out: {name}" for name in records.damaged]
+    return Run(ending, records.losses), records
+
+
+def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]) -> Records:
+    """Call the functions around the sites with made arguments, in a process of its own."""
+    seconds = request.timeout or _SECONDS
+    fixes = _fixed_files(request, folder)
+    plan = Plan(str(folder / "made"), _targets(request.sites, prepared), definitions=True)
+    files: dict[str, list[dict[str, object]]] = {}
+    for site in request.sites:
+        row = {"id": site.id, "row": site.probe_span.start.row, "fixed": fixes.get(site.id)}
+        files.setdefault(resolved(site.filename), []).append(row)
+    jobs = folder / "jobs.json"
+    others = _others(list(files))
+    document = {"folder": plan.folder, "seconds": seconds, "files": files, "others": others}
+    jobs.write_text(json.dumps(document), encoding="utf-8")
+    with open(folder / "made.log", "wb") as log:
+        ending = run_command(
+            (sys.executable, "-m", "stablelint.runtime.verify.witness", str(jobs)),
+            plan,
+            timeout=seconds + 10.0,
+            output=log.fileno(),
+            directory=folder,
+        )
+    if ending.interrupted:
+        problems.append("interrupted; calls that were made until then count")
+    return read_records(folder / "made")
+
+
+def _others(paths: Sequence[str]) -> list[str]:
+    """Files of the project in which calls of a constructor may stand: those below the folder of all sites."""
+    import os
+
+    common = Path(os.path.commonpath(paths))
+    root = common if common.is_dir() else common.parent
+    while (root / "__init__.py").exists():
+        root = root.parent
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        if not any(part.startswith(".") or part == "site-packages" for part in path.relative_to(root).parts):
+            found.append(str(path))
+        if len(found) == _OTHERS:
+            break
+    return found
+
+
+def _fixed_files(request: Request, folder: Path) -> dict[str, str]:
+    """For each site with a fix a file that holds the whole text with that fix alone."""
+    found: dict[str, str] = {}
+    held = folder / "fixed"
+    held.mkdir(exist_ok=True)
+    for number, site in enumerate(request.sites):
+        texts = request.compose(frozenset({site.id})) if request.compose and site.has_fix else {}
+        text = texts.get(resolved(site.filename))
+        if text is not None:
+            path = held / f"{number}.py"
+            path.write_bytes(text)
+            found[site.id] = str(path)
+    return found
+
+
+def _targets(sites: Sequence[Site], prepared: Prepared) -> dict[str, tuple[Target, ...]]:
+    targets: dict[str, list[Target]] = {}
+    for site in sites:
+        replayer = prepared[site.id]
+        span = site.probe_span
+        operands = (*replayer.operands.values(), *replayer.spare) if replayer else ()
+        target = Target(
+            site.id,
+            (span.start.row, span.start.column),
+            (span.end.row, span.end.column),
+            operands,
+            _ways(site, replayer) if replayer else None,
+            len(replayer.operands) if replayer else None,
+        )
+        targets.setdefault(resolved(site.filename), []).append(target)
+    return {path: tuple(items) for path, items in targets.items()}
+
+
+def _ways(site: Site, replayer: Replayer) -> dict[str, list[str]]:
+    """Where a search pushes which operand: the other side of each comparison of the contract."""
+    from stablelint.catalog import contract as contracts
+
+    found: dict[str, list[str]] = {}
+    for text in (site.forward, site.backward):
+        for comparison in contracts.parse(text).comparisons if text else ():
+            source = replayer.metavariables.get(comparison.variable)
+            if source is None:
+                continue
+            if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
+                way = "zero"
+            else:
+                way = "down" if comparison.op in (">", ">=") else "up"
+            ways = found.setdefault(source, [])
+            if way not in ways:
+                ways.append(way)
+    return found

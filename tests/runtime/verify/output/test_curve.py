@@ -1,0 +1,27 @@
+"""The curve of a site: where it fails, and where it does not."""
+
+from __future__ import annotations
+
+import torch
+
+from stablelint.runtime.verify.output.curve import curve_of
+from stablelint.runtime.verify.replay.compare import prepare
+from tests.runtime.verify.support import LOG, call, site
+
+
+def test_only_the_swept_point_decides_what_fails() -> None:
+    """`1 - c` is 0 where `c` is 1: no element but the swept one may be that."""
+    odds = prepare(site("c / (1 - c)", None, {"a": "c"}), b"import torch\n")
+    curve = curve_of(odds, [call(c=torch.full((4, 5), 0.3))])
+    assert curve is not None
+    failing = [point for point, bad in zip(curve.points, curve.failing, strict=True) if bad]
+    assert failing == [1.0]
+
+
+def test_the_failing_region_of_a_logarithm_ends_at_zero() -> None:
+    log = site("torch.log(x)", "torch.log(x.clamp_min(1e-30))", {"x": "x"}, **LOG)
+    curve = curve_of(prepare(log, b"import torch\n"), [call(x=torch.tensor([0.5, 2.0]))])
+    assert curve is not None
+    assert [point for point, bad in zip(curve.points, curve.failing, strict=True) if bad] == [0.0]
+    assert all(bits is not None for bits in curve.fixed_bits)
+    assert sum(curve.captured) == 2
