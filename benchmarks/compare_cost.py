@@ -17,7 +17,7 @@ from torch import nn
 
 from stablelint.runtime.compare.recorder import Options, Recorder
 from stablelint.runtime.compare.trace import Writer
-from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard.watching import hooks
 
 
 def training(width: int, batch: int) -> Callable[[], None]:

@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn import functional
 
 from stablelint.runtime.guard import Event, Guard, NonFiniteError, api
-from stablelint.runtime.guard.investigate import investigate
+from stablelint.runtime.guard.explaining.investigate import investigate
 
 _STEPS = 6
 FAULTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

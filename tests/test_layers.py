@@ -26,6 +26,7 @@ INNER = {  # what stands beside them imports any
     "analysis": ["files", "values", "interpret", "proof", "matching", "evidence"],
     "codemod": ["text", "flow", "templates", "layout", "proof", "guards"],
     "runtime/verify": ["replay", "operands", "probe", "witness", "runs", "output"],
+    "runtime/guard": ["reporting", "tensors", "source", "watching", "replay", "explaining", "integrations"],
 }
 LEAVES = {"diagnostic", "config", "__init__"}
 PROMPT = ["analysis", "codemod", "numerics"]  # that import what they need at once

@@ -17,8 +17,8 @@ from stablelint.codemod.propose import propose
 from stablelint.codemod.text.diff import unified_diff
 from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status, Step
-from stablelint.runtime.guard.cause import Advice, Cause, Remedied
-from stablelint.runtime.guard.event import Event, Location
+from stablelint.runtime.guard.reporting.cause import Advice, Cause, Remedied
+from stablelint.runtime.guard.reporting.event import Event, Location
 from stablelint.workspace.examine import Examiner, Scope
 
 

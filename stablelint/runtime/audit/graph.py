@@ -186,7 +186,7 @@ def _crossed(node: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, in
 
 def row_of(node: Any) -> tuple[str, int] | None:
     """File and line of the expression that made a node, of the graphs for which torch kept them."""
-    from stablelint.runtime.guard.frames import is_library
+    from stablelint.runtime.guard.source.frames import is_library
 
     for entry in reversed(node.metadata.get("traceback_", ())):
         head = entry.strip().partition("\n")[0]

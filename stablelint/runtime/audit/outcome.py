@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from stablelint.runtime.guard.event import Json, Location
+from stablelint.runtime.guard.reporting.event import Json, Location
 
 if TYPE_CHECKING:
     from stablelint.runtime.audit.record import Run

@@ -11,8 +11,8 @@ import torch
 
 from stablelint.runtime.audit.graph import GraphFacts
 from stablelint.runtime.audit.values import Summary
-from stablelint.runtime.guard.event import Location
-from stablelint.runtime.guard.frames import Site, resolve
+from stablelint.runtime.guard.reporting.event import Location
+from stablelint.runtime.guard.source.frames import Site, resolve
 
 
 @dataclass(slots=True, eq=False)

@@ -19,7 +19,7 @@ from stablelint.runtime.compare import remedies, sources
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recorder import Captured, Options, Recorder
 from stablelint.runtime.compare.trace import Writer
-from stablelint.runtime.guard import hooks
+from stablelint.runtime.guard.watching import hooks
 from stablelint.runtime.guard_start import Plan
 
 

@@ -21,10 +21,9 @@ from stablelint.runtime.compare.minimise import Minimiser, Reduced
 from stablelint.runtime.compare.outcome import locations
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
-from stablelint.runtime.guard import hooks
-from stablelint.runtime.guard.hooks import IdleObserver
-from stablelint.runtime.guard.measure import statistics_of
-from stablelint.runtime.guard.replay import sum_of
+from stablelint.runtime.guard.tensors.measure import statistics_of, sum_of
+from stablelint.runtime.guard.watching import hooks
+from stablelint.runtime.guard.watching.hooks import IdleObserver
 from stablelint.runtime.guard_start import Plan, named
 
 _CALLS = 2  # of each graph that are judged in a step

@@ -15,9 +15,9 @@ from torch.fx import GraphModule, Node
 from stablelint.runtime.compare.expressions import expression_at
 from stablelint.runtime.compare.judge import distance
 from stablelint.runtime.compare.trace import Place
-from stablelint.runtime.guard.frames import is_library
-from stablelint.runtime.guard.state import current_state
-from stablelint.runtime.guard.trace import tensors_in
+from stablelint.runtime.guard.source.frames import is_library
+from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.guard.tensors.state import current_state
 
 Backend = Callable[[GraphModule, list[Any]], Callable[..., Any]]
 _ALLOWED_ULPS = 32.0

@@ -22,14 +22,14 @@ from stablelint.diagnostic import Position, Span
 from stablelint.runtime.compare import judge
 from stablelint.runtime.compare.digest import result_of
 from stablelint.runtime.compare.trace import Place, Result, Writer
-from stablelint.runtime.guard.event import Location
-from stablelint.runtime.guard.frames import Site, parse_file, resolve, user_frame
-from stablelint.runtime.guard.hooks import IdleObserver
-from stablelint.runtime.guard.measure import statistics_of
-from stablelint.runtime.guard.modules import ModuleStack
-from stablelint.runtime.guard.places import Places
-from stablelint.runtime.guard.replay import backward_codes, sum_of
-from stablelint.runtime.guard.trace import canonical, results_of, tensors_in
+from stablelint.runtime.guard.replay.modules import ModuleStack
+from stablelint.runtime.guard.replay.places import Places
+from stablelint.runtime.guard.replay.replay import backward_codes
+from stablelint.runtime.guard.replay.trace import canonical, results_of
+from stablelint.runtime.guard.reporting.event import Location
+from stablelint.runtime.guard.source.frames import Site, parse_file, resolve, user_frame
+from stablelint.runtime.guard.tensors.measure import statistics_of, sum_of, tensors_in
+from stablelint.runtime.guard.watching.hooks import IdleObserver
 
 _LONGEST_TEXT = 300
 _MARK = "_stablelint_made"  # on storages: the stretch of recording, and the record that wrote it last

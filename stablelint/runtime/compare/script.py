@@ -16,7 +16,7 @@ import torch
 from torch.fx import GraphModule
 
 from stablelint.runtime.compare.minimise import Reduced
-from stablelint.runtime.guard.trace import tensors_in
+from stablelint.runtime.guard.tensors.measure import tensors_in
 
 _LITERAL = 256  # elements of an input that are written into the script; more stand in a file beside it
 _BUILT_IN = {math.inf: "float('inf')", -math.inf: "float('-inf')"}

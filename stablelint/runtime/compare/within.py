@@ -21,8 +21,8 @@ from stablelint.runtime.compare.recorder import Options, Recorder
 from stablelint.runtime.compare.session import describe, notes_on, same
 from stablelint.runtime.compare.tolerance import Tolerance, Tolerances, compare_named
 from stablelint.runtime.compare.trace import Trace, Writer
-from stablelint.runtime.guard import hooks
-from stablelint.runtime.guard.state import current_state
+from stablelint.runtime.guard.tensors.state import current_state
+from stablelint.runtime.guard.watching import hooks
 
 
 class Recording:

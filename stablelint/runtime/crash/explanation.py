@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from stablelint.runtime.guard.event import Json, Location
+from stablelint.runtime.guard.reporting.event import Json, Location
 
 if TYPE_CHECKING:
     from stablelint.runtime.crash.scene import Scene

@@ -13,7 +13,7 @@ from __future__ import annotations
 from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.guard.api import Guard, guard
 from stablelint.runtime.guard.bisect import BadBatch, find_first_bad_batch, find_first_bad_checkpoint
-from stablelint.runtime.guard.event import Event, NonFiniteError
+from stablelint.runtime.guard.reporting.event import Event, NonFiniteError
 
 __all__ = [
     "BadBatch",

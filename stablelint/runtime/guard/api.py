@@ -14,17 +14,18 @@ from typing import Literal, Self, TypeVar
 
 import torch
 
-from stablelint.runtime.guard import hooks, ranks, sight
-from stablelint.runtime.guard.cause import Advice, Adviser, Cause, Verification, explain
-from stablelint.runtime.guard.confined import BusyError, one_at_a_time
-from stablelint.runtime.guard.event import Event, Json, Mechanism, NonFiniteError, Origin
-from stablelint.runtime.guard.further import further_steps
-from stablelint.runtime.guard.investigate import Finding, investigate, replayable, unexplained
-from stablelint.runtime.guard.norms import all_finite
-from stablelint.runtime.guard.proof import prove
-from stablelint.runtime.guard.records import Records, Writer
-from stablelint.runtime.guard.step_state import Alarm
-from stablelint.runtime.guard.watch import Watch
+from stablelint.runtime.guard.explaining.further import further_steps
+from stablelint.runtime.guard.explaining.investigate import Finding, investigate, replayable, unexplained
+from stablelint.runtime.guard.explaining.proof import prove
+from stablelint.runtime.guard.replay.confined import BusyError, one_at_a_time
+from stablelint.runtime.guard.reporting.cause import Advice, Adviser, Cause, Verification, explain
+from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, NonFiniteError, Origin
+from stablelint.runtime.guard.reporting.records import Records, Writer
+from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.tensors.norms import all_finite
+from stablelint.runtime.guard.watching import hooks, sight
+from stablelint.runtime.guard.watching.step_state import Alarm
+from stablelint.runtime.guard.watching.watch import Watch
 
 T = TypeVar("T")
 

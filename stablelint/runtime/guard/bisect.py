@@ -11,12 +11,10 @@ from pathlib import Path
 
 import torch
 
-from stablelint.runtime.guard import hooks
-from stablelint.runtime.guard.event import Kind
-from stablelint.runtime.guard.measure import Badness, badness_of
-from stablelint.runtime.guard.replay import sum_of
-from stablelint.runtime.guard.state import current_state
-from stablelint.runtime.guard.trace import tensors_in
+from stablelint.runtime.guard.reporting.event import Kind
+from stablelint.runtime.guard.tensors.measure import Badness, badness_of, sum_of, tensors_in
+from stablelint.runtime.guard.tensors.state import current_state
+from stablelint.runtime.guard.watching import hooks
 
 
 @dataclass(frozen=True, slots=True)

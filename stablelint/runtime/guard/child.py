@@ -20,8 +20,8 @@ from typing import cast
 
 from stablelint.runtime.crash.arm import arm
 from stablelint.runtime.guard.api import Guard, Report
-from stablelint.runtime.guard.cause import Adviser
-from stablelint.runtime.guard.event import NonFiniteError
+from stablelint.runtime.guard.reporting.cause import Adviser
+from stablelint.runtime.guard.reporting.event import NonFiniteError
 from stablelint.runtime.guard_start import COUNTER, Plan, named
 
 _PATIENCE_SECONDS = 10.0

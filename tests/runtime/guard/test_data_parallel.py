@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard import Guard, NonFiniteError  # noqa: E402
-from stablelint.runtime.guard.event import Origin  # noqa: E402
+from stablelint.runtime.guard.reporting.event import Origin  # noqa: E402
 
 
 class Distance(torch.nn.Module):

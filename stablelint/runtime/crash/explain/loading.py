@@ -7,8 +7,8 @@ import re
 
 from stablelint.runtime.crash.explanation import Explanation, explains
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.guard.event import Location
-from stablelint.runtime.guard.frames import is_library, resolve
+from stablelint.runtime.guard.reporting.event import Location
+from stablelint.runtime.guard.source.frames import is_library, resolve
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
 _SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")

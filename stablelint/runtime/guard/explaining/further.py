@@ -1,0 +1,215 @@
+"""Training continued for some steps with the fix, in a forked copy of the process.
+
+The copy goes on from the step that went wrong: the loop around it is compiled with the fix and runs over what
+its loader or its source still holds. Nothing of it reaches this process but a few numbers. What the loop writes
+to disk it writes, as it would in training; what it prints is dropped.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import torch
+
+from stablelint.runtime.guard.explaining.investigate import Finding
+from stablelint.runtime.guard.explaining.proof import fix_applied
+from stablelint.runtime.guard.replay.attempts import endless, scalers_reset
+from stablelint.runtime.guard.replay.replay import ReplayDone, eager
+from stablelint.runtime.guard.reporting.cause import Advice, FurtherSteps
+from stablelint.runtime.guard.source.frames import compile_calmly
+from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.tensors.measure import badness_of, sum_of
+from stablelint.runtime.guard.tensors.names import parameters_of
+from stablelint.runtime.guard.watching.watch import Watch
+
+_SECONDS_AT_LEAST = 30.0
+_SLOWER = 20.0  # a step may take this many times what its replay took
+
+
+def further_steps(
+    watch: Watch, finding: Finding, advice: Advice, count: int, replay_seconds: float
+) -> FurtherSteps:
+    """Take `count` steps more with the fix; `replay_seconds` is what the replay of one step took."""
+    obstacle = _obstacle()
+    if obstacle is not None:
+        return FurtherSteps(count, 0, None, None, f"No further steps were run: {obstacle}.")
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(reader)
+        _run_in_copy(watch, finding, advice, count, writer)
+    os.close(writer)
+    limit = _SECONDS_AT_LEAST + _SLOWER * replay_seconds * count
+    told = _told_by(reader, process, limit)
+    if told is None:
+        return FurtherSteps(count, 0, None, None, "The further steps did not end in time, or the copy died.")
+    return _result(count, told)
+
+
+def _obstacle() -> str | None:
+    if not hasattr(os, "fork"):
+        return "this system cannot fork a process"
+    if torch.cuda.is_initialized():
+        return "a process that uses CUDA cannot be forked"
+    if ranks.are_several():
+        return "a copy of one rank cannot train without the others"
+    return None
+
+
+def _told_by(reader: int, process: int, limit: float) -> dict[str, Any] | None:
+    until = time.monotonic() + limit
+    data = b""
+    try:
+        while (left := until - time.monotonic()) > 0 and select.select([reader], [], [], left)[0]:
+            part = os.read(reader, 1 << 16)
+            if not part:
+                break
+            data += part
+    finally:
+        os.close(reader)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+    try:
+        told: dict[str, Any] = json.loads(data)
+    except ValueError:
+        return None
+    return told
+
+
+def _result(count: int, told: dict[str, Any]) -> FurtherSteps:
+    taken, bad, error, loss = told["taken"], told["bad"], told["error"], told["loss"]
+    number = float(loss) if loss is not None else None
+    same = " on the same batch" if told["same_batch"] else ""
+    if bad is not None:
+        note = f"With the fix {taken} more steps were finite{same}, then the {bad} was not."
+        return FurtherSteps(count, taken, False, number, note)
+    if taken >= count:
+        return FurtherSteps(
+            count, taken, True, number, f"{taken} more steps{same} with the fix stayed finite."
+        )
+    why = f"the copy stopped with {error}" if error is not None else "the loop ended"
+    note = f"{taken} more steps{same} with the fix stayed finite; then {why}."
+    return FurtherSteps(count, taken, True if taken else None, number, note)
+
+
+def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int, writer: int) -> NoReturn:
+    """The forked copy: never returns, whatever happens in it."""
+    counter = _Counter(finding.target.optimizer, count)
+    told: dict[str, Any] = {"error": None, "same_batch": False}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        _fall_silent()
+        torch.set_num_threads(1)  # the threads of the original are not in the copy
+        _continue(watch, finding, advice, counter, told)
+    except ReplayDone:
+        pass
+    except BaseException as error:
+        told["error"] = f"{type(error).__name__}: {error}"
+    with suppress(BaseException):
+        told.update(taken=max(counter.steps - 1, 0), bad=counter.bad, loss=counter.last)
+        os.write(writer, json.dumps(told).encode())
+    os._exit(0)
+
+
+def _fall_silent() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open till the copy ends
+
+
+def _continue(
+    watch: Watch, finding: Finding, advice: Advice, counter: _Counter, told: dict[str, Any]
+) -> None:
+    """Run the loop with the fix until the counter ends it, or it ends itself."""
+    assert finding.attempt is not None
+    assert advice.fixed_source is not None
+    tree = compile_calmly(advice.fixed_source, advice.filename, flags=ast.PyCF_ONLY_AST)
+    module = compile_calmly(advice.fixed_source, advice.filename)
+    run, repeats = endless(watch, finding.attempt, advice.filename, tree)
+    told["same_batch"] = repeats
+    watch.buffers.restore()
+    if finding.attempt.random is not None:
+        finding.attempt.random.restore()
+    for parameter in finding.target.parameters.values():
+        parameter.grad = None
+    with (
+        watch.standing_aside(counter),
+        scalers_reset(watch),
+        fix_applied(finding.attempt.globals, finding.attempt.locals, advice.filename, tree, module),
+        eager(),
+    ):
+        taken = -1
+        while counter.steps > taken:
+            taken = counter.steps
+            run()
+            if not repeats:
+                return
+            counter.begin_again()
+
+
+class _Counter:
+    """Counts the steps whose loss and gradients are finite, and ends the run at the first that is not."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer | None, count: int) -> None:
+        self._optimizer = optimizer
+        self._count = count
+        self._scaled = False
+        self.steps = 0  # the one that went wrong included
+        self.bad: str | None = None
+        self.last: float | None = None
+
+    def begin_again(self) -> None:
+        """The same code runs anew, and may make its optimizer anew."""
+        self._optimizer = None
+
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Check the loss, unless it was before it was scaled."""
+        if not self._scaled:
+            self._check(losses)
+
+    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Check the loss; its multiple may overflow."""
+        self._scaled = True
+        self._check(losses)
+
+    def after_backward(self) -> None:
+        """The gradients are looked at when the optimizer steps."""
+
+    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+        """Check the gradients and count the step."""
+        if optimizer is not None and self._optimizer is None:
+            self._optimizer = optimizer
+        if optimizer is not self._optimizer:
+            return
+        if optimizer is not None and getattr(optimizer, "found_inf", None) is None:
+            gradients = [one.grad for one in parameters_of(optimizer) if one.grad is not None]
+            if any(badness_of(gradient) for gradient in gradients):
+                self._stop("gradient")
+        self.steps += 1
+        if self.steps > self._count:
+            raise ReplayDone
+
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """What is shown is no part of a step."""
+
+    def _check(self, losses: tuple[torch.Tensor, ...]) -> None:
+        value = sum_of(losses)
+        if not math.isfinite(value):
+            self._stop("loss")
+        self.last = value
+
+    def _stop(self, what: str) -> NoReturn:
+        self.bad = what
+        raise ReplayDone

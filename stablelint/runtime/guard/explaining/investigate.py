@@ -1,0 +1,270 @@
+"""From an alarm to an event: replay the step, find the root, name it.
+
+The step is repeated from its source (see `region`), starting with the innermost frame that holds a step and
+going outwards until a replay gives the recorded loss bit for bit. What cannot be repeated is said so, with
+what the parameters, the gradients and the history tell.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+
+from stablelint.runtime.guard.explaining import origin as naming
+from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly
+from stablelint.runtime.guard.replay.likeness import moment_at
+from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
+from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.guard.source.frames import resolve, site_of, step_frames
+from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.tensors.measure import badness_of, statistics_of
+from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
+from stablelint.runtime.guard.watching.watch import Watch
+
+_FRAMES_SEARCHED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an investigation gives: the event, and the attempt that reproduced it."""
+
+    event: Event
+    attempt: Attempt | None
+    target: Target
+
+
+def investigate(watch: Watch, alarm: Alarm) -> Finding:
+    """Name the expression behind an alarm; never raises for what the user's code does."""
+    with replayable(alarm):
+        return _investigate(watch, alarm)
+
+
+def replayable(alarm: Alarm) -> AbstractContextManager[None]:
+    """While it is held, what is sharded is whole, and a rank replays without the others. All must enter and leave."""
+    return ranks.gathered(modules_in(step_frames(alarm.frame, _FRAMES_SEARCHED)))
+
+
+def _investigate(watch: Watch, alarm: Alarm) -> Finding:
+    parameters = watch.parameters()
+    target = Target(
+        loss=alarm.loss,
+        loss_object=alarm.loss_object,
+        backward_only=not alarm.in_loss,
+        optimizer=alarm.optimizer,
+        parameters=parameters,
+        buffers=buffers_in(step_frames(alarm.frame, _FRAMES_SEARCHED)),
+        known=frozenset(watch.optimizers),
+        stop_after_backward=alarm.after_backward,
+        moment=moment_at(alarm.frame),
+        shown=alarm.shown is not None,
+    )
+    damaged = next((name for name, tensor in parameters.items() if badness_of(tensor)), None)
+    if damaged is not None and watch.stepped:
+        return Finding(_optimizer_event(watch, alarm, damaged, parameters[damaged]), None, target)
+    best: Outcome | None = None
+    chosen: Attempt | None = None
+    for attempt in attempts(watch, alarm):
+        outcome, attempt = run_exactly(watch, target, attempt)
+        if best is None or _rank(outcome) > _rank(best):
+            best, chosen = outcome, attempt
+        if alarm.shown is not None and (outcome.root is None or outcome.root.leaf is not None):
+            continue
+        if outcome.root is not None and (outcome.exact or not _is_too_narrow(outcome, target)):
+            break
+    if best is not None:
+        watch.learn(best.tensors)
+    if best is None or best.root is None:
+        return Finding(_unlocated(watch, alarm, best, damaged), chosen, target)
+    return Finding(_located(watch, alarm, best, target), chosen, target)
+
+
+def unexplained(alarm: Alarm, error: Exception) -> Finding:
+    """The finding for an alarm whose investigation failed: what the alarm itself tells."""
+    event = Event(
+        kind=_kind_of_number(alarm.loss),
+        phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
+        origin=Origin.UNKNOWN,
+        mechanism=None,
+        step=alarm.step,
+        location=resolve(site_of(alarm.frame)),
+        operation=None,
+        module=None,
+        loss=alarm.loss,
+        rank=ranks.own_rank(),
+        note=f"The step could not be examined ({type(error).__name__}: {error}).",
+    )
+    return Finding(event, None, Target(alarm.loss, None, False, None, {}, ()))
+
+
+def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
+    """Whether more of the program, run again, could come closer to the step: it started from other values."""
+    found = outcome.likeness
+    if not found.same_random and outcome.reached:
+        return False
+    return found.differing is not None or not same_number(outcome.loss, target.loss)
+
+
+def _rank(outcome: Outcome) -> tuple[bool, bool, bool]:
+    return (outcome.root is not None, outcome.exact, outcome.reached)
+
+
+def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Event:
+    root = outcome.root
+    assert root is not None
+    fault = root.fault
+    known = {**outcome.tensors, **target.parameters}
+    exploding = watch.history.is_exploding()
+    mechanism = naming.mechanism_of(root, exploding)
+    origin = naming.origin_of(root, known, outcome.outermost)
+    phase = naming.phase_of(root)
+    if mechanism is Mechanism.GROWTH:
+        origin = Origin.EXPLOSION
+    elif (
+        not alarm.in_loss
+        and outcome.went_backward
+        and root.leaf is None
+        and fault.index >= outcome.faults_before_backward_end
+    ):
+        origin = Origin.GRADIENTS
+    locations = tuple(resolve(site) for site in fault.sites)
+    location = locations[0] if locations else None
+    module = fault.modules[-1] if fault.modules else None
+    growth = None
+    if mechanism is Mechanism.GROWTH:
+        growth = watch.history.growth(watch.parameter_names(_optimizer(watch, alarm)), _rates(watch, alarm))
+    return Event(
+        kind=naming.kind_of(root, mechanism),
+        phase=phase,
+        origin=origin,
+        mechanism=mechanism,
+        step=alarm.step,
+        location=location,
+        operation=fault.operation,
+        module=module,
+        operands=naming.named_operands(root, location),
+        element=naming.element_of(root, location),
+        parameter=naming.parameter_name(root, known) or outcome.parameter,
+        loss=alarm.loss,
+        replayed_loss=outcome.loss,
+        exact=outcome.exact,
+        compared=_compared(outcome),
+        in_place=fault.in_place,
+        stack=locations[1:],
+        history=watch.history.records(),
+        layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
+        growth=growth,
+        rank=ranks.own_rank(),
+        note=None if outcome.exact else _inexact(alarm, outcome),
+    )
+
+
+def _compared(outcome: Outcome) -> tuple[str, ...]:
+    """What the replay gave bit for bit as the step had, and is finite."""
+    if not outcome.exact:
+        return ()
+    loss = ("loss",) if outcome.loss is not None and math.isfinite(outcome.loss) else ()
+    drawn = ("the random numbers",) if outcome.likeness.drew and outcome.likeness.same_random else ()
+    return (*dict.fromkeys((*loss, *outcome.likeness.compared)),) or drawn
+
+
+def _inexact(alarm: Alarm, outcome: Outcome) -> str:
+    """Why the replay is no proof of what the step did."""
+    found = outcome.likeness
+    if not found.same_random:
+        return "The replay drew other random numbers than the step: its operands are not those of the step."
+    if found.differing is not None:
+        return f"The replay gave another `{found.differing}` than the step: its operands may differ."
+    if alarm.shown is None and not same_number(outcome.loss, alarm.loss):
+        return "The replay did not give the recorded loss bit for bit."
+    return (
+        "The replay ended as the step did; no finite value was at hand by which to tell that all was alike."
+    )
+
+
+def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str | None) -> Event:
+    if outcome is None:
+        note = "The source of the step is not at hand, so it could not be replayed."
+    elif outcome.error is not None:
+        note = f"The step could not be replayed ({outcome.error})."
+    elif ranks.own_rank() is not None:
+        note = "This rank's own step is finite: the value came from another rank through the reduction."
+    else:
+        note = "The replayed step stayed finite: it depends on something that differs from run to run."
+    gradient = next(
+        (
+            name
+            for name, tensor in watch.parameters().items()
+            if tensor.grad is not None and badness_of(tensor.grad)
+        ),
+        None,
+    )
+    location = resolve(site_of(alarm.frame))
+    origin = Origin.PARAMETERS if damaged else Origin.UNKNOWN
+    return Event(
+        kind=_kind_of_number(alarm.loss),
+        phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
+        origin=origin,
+        mechanism=None,
+        step=alarm.step,
+        location=location,
+        operation=None,
+        module=None,
+        parameter=damaged or gradient,
+        loss=alarm.loss,
+        replayed_loss=outcome.loss if outcome else None,
+        exact=bool(outcome and outcome.exact),
+        history=watch.history.records(),
+        rank=ranks.own_rank(),
+        note=note,
+    )
+
+
+def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) -> Event:
+    site = watch.state.site_of_step()
+    badness = statistics_of(parameter, name)
+    return Event(
+        kind=Kind.NAN if badness.nan else Kind.INF,
+        phase=Phase.OPTIMIZER,
+        origin=Origin.OPTIMIZER,
+        mechanism=Mechanism.DOMAIN,
+        step=max(alarm.step - 1, 0),
+        location=resolve(site) if site is not None else None,
+        operation="step",
+        module=None,
+        operands=(badness,),
+        parameter=name,
+        loss=alarm.loss,
+        history=watch.history.records(),
+        rank=ranks.own_rank(),
+        note=_optimizer_note(watch, name),
+    )
+
+
+def _optimizer_note(watch: Watch, name: str) -> str:
+    for optimizer in watch.optimizers:
+        group = next((group for group in optimizer.param_groups), {})
+        kind = type(optimizer).__name__
+        if group.get("eps") == 0:
+            return f"{kind} divides by the root of its second moment plus eps, and eps is 0."
+        return f"Loss and gradients were finite; the update by {kind} made {name} non-finite."
+    return f"Loss and gradients were finite; the update made {name} non-finite."
+
+
+def _optimizer(watch: Watch, alarm: Alarm) -> torch.optim.Optimizer | None:
+    return alarm.optimizer or next(iter(watch.optimizers), None)
+
+
+def _rates(watch: Watch, alarm: Alarm) -> tuple[float, ...]:
+    optimizer = _optimizer(watch, alarm)
+    return (
+        ()
+        if optimizer is None
+        else tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
+    )
+
+
+def _kind_of_number(value: float | None) -> Kind:
+    return Kind.INF if value in (float("inf"), float("-inf")) else Kind.NAN

@@ -1,0 +1,212 @@
+"""From the root of a replay to what a person calls it: whose code, and how it happened."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import torch
+
+from stablelint.runtime.guard.replay.blame import Root
+from stablelint.runtime.guard.reporting.event import (
+    Element,
+    Kind,
+    Location,
+    Mechanism,
+    OperandStats,
+    Origin,
+    Phase,
+)
+from stablelint.runtime.guard.source.frames import parse_file
+from stablelint.runtime.guard.tensors.measure import Badness
+from stablelint.syntax import operations
+from stablelint.syntax.names import imported_names
+
+_LARGE = (
+    1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
+)
+# Beyond the root of the largest number a square overflows; a margin for sums of many terms.
+_HUGE = {"float16": 32.0, "bfloat16": 1e17, "float32": 1e17, "float64": 1e150}
+_OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"})
+# fmt: off
+_GROWING = frozenset({
+    "mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "dot", "convolution", "linear", "matmul",
+    "add", "sub", "rsub", "mul", "sum", "mean", "mse_loss", "pow", "square", "prod", "norm", "vector_norm",
+    "cumsum", "cumprod", "to_copy",
+})
+# fmt: on
+
+
+def kind_of(root: Root, mechanism: Mechanism) -> Kind:
+    """NaN, infinity, or growth without a faulty operation."""
+    if mechanism is Mechanism.GROWTH:
+        return Kind.EXPLOSION
+    if root.leaf is None:
+        return Kind.NAN if root.fault.result & Badness.NAN else Kind.INF
+    return Kind.NAN if root.nan else Kind.INF
+
+
+def mechanism_of(root: Root, exploding: bool) -> Mechanism:
+    """How the first non-finite value came about."""
+    fault = root.fault
+    if root.leaf is not None:
+        return Mechanism.INHERITED
+    if fault.uninitialised:
+        return Mechanism.UNINITIALISED
+    if fault.written:
+        return Mechanism.LITERAL
+    infinite = not fault.result & Badness.NAN
+    # A product of huge numbers may also be NaN: its partial sums overflow to both sides.
+    if fault.operation in _GROWING and (infinite or _huge(fault.operands)):
+        return Mechanism.GROWTH if exploding else Mechanism.OVERFLOW
+    if fault.operation in _OVERFLOWING:
+        return Mechanism.OVERFLOW
+    if infinite and _no_zero_divisor(fault.operation, fault.operands):
+        return Mechanism.OVERFLOW
+    return Mechanism.DOMAIN
+
+
+def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Mapping[str, bool]) -> Origin:
+    """Whose code or data the root is."""
+    fault = root.fault
+    if root.leaf is not None:
+        return Origin.PARAMETERS if _parameter_name(root.leaf, parameters) else Origin.BATCH
+    if fault.in_custom:
+        return Origin.CUSTOM_FUNCTION
+    if fault.in_backward:
+        return Origin.BACKWARD
+    if fault.modules:
+        return Origin.LOSS if _is_loss(fault.modules[0], outermost) else Origin.MODULE
+    return Origin.LOSS if fault.after_model else Origin.FUNCTION
+
+
+def phase_of(root: Root) -> Phase:
+    """The pass in which the root was executed."""
+    return Phase.BACKWARD if root.fault.in_backward else Phase.FORWARD
+
+
+def parameter_name(root: Root, parameters: Mapping[str, torch.Tensor]) -> str | None:
+    """The name of the damaged parameter or buffer, if the root is one."""
+    return None if root.leaf is None else _parameter_name(root.leaf, parameters)
+
+
+def named_operands(root: Root, location: Location | None) -> tuple[OperandStats, ...]:
+    """Operand statistics with the source text of each operand where it can be told."""
+    operands = root.fault.operands
+    texts = operand_texts(location.expression, location.filename) if location is not None else []
+    if root.fault.in_backward and not root.fault.in_hook:
+        return tuple(
+            replace(operand, name="gradient" if index == 0 else f"saved operand {index}")
+            for index, operand in enumerate(operands)
+        )
+    return tuple(
+        replace(operand, name=name) for operand, name in zip(operands, _names(root, texts), strict=True)
+    )
+
+
+def _names(root: Root, texts: list[str]) -> list[str]:
+    """A name for each operand: its own, or the text of what is left where it can be no other."""
+    names = [operand.name for operand in root.fault.operands]
+    # A text that is a name stands for the tensor that bears it: where none of the operands is that, it is no operand.
+    left = [text for text in texts if text not in names and text not in root.fault.named]
+    unnamed = names.count("")
+    if unnamed != len(left):
+        left = []
+    following = iter(left)
+    return [name or next(following, f"operand {index + 1}") for index, name in enumerate(names)]
+
+
+def element_of(root: Root, location: Location | None) -> Element | None:
+    """The first non-finite element of the result and what it was made of; None where the fault lies elsewhere."""
+    fault = root.fault
+    if root.leaf is not None or fault.in_backward or not fault.place:
+        return None
+    named = named_operands(root, location)
+    made = [(one.name, value) for one, value in zip(named, fault.elements, strict=False) if value is not None]
+    return Element(fault.place, tuple(made))
+
+
+_FIRST = ("input", "self")  # what torch calls the operand that comes first, wherever a call names it
+
+
+def operand_texts(expression: str, filename: str) -> list[str]:
+    """The operands of an expression of a file, in the order in which the operation takes them."""
+    try:
+        tree = ast.parse(expression.strip()).body[0]
+    except (SyntaxError, IndexError):
+        return []
+    node: ast.AST = tree.value if isinstance(tree, ast.Expr) else tree
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp):
+        parts = [node.operand]
+    elif isinstance(node, ast.AugAssign):
+        parts = [node.target, node.value]
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and _is_tensor(node.func.value, node.func.attr, filename):
+            parts = [node.func.value]
+        named = sorted(node.keywords, key=lambda keyword: keyword.arg not in _FIRST)
+        parts = [*parts, *node.args, *(keyword.value for keyword in named)]
+    return [ast.unparse(part) for part in parts if not _is_literal(part)]
+
+
+def _is_tensor(receiver: ast.expr, method: str, filename: str) -> bool:
+    """Whether what a method is called on is an operand: not a module of functions, nor an object with methods."""
+    root = receiver
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return True
+    if receiver is root and root.id in ("self", "cls"):
+        return False
+    return operations.method(method) is not None and root.id not in _imported(filename)
+
+
+@lru_cache(maxsize=64)
+def _imported(filename: str) -> frozenset[str]:
+    """Names that a file's imports bind."""
+    tree = parse_file(filename)
+    imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)] if tree else []
+    return frozenset(name for one in imports for name, _ in imported_names(one, ""))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Whether an expression is a number or text, or made of nothing else."""
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
+
+
+def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]) -> str | None:
+    for name, parameter in parameters.items():
+        if parameter is tensor or (
+            parameter.data_ptr() == tensor.data_ptr() != 0 and parameter.numel() >= tensor.numel() > 0
+        ):
+            return name
+    return None
+
+
+def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:
+    parameterless = outermost.get(module.split(".", 1)[0], False)
+    return parameterless
+
+
+def _huge(operands: tuple[OperandStats, ...]) -> bool:
+    return any(
+        max(abs(operand.minimum or 0.0), abs(operand.maximum or 0.0)) > _HUGE.get(operand.dtype, math.inf)
+        for operand in operands
+    )
+
+
+def _no_zero_divisor(operation: str, operands: tuple[OperandStats, ...]) -> bool:
+    # A quotient of finite numbers is infinite by a zero divisor, or else by the size of the result.
+    if operation in ("div", "reciprocal", "rsqrt"):
+        divisor = operands[-1] if operands else None
+        return divisor is not None and divisor.zero == 0
+    return any(operand.maximum is not None and operand.maximum > _LARGE for operand in operands)

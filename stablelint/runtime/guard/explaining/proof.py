@@ -1,0 +1,113 @@
+"""The fix proved on the step that went wrong: replayed with the fixed source in memory, nothing written."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import CodeType
+
+from stablelint.runtime.guard.explaining.investigate import Finding
+from stablelint.runtime.guard.replay.attempts import Attempt, attempt_with, run_attempt
+from stablelint.runtime.guard.reporting.cause import Advice, Together, Verification
+from stablelint.runtime.guard.source.frames import compile_calmly, parse_file
+from stablelint.runtime.guard.source.swapped import functions_of, functions_swapped
+from stablelint.runtime.guard.watching.watch import Watch
+
+
+def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None:
+    """Replay the step with the fix; None where there is no fix or the step cannot be replayed.
+
+    Where the fix alone does not help, the step is replayed with all fixes of its file as well.
+    """
+    if advice.fixed_source is None or finding.attempt is None:
+        return None
+    alone = _replayed(watch, finding, finding.attempt, advice.filename, advice.fixed_source, "the fix")
+    if alone is None or alone.finite:
+        return alone
+    remedied = advice.remedied()
+    if remedied is None or remedied.source == advice.fixed_source:
+        return alone
+    named = f"the {remedied.fixes} fixes of this file"
+    whole = _replayed(watch, finding, finding.attempt, advice.filename, remedied.source, named)
+    if whole is None:
+        return alone
+    return replace(
+        alone, together=Together(remedied.fixes, whole.finite, whole.note, remedied.diff, remedied.source)
+    )
+
+
+def _replayed(
+    watch: Watch, finding: Finding, attempt: Attempt, filename: str, source: str, named: str
+) -> Verification | None:
+    """What the step gives with another text of its file; None where it does not reach its end."""
+    try:
+        tree = compile_calmly(source, filename, flags=ast.PyCF_ONLY_AST)
+        module = compile_calmly(source, filename)
+    except (SyntaxError, ValueError) as error:
+        return Verification(False, None, f"The file with {named} does not compile: {error}.")
+    fixed = attempt_with(watch, attempt, filename, tree)
+    target = replace(finding.target, backward_only=True, loss=None, loss_object=None, proving=True)
+    with fix_applied(fixed.globals, fixed.locals, filename, tree, module):
+        outcome = run_attempt(watch, target, fixed)
+    if outcome.error is not None:
+        return Verification(
+            False, outcome.loss, f"With {named} the step could not be replayed ({outcome.error})."
+        )
+    if outcome.loss is None or not outcome.reached:
+        return None
+    finite = math.isfinite(outcome.loss) and outcome.parameter is None
+    if finite and target.shown:
+        note = f"With {named} the value that was shown is finite."
+    elif target.shown:
+        note = f"With {named} the value that was shown still is not finite."
+    elif finite:
+        note = f"The step replayed with {named} has a finite loss and finite gradients."
+    elif math.isfinite(outcome.loss):
+        note = f"With {named} the loss is finite, the gradient of {outcome.parameter} still is not."
+    else:
+        note = f"With {named} the loss still is not finite."
+    return Verification(finite, outcome.loss if math.isfinite(outcome.loss) else None, note)
+
+
+@contextmanager
+def fix_applied(
+    scope: dict[str, object] | None,
+    names: dict[str, object] | None,
+    filename: str,
+    tree: ast.Module,
+    module: CodeType,
+) -> Iterator[None]:
+    """Until the end of the context the calling thread runs the fixed text of a file.
+
+    `scope` are the global names of the step and `names` its local ones.
+    """
+    scopes = [one for one in (scope, names) if one is not None]
+    with _imports_added(scope, filename, tree), functions_swapped(filename, module, scopes):
+        yield
+
+
+@contextmanager
+def _imports_added(scope: dict[str, object] | None, filename: str, fixed: ast.Module) -> Iterator[None]:
+    """Imports that the fix adds exist while it is tried."""
+    original = parse_file(filename)
+    known = {ast.dump(node) for node in ast.walk(original)} if original is not None else set()
+    added = [
+        node
+        for node in fixed.body
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and ast.dump(node) not in known
+    ]
+    scopes = [scope] if scope is not None else []
+    scopes.extend(function.__globals__ for function in functions_of(filename, scopes)[:1])
+    unique = {id(one): one for one in scopes}.values()
+    before = [(one, dict(one)) for one in unique]
+    for one in unique:
+        exec(compile_calmly(ast.Module(list(added), []), filename), one)
+    try:
+        yield
+    finally:
+        for one, names in before:
+            for name in set(one) - set(names):
+                del one[name]

@@ -1,0 +1,1 @@
+"""A step run once more, operation by operation, with everything else left as it was."""

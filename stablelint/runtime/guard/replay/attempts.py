@@ -1,0 +1,253 @@
+"""Ways to run a step once more: the user's closure, or the regions of the frames from the innermost out."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from stablelint.runtime.guard.replay.confined import in_own_thread
+from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
+from stablelint.runtime.guard.source.frames import step_frames
+from stablelint.runtime.guard.source.region import (
+    Region,
+    bind,
+    bind_loop,
+    bind_target,
+    place_of,
+    region_at,
+    replacement_tree,
+)
+from stablelint.runtime.guard.source.slices import slice_at
+from stablelint.runtime.guard.source.upcoming import items_from
+from stablelint.runtime.guard.tensors.rewind import rewound
+from stablelint.runtime.guard.tensors.state import RandomState
+from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
+from stablelint.runtime.guard.watching.watch import Watch
+
+_FRAMES = 12
+_ATTEMPTS = 4
+_REWINDS = 2  # more draws than one replay tells, where the numbers drawn decide how many follow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """One way to run the step again."""
+
+    run: Callable[[], object]
+    random: RandomState | None
+    region: Region | None = None
+    frame: FrameType | None = None
+    until: tuple[CodeType, int] | None = None  # code and row at which the replay has passed the alarm
+    values: tuple[tuple[str, Any], ...] = ()  # what names start from, other than the frame's own values
+    renewals: tuple[ast.stmt, ...] = ()
+
+    @property
+    def globals(self) -> dict[str, Any] | None:
+        """The module's names that the replayed code sees."""
+        return self.frame.f_globals if self.frame is not None else None
+
+    @property
+    def locals(self) -> dict[str, Any] | None:
+        """The names around the replayed code: those of its frame and of the user frames that called it."""
+        frames = list(step_frames(self.frame, _FRAMES)) if self.frame is not None else []
+        return {name: value for frame in reversed(frames) for name, value in frame.f_locals.items()} or None
+
+
+def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
+    """Ways to run the step again, the likeliest first."""
+    if alarm.shown is not None:
+        yield from _slices(alarm)
+        return
+    if alarm.closure is not None:
+        start = watch.state.closure_start
+        yield Attempt(alarm.closure, start.random if start is not None else None)
+    later: list[Attempt] = []
+    count = 0
+    for frame in step_frames(alarm.frame, _FRAMES):
+        region = region_at(frame.f_code, frame.f_lasti)
+        if region is None:
+            continue
+        attempt, complete = _attempt(watch, frame, region)
+        if not complete:
+            later.append(attempt)
+            continue
+        count += 1
+        yield attempt
+        if count >= _ATTEMPTS:
+            return
+    yield from later[: _ATTEMPTS - count]
+
+
+def _slices(alarm: Alarm) -> Iterator[Attempt]:
+    """The statements behind a value that was shown, in the frame that showed it and in those that called it."""
+    for frame in step_frames(alarm.frame, _ATTEMPTS):
+        region = slice_at(frame)
+        if region is not None:
+            run = bind(region, replacement_tree(region), frame, {})
+            yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))
+
+
+def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
+    """Replay once; the watch stands aside meanwhile."""
+    region = attempt.region
+    replay = Replay(target, attempt.until, watch.buffers, region.code if region is not None else None)
+    with watch.standing_aside(replay), _steps_skipped(watch, replay), scalers_reset(watch):
+        return replay.run(attempt.run, attempt.random)
+
+
+def run_exactly(watch: Watch, target: Target, attempt: Attempt) -> tuple[Outcome, Attempt]:
+    """Replay, and where other random numbers were drawn than in the step, once more from where it began."""
+    first = outcome = run_attempt(watch, target, attempt)
+    again = attempt
+    for _ in range(_REWINDS):
+        ended, recorded = outcome.moment, target.moment
+        if recorded is None or ended is None or outcome.begun is None or outcome.likeness.same_random:
+            break
+        start = rewound(outcome.begun, ended.random, recorded.random)
+        if start is None:
+            break
+        again = replace(attempt, random=start)
+        outcome = run_attempt(watch, target, again)
+    # As many draws, and yet other values: other threads drew in between.
+    return (outcome, again) if outcome.exact or outcome is first else (first, attempt)
+
+
+def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, bool]:
+    """The attempt for a region, and whether every value it starts from is known."""
+    state = watch.state
+    values: dict[str, Any] = {}
+    renewals: tuple[ast.stmt, ...] = ()
+    complete = True
+    if region.rebound:
+        bound: dict[str, Any] = {}
+        fits = region.target is not None and state.fetched is not None
+        if fits and region.target is not None and bind_target(region.target, state.fetched, bound):
+            values.update({name: bound[name] for name in region.rebound if name in bound})
+        complete = region.rebound <= set(values)
+    boundary = _start_of(watch, frame, region)
+    carried = boundary.carried_in(region) if boundary is not None else None
+    if carried is not None:
+        values.update(carried.values)
+        renewals = tuple(_renewals(carried.region))
+    run = bind(region, [*renewals, *replacement_tree(region)], frame, values)
+    random_state = boundary.random if boundary is not None else None
+    until = run.code, place_of(frame.f_code, frame.f_lasti)[0]
+    return Attempt(run, random_state, region, frame, until, tuple(values.items()), renewals), complete
+
+
+def attempt_with(watch: Watch, attempt: Attempt, filename: str, fixed: ast.Module) -> Attempt:
+    """The same attempt with the text of `filename` replaced; as it is where the region is of another."""
+    region, frame = attempt.region, attempt.frame
+    if region is None or frame is None or region.code.co_filename != filename:
+        return attempt
+    if region.chosen:
+        return replace(
+            attempt, run=bind(region, replacement_tree(region, fixed), frame, dict(attempt.values))
+        )
+    body = replacement_tree(region, fixed)
+    run = bind(region, [*copy.deepcopy(list(attempt.renewals)), *body], frame, dict(attempt.values))
+    row = attempt.until[1] if attempt.until is not None else 0
+    # Statements that a fix inserts stand before the alarm: count from the end.
+    later = sum(1 for statement in region.body if statement.lineno > row)
+    alarm = body[-1 - later] if later < len(body) else body[-1]
+    return replace(attempt, run=run, until=(run.code, alarm.lineno))
+
+
+def endless(
+    watch: Watch, attempt: Attempt, filename: str, fixed: ast.Module
+) -> tuple[Callable[[], object], bool]:
+    """The loop that holds the step, with the fix, from the present pass on; True where it only repeats a batch."""
+    region, frame = attempt.region, attempt.frame
+    if region is None or frame is None:
+        return attempt.run, True
+    values = dict(attempt.values)
+    body = replacement_tree(region, fixed if region.code.co_filename == filename else None)
+    state = watch.state
+    names = {**frame.f_globals, **frame.f_locals, **values}
+    items = items_from(region, names, state.fetched, state.fetched_from())
+    repeats = region.loop is None or (isinstance(region.loop, ast.For) and items is None)
+    before = copy.deepcopy(list(attempt.renewals))
+    if repeats:
+        return bind(region, [*before, *body], frame, values), True
+    return bind_loop(region, before, body, frame, values, items or ()), False
+
+
+def _start_of(watch: Watch, frame: FrameType, region: Region) -> Boundary | None:
+    """Where the pass under way began: the last boundary not behind the present place in the same pass."""
+    here = place_of(frame.f_code, frame.f_lasti)
+    for boundary in reversed(watch.state.boundaries):
+        place = boundary.place_in(region.code)
+        if place is None or place >= here or region.loop is None:
+            return boundary
+    return None
+
+
+def _renewals(region: Region) -> list[ast.stmt]:
+    """Plain assignments after the step that renew a carried name: they belong to the pass under way."""
+    renewals: list[ast.stmt] = []
+    for statement in region.tail:
+        if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+            continue
+        names = {
+            node.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        plain = all(isinstance(call.func, ast.Attribute) and call.func.attr in _PLAIN for call in calls)
+        if names and names <= region.carried and plain:
+            renewals.append(statement)
+    return renewals
+
+
+_PLAIN = frozenset({"detach", "clone", "data", "item", "to", "float", "mean", "sum"})
+
+
+@contextmanager
+def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
+    """Optimizers do not write while a step is replayed; reaching the guilty one ends the replay."""
+    held: list[tuple[torch.optim.Optimizer, Any]] = []
+    for optimizer in list(watch.optimizers):
+        held.append((optimizer, optimizer.__dict__.get("step", _ABSENT)))
+
+        def step(
+            original: Any, closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object
+        ) -> object:
+            replay.before_step(_of)
+            return closure() if callable(closure) else None
+
+        optimizer.__dict__["step"] = in_own_thread(step)(optimizer.step)
+    try:
+        yield
+    finally:
+        for optimizer, original in held:
+            if original is _ABSENT:
+                del optimizer.__dict__["step"]
+            else:
+                optimizer.__dict__["step"] = original
+
+
+_ABSENT = object()
+
+
+@contextmanager
+def scalers_reset(watch: Watch) -> Iterator[None]:
+    """A scaler that has unscaled this step already may do so again in the replay."""
+    held = [(scaler, getattr(scaler, "_per_optimizer_states", None)) for scaler in list(watch.scalers)]
+    for scaler, states in held:
+        if states is not None:
+            fresh = type(states)(states.default_factory)
+            scaler._per_optimizer_states = fresh
+    try:
+        yield
+    finally:
+        for scaler, states in held:
+            if states is not None:
+                scaler._per_optimizer_states = states

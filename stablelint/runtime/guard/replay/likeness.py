@@ -1,0 +1,101 @@
+"""What shows that a replay repeated the step: the same values in the same names, and the same random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType, FrameType
+
+import torch
+
+from stablelint.runtime.guard.source.frames import step_frames
+from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.guard.tensors.state import RandomState, current_state, same_random
+
+_FRAMES = 6
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the user's frames hold, from the innermost out, and where the generators stand."""
+
+    frames: tuple[tuple[CodeType, Mapping[str, object]], ...]
+    random: RandomState
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Names whose values a replay computed anew: those that hold finite numbers, and the first that differs."""
+
+    compared: tuple[str, ...] = ()
+    differing: str | None = None
+    same_random: bool = True
+    drew: bool = False  # random numbers, so that where the generators stand says something
+
+    @property
+    def holds(self) -> bool:
+        """Whether something finite was compared, and nothing differs."""
+        return self.differing is None and self.same_random and (bool(self.compared) or self.drew)
+
+
+def moment_at(frame: FrameType | None) -> Moment:
+    """This moment in the user frames from `frame` outwards."""
+    frames = tuple(
+        (one.f_code, dict(one.f_locals)) for one in (step_frames(frame, _FRAMES) if frame is not None else ())
+    )
+    return Moment(frames, current_state())
+
+
+def likeness(
+    recorded: Moment, replayed: Moment, begun: RandomState | None, renamed: Mapping[CodeType, CodeType]
+) -> Likeness:
+    """Compare a replay that began with `begun`; `renamed` maps the replayed code to what it was cut from.
+
+    A NaN is as good as another, and proves nothing: only names with a finite element count as compared.
+    """
+    compared: list[str] = []
+    differing: str | None = None
+    for (code, before), (other, now) in zip(recorded.frames, replayed.frames, strict=False):
+        if renamed.get(other, other) is not code:
+            break
+        for name, same, finite in _compared(before, now):
+            if not same:
+                differing = differing or name
+            elif finite and name not in compared:
+                compared.append(name)
+    return Likeness(
+        tuple(compared[:_NAMED]),
+        differing,
+        same_random(recorded.random, replayed.random),
+        begun is not None and not same_random(begun, replayed.random),
+    )
+
+
+def _compared(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[tuple[str, bool, bool]]:
+    for name, value in now.items():
+        if name.startswith("__") or before.get(name) is value:
+            continue
+        old, new = list(tensors_in(before.get(name))), list(tensors_in(value))
+        if not new or len(old) != len(new):
+            continue
+        pairs = [(one, two) for one, two in zip(old, new, strict=True) if one is not two and _is_plain(two)]
+        if pairs:
+            yield name, all(_equal(*pair) for pair in pairs), any(_has_finite(two) for _, two in pairs)
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_meta and not hasattr(tensor, "to_local")
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    one, other = one.detach(), other.detach()
+    if torch.equal(one, other):
+        return True
+    return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+def _has_finite(tensor: torch.Tensor) -> bool:
+    return tensor.numel() > 0 and bool(torch.isfinite(tensor.detach()).any())

@@ -1,0 +1,245 @@
+"""Run a step once more under the operation-level mode, and leave everything else as it was."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+
+import torch
+
+from stablelint.runtime.guard.replay.blame import Root, find_root
+from stablelint.runtime.guard.replay.confined import quiet
+from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at
+from stablelint.runtime.guard.replay.modules import ModuleStack
+from stablelint.runtime.guard.replay.trace import Fault, Trace
+from stablelint.runtime.guard.tensors.measure import badness_of, sum_of, tensors_in
+from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomState, current_state, set_aside
+
+Parameters = Mapping[str, torch.Tensor]
+
+
+class ReplayDone(BaseException):
+    """Ends a replay where the step went wrong; not an error, so no `except Exception` keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a replay runs towards: the alarm as the watch saw it."""
+
+    loss: float | None
+    loss_object: object  # the loss of the alarm: a replay that meets it again did not recompute it
+    backward_only: bool  # the loss was finite, a gradient was not
+    optimizer: torch.optim.Optimizer | None
+    parameters: Parameters
+    buffers: tuple[torch.Tensor, ...]
+    known: frozenset[torch.optim.Optimizer] = frozenset()
+    stop_after_backward: bool = False
+    moment: Moment | None = None  # the user's frames and the generators at the alarm
+    shown: bool = False  # a value was shown, by a program that takes no steps
+    proving: bool = False  # the step was fixed: go on to the gradients
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a replay found."""
+
+    reached: bool = False  # it came to the point of the alarm
+    loss: float | None = None
+    exact: bool = False
+    begun: RandomState | None = None  # where the generators stood at the start of the replay
+    moment: Moment | None = None  # the user's frames and the generators at the point of the alarm
+    likeness: Likeness = field(default_factory=Likeness)
+    root: Root | None = None
+    parameter: str | None = None
+    error: str | None = None
+    faults_before_backward_end: int = 0  # recorded up to the last backward's end; later ones touch gradients
+    went_backward: bool = False
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict)  # of the modules called, by name
+    outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
+
+
+class Replay:
+    """One run towards a target. While it is active the watch hands it the backward and step calls."""
+
+    def __init__(
+        self,
+        target: Target,
+        until: tuple[CodeType, int] | None = None,
+        buffers: BufferRecorder | None = None,
+        cut_from: CodeType | None = None,
+    ) -> None:
+        self.target = target
+        self._renamed = {until[0]: cut_from} if until is not None and cut_from is not None else {}
+        self._until = until
+        self._buffers = buffers
+        self.modules = ModuleStack()
+        self.trace = Trace(self.modules, backward_codes())
+        self.outcome = Outcome(tensors=self.modules.tensors, outermost=self.modules.outermost)
+
+    def before_backward(self, losses: Sequence[torch.Tensor]) -> None:
+        """A backward call starts; a non-finite loss ends the replay here."""
+        for loss in losses:
+            if loss is self.target.loss_object:
+                self.outcome.error = "the loss was computed outside the replayed code"
+                raise ReplayDone
+        value = sum_of(losses)
+        self.outcome.loss = value
+        with self.trace.resting():
+            self.outcome.moment = moment_at(sys._getframe(1))
+        if not math.isfinite(value):
+            self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
+
+    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """A loss before it is scaled is what the watch saw."""
+        self.before_backward(losses)
+
+    def after_backward(self) -> None:
+        """A backward call ended."""
+        self.outcome.faults_before_backward_end = len(self.trace.faults)
+        self.outcome.went_backward = True
+        if self.target.stop_after_backward:
+            self.before_step(self.target.optimizer)
+        elif not self.target.backward_only and self._passed():
+            self._arrive([])
+
+    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+        """The optimizer is about to step: the gradients are what they were at the alarm."""
+        if self.target.proving and self.target.optimizer is None and not self._passed():
+            return
+        if not self.target.backward_only:
+            if self._passed():
+                self._arrive([])
+            return
+        # An optimizer not known before was made by the replayed code, and its parameters with it.
+        known = optimizer is None or optimizer in self.target.known
+        if known and self.target.optimizer is not None and optimizer is not self.target.optimizer:
+            return
+        faults = []
+        with self.trace.resting():
+            for name, parameter in self.all_parameters(optimizer).items():
+                gradient = parameter.grad
+                if gradient is not None and badness_of(gradient, nan_suffices=True):
+                    self.outcome.parameter = self.outcome.parameter or name
+                    fault = self.trace.fault_of(gradient)
+                    if fault is not None:
+                        faults.append(fault)
+        self._arrive(faults)
+
+    def on_shown(self, tensor: torch.Tensor) -> None:
+        """A value that is not finite is shown in the replay as it was in the program."""
+        if self.target.shown:
+            self.outcome.loss = sum_of((tensor,)) if tensor.numel() == 1 else None
+            self.outcome.moment = moment_at(sys._getframe(1))
+            fault = self.trace.fault_of(tensor)
+            if fault is not None or self.target.proving:
+                self._arrive([fault] if fault is not None else [])
+
+    def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:
+        """Parameters and buffers by name: those watched, and those of the modules that the replay met."""
+        named = dict(self.outcome.tensors)
+        seen = {id(tensor) for tensor in named.values()}
+        groups = optimizer.param_groups if optimizer is not None else []
+        loose = {
+            f"parameter {index}": one for index, one in enumerate(p for g in groups for p in g["params"])
+        }
+        for name, tensor in [*self.target.parameters.items(), *loose.items()]:
+            if id(tensor) not in seen:
+                seen.add(id(tensor))
+                named[name] = tensor
+        return named
+
+    def run(self, step: Callable[[], object], random_state: RandomState | None) -> Outcome:
+        """Run `step` from `random_state`; never raises for what the step does."""
+        outcome = self.outcome
+        parameters = list(self.target.parameters.values())
+        # Other threads may be training modules of their own, which names of the program lead to as well.
+        used = self.modules.used if threading.active_count() > 1 else None
+        with set_aside(parameters, self.target.buffers, used), quiet(), eager():
+            if self._buffers is not None and used is None:
+                self._buffers.restore()
+            elif self._buffers is not None:
+                self.modules.on_first_call = self._buffers.restore
+            if random_state is not None:
+                random_state.restore()
+            outcome.begun = current_state()
+            try:
+                with self.modules.watching(), self.trace:
+                    result = step()
+                if target_is_healthy := self.target.shown and self.target.proving:
+                    outcome.reached, outcome.loss = True, 0.0
+                if not target_is_healthy:
+                    self._take_result(result)
+            except ReplayDone:
+                pass
+            except Exception as error:
+                outcome.error = f"{type(error).__name__}: {error}"
+        self._compare()
+        return outcome
+
+    def _compare(self) -> None:
+        """Whether this was the same step: what it computed is what the step had computed, where that is finite."""
+        outcome, target = self.outcome, self.target
+        same = outcome.reached and (
+            same_number(outcome.loss, target.loss) or (target.shown and outcome.loss is target.loss is None)
+        )
+        if target.moment is None or outcome.moment is None:
+            outcome.exact = same and math.isfinite(outcome.loss or 0.0)
+            return
+        outcome.likeness = found = likeness(target.moment, outcome.moment, outcome.begun, self._renamed)
+        finite = outcome.loss is not None and math.isfinite(outcome.loss)
+        outcome.exact = same and (found.holds or (finite and found.differing is None))
+
+    def _passed(self) -> bool:
+        """Whether the replayed code stands where the alarm was, or beyond; a bad loss would have ended it."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and self._until is not None:
+            if frame.f_code is self._until[0]:
+                return frame.f_lineno >= self._until[1]
+            frame = frame.f_back
+        return True
+
+    def _take_result(self, result: object) -> None:
+        losses = [tensor for tensor in tensors_in(result) if tensor.numel() == 1]
+        if not self.outcome.reached and losses and self.outcome.loss is None:
+            self.before_backward(losses[:1])
+
+    def _arrive(self, faults: Iterable[Fault]) -> None:
+        self.outcome.reached = True
+        if self.outcome.moment is None:
+            self.outcome.moment = moment_at(sys._getframe(1))
+        self.outcome.root = find_root(faults)
+        raise ReplayDone
+
+
+def backward_codes() -> frozenset[CodeType]:
+    """Code objects through which the autograd engine is entered."""
+    entries = (
+        torch.autograd.backward,
+        torch.autograd.grad,
+        getattr(torch.autograd.graph, "_engine_run_backward", None),
+    )
+    return frozenset(inspect.unwrap(entry).__code__ for entry in entries if entry is not None)
+
+
+def same_number(one: float | None, other: float | None) -> bool:
+    """Bitwise equality of two losses; any NaN equals any other."""
+    if one is None or other is None:
+        return False
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+@contextmanager
+def eager() -> Iterator[None]:
+    """Compiled functions run as they were written."""
+    stance = getattr(torch.compiler, "set_stance", None)
+    if stance is None or "torch._dynamo" not in sys.modules:
+        yield
+        return
+    with stance("force_eager"):
+        yield

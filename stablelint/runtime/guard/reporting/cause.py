@@ -1,0 +1,182 @@
+"""Why it happened: the rule whose contract was broken, or a sentence from what the operands show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from stablelint.diagnostic import Fix
+from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, OperandStats, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The root cause of an event; `code` and `name` are of the rule, where one speaks of the expression."""
+
+    summary: str
+    code: str | None = None
+    name: str | None = None
+    url: str = ""
+    derivation: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Json]:
+        """The cause as ``run --output-format json`` prints it."""
+        return {
+            "code": self.code,
+            "name": self.name,
+            "summary": self.summary,
+            "url": self.url,
+            "derivation": list(self.derivation),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Remedied:
+    """A whole file with every fix that the rules have for it applied."""
+
+    fixes: int
+    source: str
+    diff: str = ""
+
+
+def _not_remedied() -> Remedied | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What the static rules say of the expression of an event: its cause and, where there is one, the fix."""
+
+    cause: Cause
+    filename: str
+    fix: Fix | None = None
+    withheld: str | None = None
+    fixed_source: str | None = None  # the whole file with the fix applied
+    diff: str = ""
+    sha256: str = ""  # of the file that the edits are for
+    remedied: Callable[[], Remedied | None] = _not_remedied  # asked only where the fix alone does not help
+
+    def fix_json(self) -> Json:
+        """The fix as ``run --output-format json`` prints it, or None."""
+        if self.fix is None:
+            return None
+        edits: list[Json] = [
+            {
+                "content": edit.content,
+                "location": {"row": edit.span.start.row, "column": edit.span.start.column},
+                "end_location": {"row": edit.span.end.row, "column": edit.span.end.column},
+            }
+            for edit in self.fix.edits
+        ]
+        return {
+            "applicability": self.fix.applicability.value,
+            "message": self.fix.message,
+            "edits": edits,
+            "filename": self.filename,
+            "diff": self.diff,
+            "sha256": self.sha256,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherSteps:
+    """Training continued with the fix in a forked copy of the process; `taken` steps of `asked` were finite."""
+
+    asked: int
+    taken: int
+    finite: bool | None  # None where they could not be run
+    loss: float | None  # of the last step taken
+    note: str
+
+    def as_json(self) -> dict[str, Json]:
+        """How far training went with the fix."""
+        return {
+            "asked": self.asked,
+            "taken": self.taken,
+            "finite": self.finite,
+            "loss": self.loss,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The step replayed with all fixes of the file, where the one fix alone did not help."""
+
+    fixes: int
+    finite: bool
+    note: str
+    diff: str = ""
+    source: str = ""  # the whole file with the fixes applied
+
+    def as_json(self) -> dict[str, Json]:
+        """The outcome of the replay."""
+        return {"fixes": self.fixes, "finite": self.finite, "note": self.note, "diff": self.diff}
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The step replayed with the fix applied in memory, and the steps after it where they were asked for."""
+
+    finite: bool
+    loss: float | None
+    note: str
+    further: FurtherSteps | None = None
+    together: Together | None = None
+
+    def as_json(self) -> dict[str, Json]:
+        """The outcome of the replay."""
+        return {
+            "finite": self.finite,
+            "loss": self.loss,
+            "note": self.note,
+            "further_steps": self.further.as_json() if self.further else None,
+            "with_all_fixes": self.together.as_json() if self.together else None,
+        }
+
+
+class Adviser(Protocol):
+    """Finds the rule and the fix for an event's expression; None where no rule speaks of it."""
+
+    def __call__(self, event: Event) -> Advice | None:
+        """Advice on an event; must not raise for what the user's file holds."""
+
+
+def explain(event: Event) -> Cause:
+    """The cause in one sentence, from origin, mechanism and operands alone."""
+    text = _BY_ORIGIN.get(event.origin)
+    if text is not None:
+        return Cause(text.format(parameter=event.parameter or "a parameter", operation=event.operation))
+    what = f"`{event.operation}`" if event.operation else "the step"
+    if event.mechanism is Mechanism.LITERAL:
+        return Cause("The program itself writes the non-finite number.")
+    if event.mechanism is Mechanism.UNINITIALISED:
+        return Cause("Memory from `torch.empty` is read before it is written.")
+    if event.mechanism is Mechanism.OVERFLOW:
+        return Cause(f"{what} passes the largest number of its type: {_extent(event.operands)}.")
+    if event.mechanism is Mechanism.DOMAIN:
+        return Cause(f"{what} got an operand outside its domain: {_extent(event.operands)}.")
+    return Cause(f"{what} gave the first non-finite value.")
+
+
+_BY_ORIGIN = {
+    Origin.BATCH: "The batch already holds a non-finite value when it reaches `{operation}`.",
+    Origin.PARAMETERS: "{parameter} is not finite before any step: the checkpoint or initialisation is bad.",
+    Origin.OPTIMIZER: "The gradients were finite; the optimizer's update made {parameter} non-finite.",
+    Origin.EXPLOSION: (
+        "Gradients grew from step to step until the numbers overflowed; no single operation is at fault. "
+        "Lower the learning rate or clip the gradient norm."
+    ),
+}
+
+
+def _extent(operands: tuple[OperandStats, ...]) -> str:
+    parts = []
+    for operand in operands:
+        if operand.minimum is None or operand.maximum is None:
+            continue
+        zeros = f", {operand.zero} zeros" if operand.zero else ""
+        bounds = f"[{operand.minimum:.4g}, {operand.maximum:.4g}]"
+        parts.append(f"{operand.name or 'operand'} in {bounds} ({operand.dtype}{zeros})")
+    return "; ".join(parts) or "its operands are gone"

@@ -1,0 +1,314 @@
+"""The stretch of user code that makes one step: found from the frame that steps, compiled to run once more.
+
+A training loop offers no function that repeats a step. Its source does: the innermost loop body around the
+instruction that calls the optimizer (or, without a loop, the function's body) is compiled again, at its own
+rows and columns, as a function of the frame's names. It then runs with the frame's values, writes only its
+own names, and reports the very positions the reader sees.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CellType, CodeType, FrameType, FunctionType
+from typing import Any
+
+from stablelint.runtime.guard.source.carried import carried_names, scope_contains, written_names
+from stablelint.runtime.guard.source.frames import compile_calmly, parse_file, raw_position
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.While)
+_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+_NAME = "__stablelint_region__"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Statements that make a step, and the names whose earlier values they need."""
+
+    code: CodeType  # of the frame the region was cut from
+    body: tuple[ast.stmt, ...]
+    loop: ast.For | ast.While | None
+    owner: ast.AST  # the function or module
+    inside_class: str | None
+    carried: frozenset[str]
+    rebound: frozenset[str]  # names of the loop header or arguments that the body overwrites
+    tail: tuple[ast.stmt, ...]  # after the step: what renews carried names for the next pass
+    chosen: bool = False  # single statements of the code, each of which is cut out by itself
+
+    @property
+    def row(self) -> int:
+        """Where the loop (or function) starts: names the region within its code."""
+        return self.loop.lineno if self.loop is not None else 0
+
+    @property
+    def target(self) -> ast.expr | None:
+        """What the loop header binds, without the counter of `enumerate`."""
+        if not isinstance(self.loop, ast.For):
+            return None
+        target, source = self.loop.target, self.loop.iter
+        if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name):
+            return target
+        counted = source.func.id == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2
+        return target.elts[1] if counted and isinstance(target, ast.Tuple) else target
+
+
+@lru_cache(maxsize=4096)
+def place_of(code: CodeType, offset: int) -> tuple[int, int]:
+    """Row and column of an instruction."""
+    row, _, column, _ = raw_position(code, offset)
+    return row or code.co_firstlineno, column or 0
+
+
+def region_at(code: CodeType, offset: int) -> Region | None:
+    """The step's region around an instruction, or None where it has no source or cannot run apart."""
+    return _region_in(code.co_filename, code, offset)
+
+
+@lru_cache(maxsize=1024)
+def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
+    # Code of two files that read alike compares equal: the name tells them apart.
+    row, _, column, _ = raw_position(code, offset)
+    tree = parse_file(filename)
+    if row is None or tree is None:
+        return None
+    found = owner_of(tree, code)
+    if found is None:
+        return None
+    owner, inside_class = found
+    loop, statement = _innermost_loop(owner, row, column or 0)
+    if loop is None and isinstance(owner, ast.Module):
+        return None
+    body = loop.body if loop is not None else list(getattr(owner, "body", []))
+    if not isinstance(body, list) or scope_contains(body, _SUSPENDING):
+        return None
+    if loop is not None:
+        header = written_names([loop.target]) if isinstance(loop, ast.For) else frozenset()
+    else:
+        header = _arguments(owner)
+    written = written_names(body)
+    tail = tuple(body[body.index(statement) + 1 :]) if statement is not None and statement in body else ()
+    carried = carried_names(body, header)
+    return Region(code, tuple(body), loop, owner, inside_class, carried, header & written, tail)
+
+
+def replacement_tree(region: Region, source: ast.Module | None = None) -> list[ast.stmt]:
+    """A private copy of the region's statements, or of the same stretch in a rewritten parse of the file."""
+    if region.chosen:
+        return [as_expression(copy.deepcopy(_rewritten(region, one, source))) for one in region.body]
+    body: list[ast.stmt] = list(region.body)
+    original = parse_file(region.code.co_filename)
+    if source is not None and original is not None:
+        owner = _counterpart(original, source, region.owner)
+        node = owner if region.loop is None else _counterpart(region.owner, owner, region.loop)
+        body = list(getattr(node, "body", body))
+    return copy.deepcopy(body)
+
+
+def as_expression(statement: ast.stmt) -> ast.stmt:
+    """What a `return`, a test or a loop's header computes, and no more; other statements as they are."""
+    value: ast.expr | None = None
+    if isinstance(statement, ast.Return):
+        value = statement.value
+    elif isinstance(statement, (ast.If, ast.While, ast.Assert)):
+        value = statement.test
+    elif isinstance(statement, ast.For):
+        value = statement.iter
+    return statement if value is None else ast.copy_location(ast.Expr(value), statement)
+
+
+def _rewritten(region: Region, statement: ast.stmt, source: ast.Module | None) -> ast.stmt:
+    original = parse_file(region.code.co_filename)
+    found = _counterpart(original, source, statement) if source is not None and original is not None else None
+    return found if isinstance(found, ast.stmt) else statement
+
+
+def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
+    """Compile `body` as a function of the frame's names and close it over their values."""
+    names = _names(region, frame, values)
+    if region.loop is None:
+        return _bound(region, body, frame, names)
+    once = ast.For(
+        target=ast.Name("__stablelint_once__", ast.Store()),
+        iter=ast.Tuple([ast.Constant(0)], ast.Load()),
+        body=body,
+        orelse=[],
+    )
+    return _bound(region, [ast.copy_location(once, body[0])], frame, names)
+
+
+def bind_loop(
+    region: Region,
+    before: list[ast.stmt],
+    body: list[ast.stmt],
+    frame: FrameType,
+    values: Mapping[str, Any],
+    items: Iterable[object],
+) -> BoundRegion:
+    """Like `bind`, but the loop goes on over `items`; a `while` loop as long as its test says so.
+
+    `before` runs once, ahead of the loop. The first pass of a `while` loop is the one under way, and is not
+    tested. The region must have a loop.
+    """
+    names = _names(region, frame, values)
+    loop = copy.deepcopy(region.loop)
+    assert loop is not None
+    loop.body, loop.orelse = body, []
+    if isinstance(loop, ast.For):
+        names["__stablelint_items__"] = items
+        loop.iter = ast.Name("__stablelint_items__", ast.Load())
+    else:
+        first = iter((True,))
+        names["__stablelint_first__"] = lambda: next(first, False)
+        is_first = ast.Call(ast.Name("__stablelint_first__", ast.Load()), [], [])
+        loop.test = ast.BoolOp(ast.Or(), [is_first, loop.test])
+    return _bound(region, [*before, loop], frame, names)
+
+
+def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mapping[str, Any]) -> BoundRegion:
+    body = [_Localise().visit(statement) for statement in body]
+    anchor = body[0]
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    function = ast.FunctionDef(_NAME, arguments, body, [], None)
+    holder: ast.stmt = ast.copy_location(function, anchor)
+    if region.inside_class is not None:
+        # Private names and `super()` mean what they mean inside the class.
+        holder = ast.ClassDef(region.inside_class, [], [], [function], [])
+        ast.copy_location(holder, anchor)
+    module = ast.fix_missing_locations(ast.Module([holder], []))
+    code = _find_code(compile_calmly(module, region.code.co_filename, flags=_flags(region)))
+    cells = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
+    run = FunctionType(code, frame.f_globals, _NAME, None, cells)
+    return BoundRegion(code, run, tuple(names.values()))
+
+
+def bind_target(target: ast.expr, value: object, into: dict[str, Any]) -> bool:
+    """Assign `value` to a loop target as the loop header would; False where the shapes do not match."""
+    if isinstance(target, ast.Name):
+        into[target.id] = value
+        return True
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)):
+        if len(target.elts) != len(value):
+            return False
+        return all(bind_target(part, item, into) for part, item in zip(target.elts, value, strict=True))
+    return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundRegion:
+    """A region closed over the values it starts from; a call runs it once."""
+
+    code: CodeType
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+
+    def __call__(self) -> object:
+        """Run the region."""
+        return self.function(*self.arguments)
+
+
+class _Localise(ast.NodeTransformer):
+    """Writes of the replay stay in the replay: `nonlocal` names are its own."""
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node)
+
+
+def _names(region: Region, frame: FrameType, values: Mapping[str, Any]) -> dict[str, Any]:
+    available = dict(frame.f_locals)
+    if frame.f_locals is frame.f_globals:
+        written = written_names(region.body)
+        available = {name: value for name, value in available.items() if name in written}
+    available.update(values)
+    names = {name: value for name, value in available.items() if name.isidentifier() and name != "__class__"}
+    declared = {name for node in region.body for name in _global_names(node)}
+    names = {name: value for name, value in names.items() if name not in declared}
+    first = region.code.co_varnames[0] if region.code.co_argcount else None
+    if first in names:  # `super()` looks at the first argument
+        names = {first: names.pop(first), **names}
+    return names
+
+
+def _global_names(node: ast.AST) -> set[str]:
+    return {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
+
+
+def owner_of(tree: ast.Module, code: CodeType) -> tuple[ast.AST, str | None] | None:
+    """The function or module that `code` was compiled from, and the class around it."""
+    if code.co_name == "<module>":
+        return tree, None
+    pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
+    while pending:
+        node, inside = pending.pop()
+        if isinstance(node, _FUNCTIONS) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node, inside
+        inner = node.name if isinstance(node, ast.ClassDef) else inside
+        pending.extend((child, inner) for child in ast.iter_child_nodes(node))
+    return None
+
+
+def _innermost_loop(
+    owner: ast.AST, row: int, column: int
+) -> tuple[ast.For | ast.While | None, ast.stmt | None]:
+    """The innermost loop whose body holds the place, and the statement of that body that does."""
+    loop: ast.For | ast.While | None = None
+    statement: ast.stmt | None = None
+    body: list[ast.stmt] = list(getattr(owner, "body", []))
+    while True:
+        inner = next((node for node in body if _covers(node, row, column)), None)
+        statement = statement or inner
+        if inner is None or isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
+            return loop, statement
+        if isinstance(inner, _LOOPS) and any(_covers(node, row, column) for node in inner.body):
+            loop, statement, body = inner, None, inner.body
+        else:
+            body = _direct(inner)
+
+
+def _direct(statement: ast.stmt) -> list[ast.stmt]:
+    children: list[ast.stmt] = []
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            children.append(child)
+        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            children.extend(child.body)
+    return children
+
+
+def _covers(node: ast.stmt, row: int, column: int) -> bool:
+    end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+    return (node.lineno, node.col_offset) <= (row, column) < end
+
+
+def _counterpart(tree: ast.AST, other: ast.AST, node: ast.AST) -> ast.AST:
+    """The node of a rewritten tree that stands where `node` stands: the same in order among its kind."""
+    alike = [one for one in ast.walk(tree) if type(one) is type(node)]
+    others = [one for one in ast.walk(other) if type(one) is type(node)]
+    place = next(index for index, one in enumerate(alike) if one is node)
+    return others[place] if len(others) == len(alike) else node
+
+
+def _arguments(owner: ast.AST) -> frozenset[str]:
+    if not isinstance(owner, _FUNCTIONS):
+        return frozenset()
+    return frozenset(node.arg for node in ast.walk(owner.args) if isinstance(node, ast.arg))
+
+
+def _find_code(code: CodeType) -> CodeType:
+    pending = [code]
+    while pending:
+        for constant in pending.pop().co_consts:
+            if isinstance(constant, CodeType):
+                if constant.co_name == _NAME:
+                    return constant
+                pending.append(constant)
+    raise LookupError(_NAME)
+
+
+def _flags(region: Region) -> int:
+    return region.code.co_flags & 0x1FE0000  # the file's own __future__ features

@@ -1,0 +1,87 @@
+"""The statements behind a value that is not finite: those of a frame that made names which hold such values.
+
+What a name holds that is finite is taken as it is. So a script without a loop runs again only where it went wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from types import FrameType
+
+from stablelint.runtime.guard.source.carried import written_names
+from stablelint.runtime.guard.source.frames import parse_file, raw_position
+from stablelint.runtime.guard.source.region import Region, owner_of
+from stablelint.runtime.guard.tensors.measure import badness_of, tensors_in
+
+_LOOPS = (ast.For, ast.While)
+_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.Return, ast.Break, ast.Continue)
+
+
+def slice_at(frame: FrameType) -> Region | None:
+    """The statement that `frame` executes and those before it that made its non-finite names."""
+    code = frame.f_code
+    row, _, column, _ = raw_position(code, frame.f_lasti)
+    tree = parse_file(code.co_filename)
+    found = owner_of(tree, code) if tree is not None and row is not None else None
+    if found is None or row is None:
+        return None
+    owner, inside_class = found
+    before, statement = _path(owner, row, column or 0)
+    if statement is None or isinstance(statement, (*_NESTED, ast.With, ast.Try)):
+        return None
+    chosen = [statement]
+    wanted = _bad_names(statement, frame.f_locals, frame.f_globals)
+    for earlier in reversed(before):
+        if isinstance(earlier, (*_NESTED, *_LOOPS)) or _suspends(earlier):
+            continue
+        made = written_names([earlier]) & wanted
+        if made:
+            chosen.insert(0, earlier)
+            wanted = (wanted - made) | _bad_names(earlier, frame.f_locals, frame.f_globals)
+    return Region(code, tuple(chosen), None, owner, inside_class, frozenset(), frozenset(), (), chosen=True)
+
+
+def _path(owner: ast.AST, row: int, column: int) -> tuple[list[ast.stmt], ast.stmt | None]:
+    """The statements that ran before the place in its blocks, outermost first, and the innermost one there."""
+    before: list[ast.stmt] = []
+    blocks: list[list[ast.stmt]] = [list(getattr(owner, "body", []))]
+    statement: ast.stmt | None = None
+    while blocks:
+        block = blocks.pop()
+        for index, one in enumerate(block):
+            if _covers(one, row, column):
+                before.extend(block[:index])
+                statement = one
+                if isinstance(one, _NESTED):
+                    return before, one
+                blocks = list(_blocks_of(one))
+                break
+    return before, statement
+
+
+def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+            yield block
+    for handler in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
+        yield handler.body
+
+
+def _covers(node: ast.stmt, row: int, column: int) -> bool:
+    end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+    return (node.lineno, node.col_offset) <= (row, column) < end
+
+
+def _suspends(statement: ast.stmt) -> bool:
+    return any(isinstance(node, _SUSPENDING) for node in ast.walk(statement))
+
+
+def _bad_names(statement: ast.stmt, own: Mapping[str, object], outer: Mapping[str, object]) -> frozenset[str]:
+    """Names that a statement reads and that hold values which are not finite."""
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return frozenset(
+        name for name in names if any(badness_of(one) for one in tensors_in(own.get(name, outer.get(name))))
+    )

@@ -1,0 +1,1 @@
+"""What is measured, named, kept and put back of tensors and random generators, on one rank or several."""

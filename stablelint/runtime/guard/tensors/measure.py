@@ -1,0 +1,104 @@
+"""Is a tensor finite, and if not, how: a cheap filter first, counts only for what failed it."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Iterator, Sequence
+from enum import Flag, auto
+
+import torch
+
+from stablelint.runtime.guard.reporting.event import OperandStats
+
+
+class Badness(Flag):
+    """Which non-finite values a tensor holds."""
+
+    NAN = auto()
+    POSITIVE = auto()
+    NEGATIVE = auto()
+    INF = POSITIVE | NEGATIVE
+
+
+FINE = Badness(0)
+
+
+def badness_of(tensor: torch.Tensor, nan_suffices: bool = False) -> Badness:
+    """The non-finite values in `tensor`; integers, empty and meta tensors have none.
+
+    With `nan_suffices`, a sum that is NaN counts as a NaN, though infinities of both signs make one too.
+
+    A sum is non-finite whenever a term is, so a finite sum clears the tensor; the converse fails when a sum
+    of finite terms overflows, hence the second look.
+    """
+    if hasattr(tensor, "to_local"):  # sharded over ranks: this rank's part
+        tensor = tensor.to_local()
+    if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.numel() == 0 or tensor.is_meta:
+        return FINE
+    if tensor.layout is not torch.strided:
+        tensor = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.to_dense()
+    tensor = tensor.detach()
+    total = tensor.sum().item()
+    if cmath.isfinite(total):
+        return FINE
+    if nan_suffices and cmath.isnan(total):
+        return Badness.NAN
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    found = FINE
+    if bool(torch.isnan(tensor).any()):
+        found |= Badness.NAN
+    if bool(torch.isposinf(tensor).any()):
+        found |= Badness.POSITIVE
+    if bool(torch.isneginf(tensor).any()):
+        found |= Badness.NEGATIVE
+    return found
+
+
+def statistics_of(tensor: torch.Tensor, name: str) -> OperandStats:
+    """Shape, dtype, device, range of the finite elements, and counts of NaN, infinities and zeros."""
+    values = tensor.detach()
+    if hasattr(values, "to_local"):
+        values = values.to_local()
+    if values.layout is not torch.strided:
+        values = values.to_dense()
+    if values.is_complex():
+        values = values.abs()
+    floating = values.is_floating_point()
+    finite = values[torch.isfinite(values)] if floating else values
+    low = high = None
+    if finite.numel() and not values.is_meta:
+        ordered = finite.float() if finite.dtype in (torch.float16, torch.bfloat16, torch.bool) else finite
+        low, high = (float(value) for value in torch.aminmax(ordered))
+    return OperandStats(
+        name=name,
+        shape=tuple(tensor.shape),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        device=str(tensor.device),
+        minimum=low,
+        maximum=high,
+        nan=int(torch.isnan(values).sum()) if floating else 0,
+        inf=int(torch.isinf(values).sum()) if floating else 0,
+        zero=int((values == 0).sum()),
+    )
+
+
+def tensors_in(value: object) -> Iterator[torch.Tensor]:
+    """The tensors inside nested lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)
+
+
+def sum_of(losses: Sequence[torch.Tensor]) -> float:
+    """The sum of all elements as a Python number (one synchronisation)."""
+    if len(losses) == 1 and losses[0].numel() == 1:
+        value = losses[0].item()
+    else:
+        value = sum(float(loss.detach().float().sum()) for loss in losses)
+    return abs(value) if isinstance(value, complex) else float(value)

@@ -1,0 +1,125 @@
+"""One fused look at all gradients: their norm, and by layer only where that says something new."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+
+import torch
+from torch._utils import _flatten_dense_tensors
+
+from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.tensors.names import gradients_in, gradients_of
+
+# Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
+_SMALL = 1 << 14
+_FEW = 16  # tensors, whose norms cost less to read one by one than a copy of all
+_EARLY = 16  # steps at the start whose layers are all taken
+_LAYERS_EVERY = 16
+_ROOMY = frozenset({torch.float32, torch.float64})
+_RISE = 2.0  # a norm that grew by this factor has its layers taken at once
+
+
+class Meter:
+    """The gradient norm of every step of one optimizer, and norms by layer at the start, at times, and on a rise.
+
+    On an accelerator the layers cost no more than their sum, and are taken at every step.
+    """
+
+    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured", "owner", "sharded")
+
+    def __init__(self, owner: torch.optim.Optimizer | None = None, sharded: bool = False) -> None:
+        self.owner: Callable[[], torch.optim.Optimizer | None] = weakref.ref(owner) if owner else lambda: None
+        self.sharded = sharded  # over ranks: the norms are of this rank's part
+        self.measured: list[weakref.ref[torch.Tensor]] = []  # the parameters behind the norms by layer
+        self._small = False
+        self._count = -1
+        self._reference = 0.0
+        self._taken = 0
+        self._wait = 0
+
+    def read(self, parameters: list[torch.Tensor]) -> tuple[float, tuple[float, ...]]:
+        """The 2-norm over all gradients, and that of each or nothing."""
+        gradients = gradients_of(parameters)
+        if self.sharded:
+            gradients = ranks.local(gradients)
+        total = self._total(gradients)
+        if total is not None:
+            return total, ()
+        layers = fused_norms(gradients)
+        norm = total_norm(layers)
+        if len(gradients) != self._count:
+            self._count = len(gradients)
+            self._small = _are_small(gradients)
+            self.measured = [weakref.ref(one) for one in parameters if one.grad is not None]
+        self._taken += 1
+        self._reference = _RISE * norm if math.isfinite(norm) else 0.0
+        self._wait = _LAYERS_EVERY - 1 if self._taken > _EARLY else 0
+        return norm, layers
+
+    def glance(self, optimizer: torch.optim.Optimizer) -> float | None:
+        """The norm over an optimizer's gradients where no more is due: it is finite and has not risen; else None."""
+        if not self._wait or not self._small or self.sharded:
+            return None
+        return self._total(gradients_in(optimizer))
+
+    def _total(self, gradients: list[torch.Tensor]) -> float | None:
+        if self._wait and self._small and len(gradients) == self._count:
+            norm = _joint_norm(gradients)
+            if norm <= self._reference:
+                self._wait -= 1
+                return norm
+        return None
+
+    def accept(self, norm: float) -> bool:
+        """Whether a norm measured elsewhere will do for this step, without the layers."""
+        if not self._wait or not norm <= self._reference:
+            return False
+        self._wait -= 1
+        return True
+
+
+def fused_norms(tensors: list[torch.Tensor]) -> tuple[float, ...]:
+    """The 2-norm of every tensor; non-finite where an element is, and where a sum of squares overflows."""
+    if not tensors:
+        return ()
+    try:
+        return tuple(torch.stack(torch._foreach_norm(tensors)).tolist())
+    except (RuntimeError, TypeError):  # several devices or types, sparse tensors
+        return tuple(float(torch.linalg.vector_norm(_dense(tensor))) for tensor in tensors)
+
+
+def total_norm(norms: Sequence[float]) -> float:
+    """The 2-norm over all tensors from the norms of each."""
+    return math.sqrt(sum([norm * norm for norm in norms]))
+
+
+def all_finite(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether every element of every tensor is finite."""
+    return all(bool(torch.isfinite(_dense(tensor)).all()) for tensor in tensors)
+
+
+def _are_small(tensors: list[torch.Tensor]) -> bool:
+    """Whether the tensors are many small ones, alike, in plain memory of the host."""
+    if not tensors or len({(tensor.device, tensor.dtype, tensor.layout) for tensor in tensors}) > 1:
+        return False
+    first = tensors[0]
+    plain = first.device.type == "cpu" and first.layout is torch.strided and not first.is_complex()
+    return plain and sum(tensor.numel() for tensor in tensors) < _SMALL * len(tensors)
+
+
+def _joint_norm(tensors: list[torch.Tensor]) -> float:
+    if len(tensors) <= _FEW:
+        return total_norm([norm.item() for norm in torch._foreach_norm(tensors)])
+    flat = _flatten_dense_tensors(tensors)
+    # A dot product is quicker than a norm, but half precision overflows in it far below the norm's own limit.
+    if flat.dtype in _ROOMY:
+        return math.sqrt(torch.dot(flat, flat).item())
+    return float(torch.linalg.vector_norm(flat).item())
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is torch.sparse_coo:
+        tensor = tensor._values()
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor

@@ -1,0 +1,194 @@
+"""Several processes that train together: whether one of them has gone wrong, and which expression did it.
+
+A replay is run by each rank on its own, so nothing in it may wait for the others. What ranks tell each other
+goes through the store that brought them together, which never blocks for longer than it is told to.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import torch
+from torch import distributed
+
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.guard.reporting.event import Event, Json, Kind, Location, Mechanism, Origin, Phase
+from stablelint.runtime.guard.tensors.wrapped import is_wrapped_part, wrapped_modules_whole
+
+_PATIENCE = timedelta(seconds=20)
+_asked: Counter[int] = Counter()  # how often the ranks had something to tell of a step of that number
+
+
+def are_several() -> bool:
+    """Whether this process is one of a group."""
+    return distributed.is_available() and distributed.is_initialized()
+
+
+def own_rank() -> int | None:
+    """The rank of this process, or None where it trains alone."""
+    return distributed.get_rank() if are_several() else None
+
+
+def are_sharded(parameters: Iterable[torch.Tensor]) -> bool:
+    """Whether any parameter is spread over the ranks, so that each holds a part of its gradient."""
+    sharded = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", ())
+    return any(isinstance(parameter, sharded) or is_wrapped_part(parameter) for parameter in parameters)
+
+
+def local(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """This rank's part of each tensor."""
+    return [tensor.to_local() if hasattr(tensor, "to_local") else tensor for tensor in tensors]
+
+
+def all_well(well_here: bool, parameters: Sequence[torch.Tensor]) -> bool:
+    """Whether the step went well on every rank that holds a part of the parameters; all of them must ask."""
+    meshes = {id(mesh): mesh for one in parameters if (mesh := getattr(one, "device_mesh", None)) is not None}
+    bad = None
+    part = next((one for one in parameters if is_wrapped_part(one)), None)
+    if part is not None:
+        bad = torch.tensor(0.0 if well_here else 1.0, device=part.device)
+        distributed.all_reduce(bad, op=distributed.ReduceOp.MAX)
+    for mesh in meshes.values():
+        if bad is None:
+            bad = torch.tensor(0.0 if well_here else 1.0, device=mesh.device_type)
+        for dimension in range(mesh.ndim):
+            distributed.all_reduce(bad, op=distributed.ReduceOp.MAX, group=mesh.get_group(dimension))
+    return well_here if bad is None else not bool(bad)
+
+
+@contextmanager
+def gathered(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
+    """Modules that are sharded hold their parameters whole, and run without a word to other ranks.
+
+    Every rank must enter and leave.
+    """
+    modules = list(modules)
+    with wrapped_modules_whole(modules), _sharded_modules_whole(modules):
+        yield
+
+
+@contextmanager
+def _sharded_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
+    parts = _sharded_parts(modules)
+    held: list[tuple[Any, dict[str, Any]]] = []
+    for part in parts:
+        part.unshard()
+        for group in _groups_of(part):
+            held.append((group, {name: getattr(group, name) for name in _FLAGS if hasattr(group, name)}))
+        part.set_requires_gradient_sync(False, recurse=False)
+        part.set_reshard_after_backward(False, recurse=False)
+        part.set_reshard_after_forward(False, recurse=False)
+    try:
+        yield
+    finally:
+        for part in parts:
+            for parameter in part.parameters(recurse=True):
+                if not hasattr(parameter, "to_local"):
+                    parameter.grad = None
+        for group, flags in held:
+            for name, value in flags.items():
+                setattr(group, name, value)
+        for part in parts:
+            part.reshard()
+
+
+# What `fully_shard` keeps of the three settings; there is no public way to read them.
+_FLAGS = ("reduce_grads", "all_reduce_grads", "reshard_after_backward", "post_forward_mesh_info")
+
+
+def _sharded_parts(modules: Iterable[torch.nn.Module]) -> list[Any]:
+    kind = getattr(sys.modules.get("torch.distributed.fsdp"), "FSDPModule", None)
+    if kind is None or not are_several():
+        return []
+    found = {id(part): part for module in modules for part in module.modules() if isinstance(part, kind)}
+    return list(found.values())
+
+
+def _groups_of(part: Any) -> list[Any]:
+    state = part._get_fsdp_state()
+    groups = getattr(state, "_fsdp_param_groups", None)
+    if groups is None:
+        group = getattr(state, "_fsdp_param_group", None)
+        groups = [group] if group is not None else []
+    return list(groups)
+
+
+def agreed(event: Event) -> Event:
+    """The event that all ranks report: that of the first rank whose own expression is at fault."""
+    if not are_several():
+        return event
+    told = _exchanged(event.step, json.dumps(_told(event)))
+    for rank, text in sorted(told.items()):
+        if rank == own_rank():
+            if event.origin is not Origin.UNKNOWN:
+                return event
+            continue
+        other = json.loads(text)
+        if other["origin"] != Origin.UNKNOWN:
+            return _adopted(event, rank, other) if event.origin is Origin.UNKNOWN else event
+    return event
+
+
+def _exchanged(step: int, text: str) -> dict[int, str]:
+    """What each rank says of this step; those that stay silent too long are missing."""
+    found: dict[int, str] = {}
+    _asked[step] += 1
+    key_of = (
+        f"stablelint/{step}/{_asked[step]}/{{}}".format
+    )  # the store still holds what an earlier guard said
+    try:
+        store = distributed.distributed_c10d._get_default_store()
+        store.set(key_of(distributed.get_rank()), text)
+        for rank in range(distributed.get_world_size()):
+            key = key_of(rank)
+            store.wait([key], _PATIENCE)
+            found[rank] = store.get(key).decode()
+    except Exception:  # a rank that is gone must not take this one along
+        return found
+    return found
+
+
+def _told(event: Event) -> dict[str, Json]:
+    place = event.location
+    span = place.span if place is not None else None
+    return {
+        "origin": event.origin.value,
+        "kind": event.kind.value,
+        "phase": event.phase.value,
+        "mechanism": event.mechanism.value if event.mechanism else None,
+        "operation": event.operation,
+        "module": event.module,
+        "parameter": event.parameter,
+        "place": [place.filename, place.row, place.expression, place.function] if place else None,
+        "span": [span.start.row, span.start.column, span.end.row, span.end.column] if span else None,
+    }
+
+
+def _adopted(event: Event, rank: int, other: dict[str, Any]) -> Event:
+    location = None
+    if other["place"] is not None:
+        filename, row, expression, function = other["place"]
+        corners = other["span"]
+        span = Span(Position(*corners[:2]), Position(*corners[2:])) if corners else None
+        location = Location(filename, row, span, expression, function)
+    return replace(
+        event,
+        kind=Kind(other["kind"]),
+        phase=Phase(other["phase"]),
+        origin=Origin(other["origin"]),
+        mechanism=Mechanism(other["mechanism"]) if other["mechanism"] else None,
+        location=location,
+        operation=other["operation"],
+        module=other["module"],
+        parameter=other["parameter"],
+        stack=(),
+        rank=rank,
+        note=f"Found by rank {rank}; the step of rank {own_rank()} itself is finite.",
+    )

@@ -1,0 +1,102 @@
+"""The checks of a step: its loss, its gradients, and now and then the parameters; each may raise an alarm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from stablelint.runtime.guard.source.frames import Site, user_frame
+from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.tensors.measure import sum_of
+from stablelint.runtime.guard.tensors.names import gradients_of, parameters_of
+from stablelint.runtime.guard.tensors.norms import Meter, all_finite, fused_norms, total_norm
+from stablelint.runtime.guard.watching.step_state import Alarm, StepState
+
+
+class Checks:
+    """Looks at numbers and calls `on_alarm`, which may raise, where one is not finite."""
+
+    def __init__(self, on_alarm: Callable[[Alarm], None]) -> None:
+        self._on_alarm = on_alarm
+
+    def shown(self, alarm: Alarm) -> None:
+        """A value that is not finite was shown."""
+        self._on_alarm(alarm)
+
+    def loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
+        """Check the loss of a step; `value` is its number, or the sum where there are several."""
+        state.loss = value
+        if math.isfinite(value):
+            return
+        frame = user_frame()
+        if frame is not None:
+            state.history.add(state.number, value, None)
+            self._on_alarm(Alarm(state.number, value, loss, True, None, frame, closure=state.closure))
+
+    def gradients(
+        self,
+        state: StepState,
+        parameters: list[torch.Tensor],
+        optimizer: torch.optim.Optimizer | None,
+        meter: Meter,
+        after_backward: bool = False,
+    ) -> None:
+        """Check all gradients at once; `after_backward` where the step goes on to accumulate."""
+        norm, layers = _norms(state, parameters, meter, after_backward)
+        if not after_backward:
+            state.history.add(state.step, state.loss, norm, layers)
+        if math.isfinite(norm) or all_finite(gradients_of(parameters)):
+            return
+        frame = user_frame()
+        if frame is not None:
+            alarm = Alarm(
+                state.step, state.loss, None, False, optimizer, frame, after_backward, state.closure
+            )
+            self._on_alarm(alarm)
+
+    def with_other_ranks(
+        self,
+        state: StepState,
+        parameters: list[torch.Tensor],
+        optimizer: torch.optim.Optimizer,
+        meter: Meter,
+        losses: list[torch.Tensor],
+    ) -> None:
+        """Check losses and gradients of sharded parameters; ranks raise an alarm all together or not at all."""
+        state.loss = sum_of(losses) if losses else None
+        norm, layers = meter.read(parameters)
+        state.history.add(state.step, state.loss, norm, layers)
+        bad_loss = state.loss is not None and not math.isfinite(state.loss)
+        well = not bad_loss and (math.isfinite(norm) or all_finite(ranks.local(gradients_of(parameters))))
+        if ranks.all_well(well, parameters):
+            return
+        frame = user_frame()
+        if frame is not None:
+            loss = losses[-1] if bad_loss else None
+            self._on_alarm(Alarm(state.step, state.loss, loss, bad_loss, optimizer, frame))
+
+    def parameters(self, state: StepState, optimizer: torch.optim.Optimizer) -> None:
+        """Check what the optimizer has written."""
+        parameters = parameters_of(optimizer)
+        tensors = ranks.local([tensor.detach() for tensor in parameters])
+        well = math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors)
+        if ranks.all_well(well, parameters):
+            return
+        frame = user_frame()
+        if frame is not None:
+            state.step_site = Site(frame.f_code, frame.f_lasti)
+            state.written = True
+            self._on_alarm(Alarm(state.step + 1, state.loss, None, False, optimizer, frame))
+
+
+def _norms(
+    state: StepState, parameters: list[torch.Tensor], meter: Meter, after_backward: bool
+) -> tuple[float, tuple[float, ...]]:
+    clipped = state.clip_norm
+    if clipped is not None and state.clip_count == len(parameters) and not after_backward:
+        norm = float(clipped)
+        if meter.accept(norm):
+            return norm, ()
+    return meter.read(parameters)

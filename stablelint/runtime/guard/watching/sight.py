@@ -1,0 +1,128 @@
+"""Values that a program shows or hands out where no optimizer steps: read, printed, or returned by a module.
+
+Seen are numbers read by `item`, printed tensors, and what outermost modules return without gradients. Nothing is
+stopped: what is found is told when the process ends, and only if no step was ever taken, for in training it is the
+loss and the gradients that count.
+"""
+
+from __future__ import annotations
+
+import cmath
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import torch
+
+import stablelint
+from stablelint.runtime.guard.source.frames import user_frame
+from stablelint.runtime.guard.tensors.measure import Badness, badness_of, tensors_in
+
+_OWN = os.path.dirname(os.path.abspath(stablelint.__file__)) + os.sep
+_LARGEST = 1 << 24  # elements of a module's result that are looked at
+_TO_CALLER = 3  # frames from a look to whoever shows the value
+
+Seen = Callable[[torch.Tensor, FrameType], None]
+
+
+class _Within(threading.local):
+    """How deep in calls of modules and of looks a thread is."""
+
+    modules = 0
+    looking = False
+
+
+@contextmanager
+def watching(on_seen: Seen) -> Iterator[None]:
+    """Until the end of the context `on_seen` is told of tensors that are shown and not finite, and from where."""
+    within = _Within()
+
+    def look(tensor: torch.Tensor, nan_only: bool) -> None:
+        if within.looking:
+            return
+        within.looking = True
+        try:
+            counts = _counts(tensor, nan_only)
+        finally:
+            within.looking = False
+        frame = user_frame() if counts else None
+        if frame is not None:
+            on_seen(tensor, frame)
+
+    def asked_by_guard() -> bool:
+        return sys._getframe(_TO_CALLER).f_code.co_filename.startswith(_OWN)
+
+    def item(original: Any, tensor: torch.Tensor) -> Any:
+        value = original(tensor)
+        if isinstance(value, float | complex) and not cmath.isfinite(value) and not asked_by_guard():
+            look(tensor, nan_only=False)
+        return value
+
+    def shown(original: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not asked_by_guard():
+            look(tensor, nan_only=False)
+        return original(tensor, *args, **kwargs)
+
+    def called(original: Any, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        within.modules += 1
+        try:
+            result = original(module, *args, **kwargs)
+        finally:
+            within.modules -= 1
+        if not within.modules and not torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            for tensor in tensors_in(result):
+                look(tensor, nan_only=True)
+        return result
+
+    undo = [
+        _patched(holder, name, wrapper)
+        for holder, name, wrapper in (
+            (torch.Tensor, "item", item),
+            (torch.Tensor, "__float__", item),
+            (torch.Tensor, "numpy", shown),
+            (torch.Tensor, "__repr__", shown),
+            (torch.Tensor, "tolist", shown),
+            (torch.nn.Module, "__call__", called),
+        )
+    ]
+    try:
+        yield
+    finally:
+        for back in reversed(undo):
+            back()
+
+
+def _counts(tensor: torch.Tensor, nan_only: bool) -> bool:
+    """Whether a value is one to explain: a NaN, or an infinity other than those that masks are made of."""
+    if tensor.is_meta or tensor.is_quantized or tensor.numel() > _LARGEST:
+        return False
+    found = badness_of(tensor)
+    return bool(found & Badness.NAN) or (
+        not nan_only and bool(found & Badness.POSITIVE or (tensor.numel() == 1 and found))
+    )
+
+
+def _patched(holder: Any, name: str, wrapper: Callable[..., Any]) -> Callable[[], None]:
+    own = holder.__dict__.get(name)
+    original = getattr(holder, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(original, *args, **kwargs)
+
+    call.__name__, call.__doc__ = name, getattr(original, "__doc__", None)
+    setattr(holder, name, call)
+
+    def undo() -> None:
+        if holder.__dict__.get(name) is not call:
+            return
+        if own is None:
+            with suppress(AttributeError):
+                delattr(holder, name)
+        else:
+            setattr(holder, name, own)
+
+    return undo

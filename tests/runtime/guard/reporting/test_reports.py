@@ -1,0 +1,114 @@
+"""What the report of a fault says: the rule and its fix, whether the fix helps, and the operands by name."""
+
+from __future__ import annotations
+
+import pickle
+import runpy
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import stablelint  # noqa: E402
+from stablelint.runtime.guard.explaining.origin import operand_texts  # noqa: E402
+from tests.runtime.guard.support import report_of  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+def test_the_package_offers_the_guard_with_its_rules() -> None:
+    report = report_of(Path(__file__).parent.parent / "scenarios" / "backward_norm_by_hand.py")
+    assert report.cause.code is not None
+    assert report.advice is not None
+    assert report.advice.fix is not None
+    assert report.verification is not None
+    assert report.verification.finite
+    assert report.as_json()["cause"]["name"] == report.cause.name
+
+
+def test_the_error_carries_cause_and_fix() -> None:
+    with pytest.raises(stablelint.NonFiniteError) as caught, stablelint.guard():
+        runpy.run_path(
+            str(Path(__file__).parent.parent / "scenarios" / "backward_norm_by_hand.py"), run_name="__main__"
+        )
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.cause["code"].startswith("SL")
+    assert error.cause["summary"] in str(error)
+    assert error.fix is not None
+    assert error.fix["message"] in str(error)
+
+
+TWO_AT_FAULT = """
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(3):
+    scale = model(torch.ones(8, 4)) * (1e4 if step == 2 else 1)
+    loss = torch.exp(scale.abs()).log1p().mean() + torch.exp(2 * scale.abs()).log1p().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_where_one_fix_does_not_help_all_fixes_of_the_file_are_tried(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(TWO_AT_FAULT)
+    report = report_of(program)
+    verification = report.verification
+    assert verification is not None
+    assert not verification.finite
+    assert verification.together is not None
+    assert (verification.together.fixes, verification.together.finite) == (2, True)
+    told = report.as_json()["verification"]["with_all_fixes"]
+    assert told == verification.together.as_json()
+
+
+MASKED = """
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 5)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(3):
+    scores = model(torch.randn(8, 4))
+    held = scores.masked_fill(torch.rand(8, 5) < (1.1 if step == 2 else 0), float("-inf"))
+    loss = held.softmax(-1).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_finding_that_is_shown_where_it_is_mended_explains_where_it_fails(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(MASKED)
+    report = report_of(program)
+    assert report.event.location is not None
+    assert report.event.location.expression == "held.softmax(-1)"
+    assert [operand.name for operand in report.event.operands] == ["held"]
+    assert report.cause.code == "SL501"
+    assert report.verification is not None
+    assert report.verification.finite
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("x.softmax(-1)", ["x"]),
+        ("torch.softmax(x, -1)", ["x"]),
+        ("x[0].pow(y)", ["x[0]", "y"]),
+        ("self.mask.div(n)", ["self.mask", "n"]),
+        ("self.layer(x)", ["x"]),
+        ("F.normalize(x, dim=(0, 1))", ["x"]),
+    ],
+)
+def test_operands_are_named_as_the_operation_takes_them(
+    expression: str, names: list[str], tmp_path: Path
+) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import torch\nimport torch.nn.functional as F\n")
+    assert operand_texts(expression, str(program)) == names

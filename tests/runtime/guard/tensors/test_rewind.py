@@ -1,0 +1,83 @@
+"""Random generators are taken back by the draws that are known to have been made."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+numpy = pytest.importorskip("numpy")
+
+from stablelint.runtime.guard import Guard, NonFiniteError  # noqa: E402
+from stablelint.runtime.guard.tensors.rewind import rewound  # noqa: E402
+from stablelint.runtime.guard.tensors.state import current_state, same_random  # noqa: E402
+
+
+def draw(counts: tuple[int, int, int]) -> tuple[list[float], list[float], list[float]]:
+    return (
+        torch.rand(counts[0]).tolist(),
+        [random.random() for _ in range(counts[1])],
+        numpy.random.rand(counts[2]).tolist(),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.tuples(*[st.integers(0, 3000)] * 3), st.tuples(*[st.integers(0, 3000)] * 3))
+def test_the_draws_behind_the_present_state_are_made_again(
+    step: tuple[int, int, int], between: tuple[int, int, int]
+) -> None:
+    numpy.random.rand()
+    begun = current_state()
+    draw(step)
+    ended = current_state()
+    draw(between)
+    drawn = draw(step)
+    now = current_state()
+    start = rewound(begun, ended, now)
+    assert start is not None
+    start.restore()
+    assert draw(step) == drawn
+    assert same_random(current_state(), now)
+
+
+def test_the_first_step_is_replayed_with_the_numbers_that_it_drew() -> None:
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    seen = []
+
+    def train() -> None:
+        torch.randn(1000), random.random()  # drawn after the guard began to watch
+        for _ in range(2):
+            x = torch.rand(4, 3) + random.random()
+            seen.append(x)
+            loss = torch.log(model(x) * 0).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    with Guard(model, optimizer), pytest.raises(NonFiniteError) as caught:
+        train()
+    event = caught.value.event
+    assert (event.step, event.exact, event.compared) == (0, True, ("x",))
+    assert all(torch.equal(seen[0], one) for one in seen[-1:])
+
+
+def test_nan_equals_nan_is_no_proof() -> None:
+    weight = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+
+    def train() -> None:
+        while True:
+            loss = (weight * torch.nan).sum()
+            loss.backward()
+            optimizer.step()
+
+    with Guard(), pytest.raises(NonFiniteError) as caught:
+        train()
+    event = caught.value.event
+    assert (event.exact, event.compared) == (False, ())
+    assert event.note is not None
+    assert "no finite value" in event.note
