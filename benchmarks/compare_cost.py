@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from stablelint.runtime.compare.recorder import Options, Recorder
-from stablelint.runtime.compare.trace import Writer
+from stablelint.runtime.compare.recording.recorder import Options, Recorder
+from stablelint.runtime.compare.recording.trace import Writer
 from stablelint.runtime.guard.watching import hooks
 
 

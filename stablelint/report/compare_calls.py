@@ -9,7 +9,7 @@ from typing import Any
 from stablelint.report.compare_text import render
 from stablelint.report.context import Context
 from stablelint.runtime.compare.plain import plain
-from stablelint.runtime.compare.tolerance import Tolerances
+from stablelint.runtime.compare.tensors.tolerance import Tolerances
 from stablelint.runtime.compare.within import (
     Recording,
     compare_functions,

@@ -19,8 +19,8 @@ from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 
 if TYPE_CHECKING:
+    from stablelint.runtime.compare.command import Setup
     from stablelint.runtime.compare.outcome import Comparison
-    from stablelint.runtime.compare.record import Setup
     from stablelint.runtime.compare.session import Session
 
 NAME = "compare"
@@ -96,9 +96,9 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
     """The report on two runs of the command, or why there is none."""
     try:
         from stablelint.runtime.compare import session
+        from stablelint.runtime.compare.command import CommandFailedError, Setup
         from stablelint.runtime.compare.plain import plain
-        from stablelint.runtime.compare.record import CommandFailedError, Setup
-        from stablelint.runtime.compare.recorder import Options
+        from stablelint.runtime.compare.recording.recorder import Options
         from stablelint.runtime.words import CommandNotFoundError
     except ImportError as error:
         return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
@@ -121,7 +121,7 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
 def _compared(session: Session, setup: Setup, options: argparse.Namespace) -> Comparison:
     """The comparison that the options ask for."""
     if options.compiled is not None:
-        from stablelint.runtime.compare.eager import compare_compiled
+        from stablelint.runtime.compare.compiling.session import compare_compiled
 
         return compare_compiled(session, setup, options.compiled or None, Path(options.script))
     from stablelint.runtime.compare import other
@@ -158,9 +158,9 @@ def _saying(options: argparse.Namespace) -> Callable[[str], None]:
 def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
     """The tolerance report on two files, or why there is none."""
     try:
-        from stablelint.runtime.compare import checkpoints
         from stablelint.runtime.compare.plain import plain
-        from stablelint.runtime.compare.tolerance import Tolerances, compare_named
+        from stablelint.runtime.compare.tensors import checkpoints
+        from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_named
     except ImportError as error:
         return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
     try:

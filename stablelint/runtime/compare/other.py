@@ -8,13 +8,13 @@ from pathlib import Path
 
 import torch
 
-from stablelint.runtime.compare.align import Kind, Parting
-from stablelint.runtime.compare.chain import Followed, follow, thinned
+from stablelint.runtime.compare.command import CommandFailedError, Setup
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, Side, Told
-from stablelint.runtime.compare.record import CommandFailedError, Setup
-from stablelint.runtime.compare.recorder import Options
+from stablelint.runtime.compare.parting.align import Kind, Parting
+from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
+from stablelint.runtime.compare.recording.recorder import Options
 from stablelint.runtime.compare.session import Session, describe, told
-from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 
 STEPS = 3
 """Steps that are judged where the user names none: each operation is computed twice more."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stablelint.runtime.compare.align import Kind, Parting
-from stablelint.runtime.compare.trace import Place, Record
+from stablelint.runtime.compare.parting.align import Kind, Parting
+from stablelint.runtime.compare.recording.trace import Place, Record
 
 _STRAYS = 8
 

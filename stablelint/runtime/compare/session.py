@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.compare.align import Alignment, Kind, Parting, align
-from stablelint.runtime.compare.cause import evidence_of, find_cause
+from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, record
 from stablelint.runtime.compare.outcome import Comparison, Difference, Told, difference_of
+from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting, align
+from stablelint.runtime.compare.parting.cause import evidence_of, find_cause
 from stablelint.runtime.compare.plain import plain
-from stablelint.runtime.compare.record import CommandFailedError, Run, Setup, record
-from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
-from stablelint.runtime.compare.trace import Trace
+from stablelint.runtime.compare.recording.trace import Trace
+from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 
 _SHORT_SECONDS = 60.0  # a run that takes longer is repeated no further than the step of the difference
 _SUMMARIES = {

@@ -11,16 +11,16 @@ from typing import Any, Self
 import torch
 
 from stablelint.runtime import supported  # noqa: F401
-from stablelint.runtime.compare.align import align
-from stablelint.runtime.compare.checkpoints import flat
-from stablelint.runtime.compare.child import facts
-from stablelint.runtime.compare.graph import run_once
+from stablelint.runtime.compare.command import LIMIT
+from stablelint.runtime.compare.compiling.graph import run_once
 from stablelint.runtime.compare.outcome import Comparison, Told
-from stablelint.runtime.compare.record import LIMIT
-from stablelint.runtime.compare.recorder import Options, Recorder
+from stablelint.runtime.compare.parting.align import align
+from stablelint.runtime.compare.recording.child import facts
+from stablelint.runtime.compare.recording.recorder import Options, Recorder
+from stablelint.runtime.compare.recording.trace import Trace, Writer
 from stablelint.runtime.compare.session import describe, notes_on, same
-from stablelint.runtime.compare.tolerance import Tolerance, Tolerances, compare_named
-from stablelint.runtime.compare.trace import Trace, Writer
+from stablelint.runtime.compare.tensors.checkpoints import flat
+from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
 from stablelint.runtime.guard.tensors.state import current_state
 from stablelint.runtime.guard.watching import hooks
 

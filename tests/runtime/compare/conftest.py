@@ -68,7 +68,7 @@ def servers() -> Iterator[Servers]:
 @pytest.fixture
 def quick(servers: Servers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Commands run in forks, in this folder."""
-    monkeypatch.setattr("stablelint.runtime.compare.record.run_process", servers.run)
+    monkeypatch.setattr("stablelint.runtime.compare.command.run_process", servers.run)
     folder = tmp_path / "program"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -19,7 +19,9 @@ import torch
 import torch._dynamo
 import torch.utils.data
 
-from stablelint.runtime.compare import child, compiled, sources  # noqa: F401 - loaded before the forks
+import stablelint.runtime.compare.compiling.child  # loaded before the forks
+import stablelint.runtime.compare.recording.child  # noqa: F401
+from stablelint.runtime.compare.recording import sources
 from stablelint.runtime.guard_start import Plan
 
 

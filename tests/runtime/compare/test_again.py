@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from stablelint.runtime.compare.command import CommandFailedError, Setup
 from stablelint.runtime.compare.outcome import Comparison
-from stablelint.runtime.compare.record import CommandFailedError, Setup
 from stablelint.runtime.compare.session import Session, compare_again
 from tests.runtime.compare.programs import AGAIN, HEAD, SAME
 

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("torch")
 
+from stablelint.runtime.compare.command import CommandFailedError, Setup
 from stablelint.runtime.compare.other import against_device, against_dtype, against_tree
 from stablelint.runtime.compare.outcome import Comparison
-from stablelint.runtime.compare.record import CommandFailedError, Setup
 from stablelint.runtime.compare.session import Session
 
 HEAD = "import torch, torch.nn as nn, torch.nn.functional as F\ntorch.manual_seed(0)\n"

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from stablelint.runtime.compare.tolerance import (  # noqa: E402
+from stablelint.runtime.compare.tensors.tolerance import (  # noqa: E402
     Tolerances,
     compare_named,
     compare_tensors,
@@ -61,7 +61,7 @@ def test_a_chunk_border_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     first = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
     second = first + 1e-4 * torch.randn(5, 7, generator=torch.Generator().manual_seed(1))
     whole = compare_tensors("x", first, second, Tolerances())
-    monkeypatch.setattr("stablelint.runtime.compare.tolerance._CHUNK", 4)
+    monkeypatch.setattr("stablelint.runtime.compare.tensors.tolerance._CHUNK", 4)
     assert compare_tensors("x", first, second, Tolerances()) == whole
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stablelint.runtime.compare.align import Alignment, Kind, Parting
 from stablelint.runtime.compare.outcome import Cause, Trial
-from stablelint.runtime.compare.remedies import REMEDIES
-from stablelint.runtime.compare.trace import Record, Source, Trace
+from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting
+from stablelint.runtime.compare.recording.remedies import REMEDIES
+from stablelint.runtime.compare.recording.trace import Record, Source, Trace
 
 _MOST_TRIALS = 8
 _SHOWN = 3

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from stablelint.runtime.compare import remedies
+from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.guard_start import Plan
 
 _KEPT = 2000  # calls noted in a process

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from stablelint.runtime.compare.align import Kind, Parting, kind_of, paired
 from stablelint.runtime.compare.outcome import Link
-from stablelint.runtime.compare.trace import Record, Result, Trace
+from stablelint.runtime.compare.parting.align import Kind, Parting, kind_of, paired
+from stablelint.runtime.compare.recording.trace import Record, Result, Trace
 
 _EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 _SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}

@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.compare.align import Kind
-from stablelint.runtime.compare.compiled import STAGES
+from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, launch, plan_of, why_empty
+from stablelint.runtime.compare.compiling.child import STAGES
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Side, Told
-from stablelint.runtime.compare.record import CommandFailedError, Run, Setup, launch, plan_of, why_empty
+from stablelint.runtime.compare.parting.align import Kind
 from stablelint.runtime.compare.session import Session
-from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 
-_CHILD = "stablelint.runtime.compare.compiled"
+_CHILD = "stablelint.runtime.compare.compiling.child"
 _PATIENCE = 300.0  # seconds for the script to show what it shows
 
 

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from stablelint.runtime.compare.eager import compare_compiled
+from stablelint.runtime.compare.command import Setup
+from stablelint.runtime.compare.compiling.session import compare_compiled
 from stablelint.runtime.compare.outcome import Comparison
-from stablelint.runtime.compare.record import Setup
 from stablelint.runtime.compare.session import Session
 
 PROGRAM = """
@@ -74,7 +74,7 @@ def test_names_the_operation_that_a_backend_gets_wrong(
     quick: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "stablelint.runtime.compare.eager._shows", lambda script: True
+        "stablelint.runtime.compare.compiling.session._shows", lambda script: True
     )  # a run of its own each
     found = compiled(quick, f"backends:{name}")
     assert found.difference is not None

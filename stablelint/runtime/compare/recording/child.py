@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from stablelint.runtime import supported  # noqa: F401
-from stablelint.runtime.compare import remedies, sources
 from stablelint.runtime.compare.plain import plain
-from stablelint.runtime.compare.recorder import Captured, Options, Recorder
-from stablelint.runtime.compare.trace import Writer
+from stablelint.runtime.compare.recording import remedies, sources
+from stablelint.runtime.compare.recording.recorder import Captured, Options, Recorder
+from stablelint.runtime.compare.recording.trace import Writer
 from stablelint.runtime.guard.watching import hooks
 from stablelint.runtime.guard_start import Plan
 

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")
 
-from stablelint.runtime.compare.checkpoints import UnreadableError, read, without_wrappers  # noqa: E402
+from stablelint.runtime.compare.tensors.checkpoints import UnreadableError, read, without_wrappers  # noqa: E402
 
 TENSORS = {"w": torch.arange(6.0).view(2, 3), "b": torch.ones(2)}
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Interpreter, Node
 
-from stablelint.runtime.compare.graph import Backend, Judged, judge_graph, without_attributes_shared
+from stablelint.runtime.compare.compiling.graph import Backend, Judged, judge_graph, without_attributes_shared
 from stablelint.runtime.guard.tensors.measure import tensors_in
 
 _WIDTHS = (0, 1, 2, 3, 5, 8, 12)  # how many operations before the one at fault are tried with it

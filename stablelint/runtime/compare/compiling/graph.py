@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from stablelint.runtime.compare.expressions import expression_at
-from stablelint.runtime.compare.judge import distance
-from stablelint.runtime.compare.trace import Place
+from stablelint.runtime.compare.compiling.expressions import expression_at
+from stablelint.runtime.compare.recording.judge import distance
+from stablelint.runtime.compare.recording.trace import Place
 from stablelint.runtime.guard.source.frames import is_library
 from stablelint.runtime.guard.tensors.measure import tensors_in
 from stablelint.runtime.guard.tensors.state import current_state

@@ -14,13 +14,19 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from stablelint.runtime.compare import remedies, script, sources
-from stablelint.runtime.compare.child import facts
-from stablelint.runtime.compare.graph import judge_graph, module_of, place_of, without_attributes_shared
-from stablelint.runtime.compare.minimise import Minimiser, Reduced
+from stablelint.runtime.compare.compiling import script
+from stablelint.runtime.compare.compiling.graph import (
+    judge_graph,
+    module_of,
+    place_of,
+    without_attributes_shared,
+)
+from stablelint.runtime.compare.compiling.minimise import Minimiser, Reduced
 from stablelint.runtime.compare.outcome import locations
 from stablelint.runtime.compare.plain import plain
-from stablelint.runtime.compare.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.compare.recording import remedies, sources
+from stablelint.runtime.compare.recording.child import facts
+from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 from stablelint.runtime.guard.tensors.measure import statistics_of, sum_of
 from stablelint.runtime.guard.watching import hooks
 from stablelint.runtime.guard.watching.hooks import IdleObserver

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stablelint.runtime.compare import remedies
-from stablelint.runtime.compare.recorder import Options
-from stablelint.runtime.compare.trace import Trace
+from stablelint.runtime.compare.recording import remedies
+from stablelint.runtime.compare.recording.recorder import Options
+from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.guard_start import Plan
 from stablelint.runtime.launch import run_process
 
@@ -97,13 +97,15 @@ def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
     return run
 
 
-def plan_of(setup: Setup, folder: Path, child: str = "stablelint.runtime.compare.child", **more: Any) -> Plan:
+def plan_of(
+    setup: Setup, folder: Path, child: str = "stablelint.runtime.compare.recording.child", **more: Any
+) -> Plan:
     """What the processes of a run are told: the module that starts in them, and `more` options of it."""
     options = replace(setup.options, fill=setup.options.fill or "memory" in setup.remedies)
     return Plan(
         str(folder.absolute()),
         child=child,
-        early="stablelint.runtime.compare.sources:install",
+        early="stablelint.runtime.compare.recording.sources:install",
         options={
             "remedies": list(setup.remedies),
             "dtype": setup.dtype,

@@ -10,7 +10,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 
-from stablelint.runtime.compare.trace import Place
+from stablelint.runtime.compare.recording.trace import Place
 from stablelint.runtime.guard.source.frames import parse_file
 
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import torch
 
-from stablelint.runtime.compare.trace import Result
+from stablelint.runtime.compare.recording.trace import Result
 
 SAMPLE = 8
 _SMALL = 1 << 18  # bytes that are digested in one go; of more, sums of blocks are

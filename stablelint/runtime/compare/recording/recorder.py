@@ -19,9 +19,9 @@ from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.compare import judge
-from stablelint.runtime.compare.digest import result_of
-from stablelint.runtime.compare.trace import Place, Result, Writer
+from stablelint.runtime.compare.recording import judge
+from stablelint.runtime.compare.recording.digest import result_of
+from stablelint.runtime.compare.recording.trace import Place, Result, Writer
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.places import Places
 from stablelint.runtime.guard.replay.replay import backward_codes

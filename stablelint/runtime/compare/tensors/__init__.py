@@ -1,0 +1,1 @@
+"""Two sets of tensors, read from files or at hand, within tolerances."""
