@@ -77,7 +77,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
     steps = steps_of(review)
     for step in (s for s in steps if s.kind == "step"):
         loop = loop_around(step.node, step.root)
-        if loop is None or mentions(review.module.source.tree, "zero_grad", "grad"):
+        if loop is None or review.module.mentions("zero_grad", "grad"):
             continue
         backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
@@ -246,13 +246,12 @@ def _is_made_before_loop(loss: Value, step: Step) -> bool:
 @observes("backward step")
 def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
     """A training step in a file with a recurrent model and no clip."""
-    tree = review.module.source.tree
     steps = steps_of(review)
     step = next((s for s in steps if s.kind == "step"), None)
     backward = next((s for s in steps if s.kind == "backward"), None)
-    if step is None or backward is None or not mentions(tree, *_RECURRENT):
+    if step is None or backward is None or not review.module.mentions(*_RECURRENT):
         return
-    if not mentions(tree, "clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
+    if not review.module.mentions("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
         yield make_site(review, rule, (step.value, step.frame))
 
 

@@ -10,7 +10,7 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, observed
 from stablelint.matchers.training import Step, steps_of
-from stablelint.matchers.tree import ancestors, mentions
+from stablelint.matchers.tree import ancestors
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -89,10 +89,9 @@ def _is_other_arm(step: Step, steps: list[Step]) -> bool:
 
 def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
     """`scaler.step` in a file without `update`; a scaler that a helper is handed to step is its caller's to update."""
-    tree = review.module.source.tree
     scales = any(s.kind == "scale" for s in steps)
     for step in (s for s in steps if s.kind == "scaler_step" and (scales or not _is_handed_over(s))):
-        if not mentions(tree, "update"):
+        if not review.module.mentions("update"):
             message = (
                 "without scaler.update() the scale never falls: after one overflow all steps are skipped"
             )

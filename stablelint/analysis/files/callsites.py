@@ -10,10 +10,12 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
 from stablelint.syntax.names import called_name
 
+_WRITES = re.compile(r"(?<!\bself)\.(\w+)\s*(?:[-+*/]?=(?!=)|,)")
 _DEPTH = 4  # names that lead on to others
 Number = int | float
 
@@ -80,9 +82,13 @@ def is_written(info: ClassInfo, attr: str) -> bool:
     """Whether the file shows an attribute being written by another object, or by a class that inherits it."""
     if any(attr in heir.touches(method).assigned for heir in heirs(info) for method in heir.methods):
         return True
-    if re.search(rf"(?<!\bself)\.{attr}\s*([-+*/]?=(?!=)|,)", info.module.source.text) is None:
-        return False
-    return attr in sights_of(info.module).written
+    return attr in _perhaps_written(info.module.source.text) and attr in sights_of(info.module).written
+
+
+@lru_cache(maxsize=1)
+def _perhaps_written(text: str) -> frozenset[str]:
+    """The attributes that a text may write on other objects than `self`: a glance, before its tree is walked."""
+    return frozenset(_WRITES.findall(text))
 
 
 def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | None:

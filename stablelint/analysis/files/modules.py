@@ -161,6 +161,7 @@ class ModuleInfo:
     may_yield: bool = True
     may_hold_lambdas: bool = True
     sights: object | None = None  # see `callsites.sights_of`
+    spelled: frozenset[str] | None = None  # see `mentions`
 
     @property
     def is_script(self) -> bool:
@@ -175,6 +176,13 @@ class ModuleInfo:
             isinstance(one, doing) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
             for one in self.source.tree.body
         )
+
+    def mentions(self, *names: str) -> bool:
+        """Whether one of the names stands anywhere in the file, as a name or attribute."""
+        if self.spelled is None:
+            found = (getattr(n, "attr", None) or getattr(n, "id", "") for n in descendants(self.source.tree))
+            self.spelled = frozenset(found)
+        return not self.spelled.isdisjoint(names)
 
     def is_constant(self, name: str) -> bool:
         """Whether the file binds a top-level name at most once."""

@@ -117,14 +117,15 @@ def _appraise(found: list[Root], body: Glance, module: ModuleInfo, needs: Sequen
     for root in found:
         root.risky = interest.holds(root.seen.words)
         root.words = interest.roots(root.seen.words) if root.risky else frozenset()
+    program = module.is_program
     for name, roots in _by_name(found).items():
-        if not any(_is_local(root.function, module) for root in roots):
+        if not any(_is_local(root.function, program) for root in roots):
             continue
         loads = sum(seen.loads.get(name, 0) for seen in glances)
         called = sum(seen.calls.get(name, 0) for seen in glances)
         for root in roots:
             root.references = loads
-            root.local = called >= loads and _is_local(root.function, module)
+            root.local = called >= loads and _is_local(root.function, program)
     return interest.holds(body.words)
 
 
@@ -161,11 +162,11 @@ def _bound(glances: list[Glance], interest: Interest) -> dict[str, set[str]]:
     return found
 
 
-def _is_local(function: FunctionInfo, module: ModuleInfo) -> bool:
+def _is_local(function: FunctionInfo, program: bool) -> bool:
     if function.has_decorator("property", "register_kl"):
         return False
     private = function.name.startswith("_") and not function.name.startswith("__")
-    return private or (module.is_program and not function.name.startswith("__"))
+    return private or (program and not function.name.startswith("__"))
 
 
 def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) -> Iterator[Root]:
