@@ -22,7 +22,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from stablelint import __version__
-from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.diagnostic import Diagnostic, Problem, Span
 from stablelint.server import speak
 from stablelint.server.actions import FIX_ALL, KINDS, OPEN_PAGE, actions
 from stablelint.server.projects import Project, Projects
@@ -31,6 +31,7 @@ from stablelint.workspace.fixing import FileFix
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
+    from stablelint.workspace.seen import Seen
 
 CHECK_WORKSPACE = "stablelint.checkWorkspace"
 _PAUSE = 0.01  # seconds: keystrokes of one burst, and the changes of one command, are answered once
@@ -54,6 +55,7 @@ class Known:
     project: Project
     findings: tuple[Diagnostic, ...]
     ranges: Ranges | None = None
+    seen: Mapping[Span, Seen] = field(default_factory=dict)
     fixable: tuple[Diagnostic, ...] | None = None
     uris: frozenset[str] = field(default_factory=frozenset)
 
@@ -169,7 +171,8 @@ class Server(LanguageServer):
     async def ranges(self, known: Known) -> Ranges:
         """The ranges of a text, worked out when they are first asked for."""
         if known.ranges is None:
-            known.ranges = await self.aside(known.project.ranges, known.text.path, known.text.data)
+            work = known.project.ranges
+            known.ranges, known.seen = await self.aside(work, known.text.path, known.text.data)
         return known.ranges
 
     async def fixable(self, known: Known) -> tuple[Diagnostic, ...]:
@@ -272,16 +275,15 @@ def create() -> Server:
             return None
         uri = params.text_document.uri
         at = (await server.ranges(known)).at(known.text.place(uri, params.position))
-        return None if at is None else speak.hover(at, known.text)
+        return None if at is None else speak.hover(at, known.seen.get(at.span), known.text)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hints(params: types.InlayHintParams) -> list[types.InlayHint]:
         known = await server.current(params.text_document.uri) if server.hinting else None
         if known is None:
             return []
-        return list(
-            speak.hints(await server.ranges(known), known.text, params.text_document.uri, params.range)
-        )
+        ranges = await server.ranges(known)
+        return list(speak.hints(ranges, known.seen, known.text, params.text_document.uri, params.range))
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(list(KINDS), resolve_provider=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings, load
-from stablelint.diagnostic import Problem
+from stablelint.diagnostic import Problem, Span
 from stablelint.workspace.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
@@ -17,6 +17,7 @@ from stablelint.workspace.session import Session, session_of
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
+    from stablelint.workspace.seen import Seen
 
 Stamp = tuple[tuple[str, int], ...]
 
@@ -63,11 +64,13 @@ class Project:
         """The text with every safe fix."""
         return fix_text(data, path, self.request, Wanted(self.session.selection))
 
-    def ranges(self, path: str, data: bytes) -> Ranges:
-        """The range of every expression of the text."""
+    def ranges(self, path: str, data: bytes) -> tuple[Ranges, Mapping[Span, Seen]]:
+        """The range of every expression of the text, and where runs have seen some of them."""
         from stablelint.analysis.ranges_at import ranges_at
+        from stablelint.workspace.seen import seen_in
 
-        return ranges_at(data, path, Path(self.session.settings.root))
+        root = Path(self.session.settings.root)
+        return ranges_at(data, path, root), seen_in(data, path, root)
 
 
 class Projects:

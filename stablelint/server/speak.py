@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from stablelint.diagnostic import Diagnostic, Level, Position, Problem, Severity, Step
+from stablelint.diagnostic import Diagnostic, Level, Position, Problem, Severity, Span, Step
 from stablelint.server.text import Text
 from stablelint.workspace.suppress import UNUSED_CODE
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import RangeAt, Ranges
     from stablelint.catalog import Catalog
+    from stablelint.workspace.seen import Seen
 
 SOURCE = "stablelint"
 _SEVERITY = {
@@ -70,8 +71,8 @@ def problem(item: Problem) -> types.Diagnostic:
     )
 
 
-def hover(known: RangeAt, text: Text) -> types.Hover:
-    """What is known of an expression: its range, what bounds it, whether a gradient passes."""
+def hover(known: RangeAt, seen: Seen | None, text: Text) -> types.Hover:
+    """What is known of an expression: its range, what bounds it, whether a gradient passes, what a run has seen."""
     sort = f"{known.dtype} {known.kind}" if known.dtype else known.kind
     lines = [f"**{known.interval}**" if known.is_bounded else "**any value**"]
     lines[0] += "" if sort == "unknown" else f" · {sort}"
@@ -81,6 +82,8 @@ def hover(known: RangeAt, text: Text) -> types.Hover:
         lines.append(f"bounded by {_GUARDS.get(known.guard, f'`{known.guard}`')}")
     if known.kind == "tensor":
         lines.append("a gradient can pass" if known.gradient else "no gradient passes")
+    if seen is not None:
+        lines.append(str(seen))
     content = types.MarkupContent(types.MarkupKind.Markdown, "  \n".join(lines))
     return types.Hover(content, text.range(known.span)[1])
 
@@ -88,7 +91,9 @@ def hover(known: RangeAt, text: Text) -> types.Hover:
 _GUARDS = {"branch": "a test on this path", "eps": "an offset", "nonempty": "a test that it holds an element"}
 
 
-def hints(ranges: Ranges, text: Text, uri: str, visible: types.Range) -> Iterator[types.InlayHint]:
+def hints(
+    ranges: Ranges, seen: Mapping[Span, Seen], text: Text, uri: str, visible: types.Range
+) -> Iterator[types.InlayHint]:
     """The range of each name that is bound to a tensor of which something is known."""
     shown = text.span(uri, visible)
     for span, known in ranges.bound.items():
@@ -100,7 +105,7 @@ def hints(ranges: Ranges, text: Text, uri: str, visible: types.Range) -> Iterato
         ):
             continue
         place = text.range(span)[1].end
-        tooltip = known.because or ""
+        tooltip = "; ".join(str(part) for part in (known.because, seen.get(span)) if part)
         yield types.InlayHint(place, f" ∈ {known.interval}", types.InlayHintKind.Type, tooltip=tooltip)
 
 

@@ -103,13 +103,13 @@ class Observations:
 
     def mention(self, code: str, expression: str) -> bool:
         """Whether anything was seen of such an expression, in whatever function."""
-        return (code, _bare(expression)) in self._expressions
+        return (code, bare(expression)) in self._expressions
 
     def of(self, code: str, function_text: str, expression: str) -> Observation | None:
         """What was seen of a finding in a function whose text is `function_text`, as `enclosing_text` gives it."""
         if not self.by_key:
             return None
-        return self.by_key.get((code, function_digest(function_text), _bare(expression)))
+        return self.by_key.get((code, function_digest(function_text), bare(expression)))
 
 
 def function_digest(text: str) -> str:
@@ -117,7 +117,8 @@ def function_digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _bare(expression: str) -> str:
+def bare(expression: str) -> str:
+    """An expression without what its layout adds."""
     return "".join(expression.split())
 
 
@@ -173,7 +174,7 @@ def observed(
         yield Observation(
             site.code,
             function_digest(text),
-            _bare(site.expression),
+            bare(site.expression),
             origin,
             report.calls,
             str(report.verdict),

@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 
 from server.editor import FAULTY, Editor, applied, drive
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.verify.outcome import Report, SiteReport
+from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.workspace.evidence import write_observations
 
 from lsprotocol import types  # isort: skip - `editor` skips where it is missing
 
@@ -69,10 +73,17 @@ def test_everything_safe_is_fixed_at_once_for_editors_that_resolve_and_those_tha
 
 
 def test_hover_and_hints_tell_the_range(tmp_path: Path) -> None:
+    site = Site("SL202", "loss.py", Span(Position(7, 14), Position(7, 26)), "torch.log(p)", "", None)
+    extents = {"p": {"min": 3e-9, "max": 0.97, "zeros": 0}}
+    report = Report((SiteReport(site, Verdict.NOT_REPRODUCED, 64, extents),), command=("pytest",))
+    write_observations(tmp_path, report, {"loss.py": FAULTY.encode()})
+    (tmp_path / "pyproject.toml").write_text("[tool.stablelint]\n")
+
     async def story(editor: Editor) -> None:
         uri = editor.open("loss.py", FAULTY)
         assert await editor.hover(uri, 6, 23) == (
             "**[0, 1]** · tensor  \nsoftmax lies in [0, 1]; 0 is reached by underflow  \na gradient can pass"
+            "  \nseen in [3e-09, 0.97] (64 times)"
         )
         assert await editor.hover(uri, 3, 0) is None
         whole = types.Range(types.Position(0, 0), types.Position(9, 0))
@@ -83,6 +94,7 @@ def test_hover_and_hints_tell_the_range(tmp_path: Path) -> None:
             (5, " ∈ [0, 1]"),
             (6, " ∈ [-inf, 0]"),
         ]
+        assert str((hints or [])[0].tooltip).endswith("seen in [3e-09, 0.97] (64 times)")
 
     drive(tmp_path, story)
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -44,10 +44,13 @@ def enclosing_text(source: str, row: int) -> str:
     Raises SyntaxError when the source cannot be parsed.
     """
     found = _enclosing(ast.parse(source), row)
-    if found is None:
-        return source
-    lines = source.splitlines()[found.lineno - 1 : found.end_lineno]
-    return textwrap.dedent("\n".join(line.rstrip() for line in lines))
+    return source if found is None else function_text(found, source.splitlines())
+
+
+def function_text(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> str:
+    """The text of a function in a file of these lines, unindented."""
+    rows = lines[function.lineno - 1 : function.end_lineno]
+    return textwrap.dedent("\n".join(line.rstrip() for line in rows))
 
 
 def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
