@@ -54,8 +54,7 @@ class Known:
     text: Text
     project: Project
     findings: tuple[Diagnostic, ...]
-    ranges: Ranges | None = None
-    seen: Mapping[Span, Seen] = field(default_factory=dict)
+    ranges: tuple[Ranges, Mapping[Span, Seen]] | None = None
     fixable: tuple[Diagnostic, ...] | None = None
     uris: frozenset[str] = field(default_factory=frozenset)
 
@@ -168,11 +167,10 @@ class Server(LanguageServer):
             task.cancel()
         self.publish({uri: [] for uri in uris})
 
-    async def ranges(self, known: Known) -> Ranges:
-        """The ranges of a text, worked out when they are first asked for."""
+    async def ranges(self, known: Known) -> tuple[Ranges, Mapping[Span, Seen]]:
+        """The ranges of a text, and what runs have seen, worked out when they are first asked for."""
         if known.ranges is None:
-            work = known.project.ranges
-            known.ranges, known.seen = await self.aside(work, known.text.path, known.text.data)
+            known.ranges = await self.aside(known.project.ranges, known.text.path, known.text.data)
         return known.ranges
 
     async def fixable(self, known: Known) -> tuple[Diagnostic, ...]:
@@ -274,16 +272,17 @@ def create() -> Server:
         if known is None:
             return None
         uri = params.text_document.uri
-        at = (await server.ranges(known)).at(known.text.place(uri, params.position))
-        return None if at is None else speak.hover(at, known.seen.get(at.span), known.text)
+        ranges, seen = await server.ranges(known)
+        at = ranges.at(known.text.place(uri, params.position))
+        return None if at is None else speak.hover(at, seen.get(at.span), known.text)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hints(params: types.InlayHintParams) -> list[types.InlayHint]:
         known = await server.current(params.text_document.uri) if server.hinting else None
         if known is None:
             return []
-        ranges = await server.ranges(known)
-        return list(speak.hints(ranges, known.seen, known.text, params.text_document.uri, params.range))
+        ranges, seen = await server.ranges(known)
+        return list(speak.hints(ranges, seen, known.text, params.text_document.uri, params.range))
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(list(KINDS), resolve_provider=True)

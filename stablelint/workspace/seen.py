@@ -50,7 +50,7 @@ def seen_in(data: bytes, filename: str, root: Path) -> dict[Span, Seen]:
 
 
 def _placed(source: Source, by_function: Mapping[str, list[Observation]]) -> Iterator[tuple[Span, Seen]]:
-    from stablelint.runtime.verify.evidence import function_text
+    from stablelint.runtime.verify.output.evidence import function_text
 
     for function in descendants(source.tree):
         if isinstance(function, _FUNCTIONS):
@@ -78,9 +78,9 @@ def _in_function(
         }
         sites = [node for node, text in texts if text == each.expression]
         inside = {id(part) for site in sites for part in descendants(site)}
-        for node, text in texts:
-            if text in seen and (text in lasting or id(node) in inside):
-                yield source.span(node), seen[text]
+        for part, text in texts:
+            if text in seen and (text in lasting or id(part) in inside):
+                yield source.span(part), seen[text]
         for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 if (name := node.targets[0].id) in lasting and name in seen:

@@ -180,8 +180,12 @@ class ModuleInfo:
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name or attribute."""
         if self.spelled is None:
-            found = (getattr(n, "attr", None) or getattr(n, "id", "") for n in descendants(self.source.tree))
-            self.spelled = frozenset(found)
+            nodes = descendants(self.source.tree)
+            self.spelled = frozenset(
+                n.attr if isinstance(n, ast.Attribute) else n.id
+                for n in nodes
+                if isinstance(n, ast.Attribute | ast.Name)
+            )
         return not self.spelled.isdisjoint(names)
 
     def is_constant(self, name: str) -> bool:
