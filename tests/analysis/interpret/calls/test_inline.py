@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..support import open_
+from ...support import open_
 
 
 def test_a_long_call_leaves_statements_to_the_function_that_makes_it() -> None:
