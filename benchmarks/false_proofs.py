@@ -20,6 +20,7 @@ import ast
 import collections
 import contextlib
 import copy
+import importlib
 import itertools
 import math
 import random
@@ -79,6 +80,7 @@ class Slice:
     objects: frozenset[str]  # inputs that are no tensors: `self`, what the file imports
     graded: bool  # gradients are recorded where it stands
     private: bool  # the engine may have seen all calls of the function
+    torch: dict[str, object]  # what the file imports from torch, under its names there
 
 
 class UnsuitedError(Exception):
@@ -130,19 +132,32 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     constants += _functions(tree, needed)
     steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
     parameters = _parameters(function)
-    made = {name: parameters.get(name) for name in sorted(_unbound(steps, operation))}
+    made = {
+        name: parameters.get(name) for name in sorted(_unbound(steps, operation) - _of_torch(tree).keys())
+    }
     called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
     graded = not any(
         "no_grad" in ast.unparse(n) or "inference_mode" in ast.unparse(n) for n in _contexts(path)
     )
     looked_up = {n.attr for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Attribute)}
-    if (called | looked_up) & _read(tree, Path(diagnostic.filename)):
+    read = _read(tree, Path(diagnostic.filename))
+    if (called | looked_up) & read or ("forward" in read and _calls_a_module((*steps, operation))):
         raise UnsuitedError("rests on a method, or on another file")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
     objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
+    ours = _of_torch(tree)
+    objects -= ours.keys()
     objects |= {n.func.id for s in (*steps, operation) for n in ast.walk(s) if _calls_a_name(n)}  # type: ignore[attr-defined]
     return Slice(
-        steps, operation, _operands(operation), made, frozenset(called), frozenset(objects), graded, private
+        steps,
+        operation,
+        _operands(operation),
+        made,
+        frozenset(called),
+        frozenset(objects),
+        graded,
+        private,
+        ours,
     )
 
 
@@ -176,6 +191,24 @@ def _read(tree: ast.Module, path: Path) -> set[str]:
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and _root(n.func) in modules
     }
     return methods | modules | through
+
+
+def _of_torch(tree: ast.Module) -> dict[str, object]:
+    """What `from torch… import` brings into a file."""
+    found: dict[str, object] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "torch":
+            for alias in node.names:
+                with contextlib.suppress(ImportError, AttributeError):
+                    imported = getattr(importlib.import_module(node.module or ""), alias.name)
+                    found[alias.asname or alias.name] = imported
+    return found
+
+
+def _calls_a_module(nodes: Sequence[ast.AST]) -> bool:
+    """Whether something calls an attribute of `self`, or an element of one: the engine looks into its `forward`."""
+    calls = (n.func for s in nodes for n in ast.walk(s) if isinstance(n, ast.Call))
+    return any(_root(f) == "self" for f in calls if isinstance(f, ast.Attribute | ast.Subscript))
 
 
 def _last(node: ast.expr) -> str:
@@ -415,7 +448,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         torch.manual_seed(seed + attempt)
         maker = Maker(random.Random(seed + attempt))
         maker.shape = maker.random.choice(SHAPES)
-        space = dict(KNOWN)
+        space = KNOWN | part.torch
         for name, parameter in part.inputs.items():
             space[name] = Stand(maker, part.called) if name in part.objects else maker.value(parameter)
         try:

@@ -243,9 +243,10 @@ class _Analysis:
         if not self._is_seen_whole(root):
             return settings
         passed = self._joined(root.function, self._session.calls[id(root.function.node)], frame)
-        if root.function.owner is None or root.function.name.startswith("_"):
+        if root.function.name.startswith("_"):
             return passed
-        return settings | {name: value for name, value in passed.items() if not _is_any(value)}
+        told = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
+        return settings | {name: value for name, value in told.items() if not _is_any(passed[name])}
 
     def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
         """What the calls of a function pass, defaults where they leave a parameter out."""

@@ -198,6 +198,26 @@ def written_attribute(node: ast.expr) -> str:
     return node.attr  # type: ignore[attr-defined, no-any-return]
 
 
+def written_name(node: ast.AST) -> str:
+    """The name of what a node writes into: `x.relu_()`, `x[0] = 1`, `x += y`, `init.ones_(x)`, `f(out=x)`; or ""."""
+    into: ast.AST | None = None
+    if isinstance(node, ast.Subscript | ast.Attribute) and type(node.ctx) is ast.Store:
+        into = node.value
+    elif isinstance(node, ast.AugAssign):
+        into = node.target
+    elif isinstance(node, ast.keyword) and node.arg == "out":
+        into = node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_in_place(node.func.attr):
+        into = node.args[0] if node.args and ".init." in f".{ast.unparse(node.func)}" else node.func.value
+    while isinstance(into, ast.Subscript | ast.Attribute | ast.Call):
+        into = into.func if isinstance(into, ast.Call) else into.value
+    return into.id if isinstance(into, ast.Name) else ""
+
+
+def _is_in_place(method: str) -> bool:
+    return method.endswith("_") and not method.endswith("__")
+
+
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Mapping[str, str]) -> None:
     word = _OPERATORS.get(type(node.op))
     right = node.right if isinstance(node, ast.BinOp) else node.value

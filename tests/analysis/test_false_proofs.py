@@ -78,6 +78,23 @@ FALSE = {
         "def f(x):\n    n = x.clamp(min=1e-6)\n    n.view(-1).sub_(1.)\n    return torch.log(n)",
         LOGS,
     ),
+    "a mask of some length, none of which need be true": (
+        "def f(x, mask):\n    m = mask > 0\n    if m.numel() > 0:\n        return x / m.sum()",
+        QUOTIENTS,
+    ),
+    "a function that changes its argument and returns it": (
+        "def _clear(t):\n    t.zero_()\n    return t\n\n"
+        "def f(y):\n    x = torch.ones(3)\n    z = _clear(x)\n    return y / x",
+        QUOTIENTS,
+    ),
+    "a nested function that changes what stands around it": (
+        "def f(y):\n    x = torch.ones(3)\n    def clear():\n        x.zero_()\n    clear()\n    return y / x",
+        QUOTIENTS,
+    ),
+    "a distance to the maximum, beside a bound that nobody knows": (
+        "def f(x, t):\n    return 1 / torch.sum(x - x.max() > -1 / (1 - t))",
+        QUOTIENTS,
+    ),
 }
 
 
@@ -130,6 +147,29 @@ def test_a_proof(code: str, rules: frozenset[str]) -> None:
 def test_that_there_is_something_is_assumed(count: str) -> None:
     found = report(f"def f(x: torch.Tensor, xs):\n    return x / {count}")
     assert [(d.status.value, bool(d.assumes)) for d in found.discharged] == [("assumed", True)]
+
+
+def test_what_a_script_passes_to_a_public_function_is_assumed() -> None:
+    code = "def scale(x, n):\n    return torch.sqrt(x.abs() + n)\n\nprint(scale(torch.randn(3), 0.1))"
+    assert statuses(code, ROOTS) == {"assumed"}
+
+
+def test_a_column_of_what_may_be_a_batch_of_matrices_is_assumed_not_to_vanish() -> None:
+    code = "def f(x):\n    a = x.relu() + torch.eye(3)\n    return x / a.sum(0)"
+    assert statuses(code, QUOTIENTS) == {"assumed"}
+
+
+@pytest.mark.parametrize("guard", ["mask.float().sum() > 0", "mask.any()", "mask.bool().sum() > 0"])
+def test_a_true_element_is_one_in_every_dtype(guard: str) -> None:
+    code = f"def f(x, mask):\n    if {guard}:\n        return x[mask.bool()].mean()"
+    assert not statuses(code, frozenset({"SL502"})) & OPEN
+
+
+def test_what_a_callee_writes_is_a_guard_for_the_caller() -> None:
+    code = (
+        "def _raise(t):\n    t.clamp_(min=1.0)\n\ndef f(x: torch.Tensor, y):\n    _raise(x)\n    return y / x"
+    )
+    assert statuses(code, QUOTIENTS) == {"discharged"}
 
 
 def test_a_test_proves_that_there_is_something() -> None:

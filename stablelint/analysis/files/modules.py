@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
-from stablelint.syntax.sieve import written_attribute
+from stablelint.syntax.sieve import written_attribute, written_name
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
@@ -38,6 +38,7 @@ class FunctionInfo:
     closure: object | None = None  # the frame in which a nested function was defined
     measured: Outline | None = None  # see `outline`
     looked_up: frozenset[str] | None = None  # see `reads`
+    written: frozenset[str] | None = None  # see `writes`
     callers: tuple[
         FunctionInfo, ...
     ] = ()  # of a private function: those in the file that call it by its name
@@ -62,6 +63,14 @@ class FunctionInfo:
             loads = (n.attr for n in nodes if type(n) is ast.Attribute and type(n.ctx) is ast.Load)
             self.looked_up = frozenset(loads)
         return self.looked_up
+
+    @property
+    def writes(self) -> frozenset[str]:
+        """The names of tensors that its text may change in place."""
+        if self.written is None:
+            targets = (written_name(n) for n in descendants(self.node))
+            self.written = frozenset(filter(None, targets))
+        return self.written
 
     @property
     def without_gradient(self) -> bool:

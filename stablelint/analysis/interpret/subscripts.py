@@ -13,10 +13,10 @@ from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
+from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Belief, Kind, Value, join
-from stablelint.analysis.values.views import stripped
 
 
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
@@ -96,7 +96,8 @@ def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     selected = narrowed_value(base, known, frame)
     chosen = apply("index", {"input": selected, "index": index}, node, frame)
     if mask and picks_something(index, frame.state):
-        frame.state.nonempty |= {index.key, chosen.key}
-    elif mask and frame.state.nonempty and stripped(selector(index)).key in frame.state.nonempty:
+        frame.state.selecting |= {index.key}
+        frame.state.nonempty |= {chosen.key}
+    elif mask and frame.state.selecting and truth_of(selector(index)).key in frame.state.selecting:
         frame.state.nonempty |= {chosen.key}
     return chosen

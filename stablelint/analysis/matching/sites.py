@@ -164,6 +164,7 @@ class Collector:
             state.autocast,
             self._half_shown,
             state.nonempty,
+            state.selecting,
             state.plural,
             state.gradient,
             self._half_used,

@@ -52,7 +52,7 @@ def meets_its_extreme(mask: Value) -> bool:
     """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
     test = stripped(mask)
     if test.op in ("gt", "ge") and _is_below_its_extreme(test.operands["input"]):
-        return not test.operands["other"].is_constant or test.operands["other"].interval.hi < 0
+        return test.operands["other"].interval.hi < 0
     if test.op not in _MIRRORED or len(test.operands) < 2:
         return False
     left, right = (test.operands[name] for name in ("input", "other"))

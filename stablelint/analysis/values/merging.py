@@ -42,6 +42,7 @@ def merge(graph: Graph, left: State, right: State, where: int = 0, usual: Usual 
     merged.facts = _joined(left.facts, right.facts)
     merged.gaps = _joined(left.gaps, right.gaps)
     merged.nonempty = left.nonempty & right.nonempty
+    merged.selecting = left.selecting & right.selecting
     merged.plural = left.plural & right.plural
     return merged
 

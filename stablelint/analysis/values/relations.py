@@ -12,6 +12,7 @@ from stablelint.analysis.values.views import COPIES, recast, stripped
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
+_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 Operands = Mapping[str, Value]
 Ranges = Mapping[str, Interval]
 
@@ -89,19 +90,25 @@ def _sum_of_shifted(op: str, operands: Operands, ranges: Ranges) -> Interval | N
 
 def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The rows, and the columns, of what is not negative, plus the identity, add up to 1 at least."""
+    along = operands.get("dim")
+    if along is not None and along.constant() not in (-1, -2):
+        return None  # over heads or whatever else there are many of, what is beside the diagonal may be 0
+    return _AT_LEAST_ONE if _adds_identity(op, operands) else None
+
+
+def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
+    """Where the result lies if a tensor is a matrix, and which; None where that tells nothing more."""
+    along = operands.get("dim")
+    if along is None or along.constant() not in (0, 1) or not _adds_identity(op, operands):
+        return None
+    return _AT_LEAST_ONE, operands["input"].name or "it"
+
+
+def _adds_identity(op: str, operands: Operands) -> bool:
+    """Whether a sum is over what is not negative, plus the identity."""
     total = stripped(operands["input"]) if op == "sum" and "input" in operands else None
     terms = [stripped(v) for v in total.operands.values()] if total is not None and total.op == "add" else []
-    if len(terms) != 2 or not any(_is_square_identity(v) for v in terms):
-        return None
-    along = operands.get("dim")
-    if along is not None and along.constant() not in _OF_MATRIX:
-        return None  # over heads or whatever else there are many of, what is beside the diagonal may be 0
-    if any(v.interval.lo < 0 for v in terms):
-        return None
-    return Interval(1.0, math.inf, hi_open=True)
-
-
-_OF_MATRIX = (1, -1, -2)  # 0 may be a batch
+    return len(terms) == 2 and any(map(_is_square_identity, terms)) and all(v.interval.lo >= 0 for v in terms)
 
 
 def _is_square_identity(value: Value) -> bool:

@@ -16,6 +16,7 @@ from stablelint.syntax.operations import VIEWS
 
 _FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
 _FOLLOWED = 3  # of them in a row
+HELD = "&"  # before a parameter's name: the tensor that was passed, whatever the name stands for by now
 Observer = Callable[[Value, "Frame"], None]
 
 
@@ -29,7 +30,8 @@ class State:
     gaps: dict[tuple[Hashable, Hashable], Interval] = field(
         default_factory=dict
     )  # of differences that were tested
-    nonempty: frozenset[int] = frozenset()  # keys of masks with a true element, of tensors with an element
+    nonempty: frozenset[int] = frozenset()  # keys of tensors with an element
+    selecting: frozenset[int] = frozenset()  # keys of masks with a true element
     plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
     tests: dict[int, bool | frozenset[object]] = field(
         default_factory=dict
@@ -46,6 +48,7 @@ class State:
             dict(self.facts),
             dict(self.gaps),
             self.nonempty,
+            self.selecting,
             self.plural,
             dict(self.tests),
             self.gradient,
@@ -61,6 +64,7 @@ class State:
             dict(self.facts),
             dict(self.gaps),
             self.nonempty,
+            self.selecting,
             gradient=self.gradient,
         )
 
@@ -114,6 +118,11 @@ class Frame:
     returns: list[Value] = field(default_factory=list)
     breaks: list[State] = field(default_factory=list)  # states at which the present loop is left
     continues: list[State] = field(default_factory=list)  # and those that go on to its next turn
+    given: dict[str, Value] = field(
+        default_factory=dict
+    )  # arguments that the body may write into, see `HELD`
+    exits: list[State] = field(default_factory=list)  # states at which such a body returns
+    wrote: set[str] = field(default_factory=set)  # parameters through which it has written
     loop_depth: int = 0
     caught: int = 0  # `try` statements around this point that catch a division by zero
     cost: int = 1  # of a statement, from the budget
@@ -154,12 +163,13 @@ class Caller:
     gradient: bool
     facts: dict[int, Interval]
     nonempty: frozenset[int]
+    selecting: frozenset[int]
     plural: frozenset[int]
 
     @classmethod
     def at(cls, state: State) -> Caller:
         """What holds now."""
-        return cls(state.gradient, dict(state.facts), state.nonempty, state.plural)
+        return cls(state.gradient, dict(state.facts), state.nonempty, state.selecting, state.plural)
 
 
 def hand_over(callers: list[Caller], state: State) -> None:
@@ -174,6 +184,7 @@ def hand_over(callers: list[Caller], state: State) -> None:
             fact = fact.join(caller.facts[key])
         state.facts[key] = fact
     state.nonempty |= frozenset.intersection(*(c.nonempty for c in callers))
+    state.selecting |= frozenset.intersection(*(c.selecting for c in callers))
     state.plural |= frozenset.intersection(*(c.plural for c in callers))
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Mapping
 
 from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers
+from stablelint.analysis.interpret.statements.writing import hand_back
 from stablelint.analysis.values.annotations import annotated
-from stablelint.analysis.values.state import Caller, Frame, State, quiet_frame
+from stablelint.analysis.values.state import HELD, Caller, Frame, State, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join
 from stablelint.numerics.formats import FORMATS
-from stablelint.numerics.interval import BOOLEAN, Interval
+from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
@@ -48,6 +50,27 @@ def call_function(
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
+    around = function.closure.state.names if isinstance(function.closure, Frame) else {}
+    given = _written_by(function, {**around, **bound})
+    if not given:
+        return _result_of(function, bound, receiver, node, frame)
+    inner = run_function(function, bound, receiver, frame)
+    hand_back(inner, given, frame)
+    if inner is None or (frame.frugal and frame.session.budget <= 0):
+        frame.session.passed_over += frame.frugal
+        return frame.graph.unknown(node=node)
+    return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
+
+
+def _written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
+    """The tensors among arguments, and around a nested function, that its body may change in place."""
+    return {name: v for name, v in bound.items() if v.kind is Kind.TENSOR and name in function.writes}
+
+
+def _result_of(
+    function: FunctionInfo, bound: dict[str, Value], receiver: Value | None, node: ast.AST, frame: Frame
+) -> Value:
+    """What a call yields that leaves its arguments as they are: as it is remembered, or interpreted."""
     memo = (id(function.node), receiver.key if receiver else 0, *_signature(bound))
     if isinstance(function.closure, Frame):
         memo = (*memo, *(v.key for v in function.closure.state.names.values()))
@@ -161,6 +184,7 @@ def run_function(
     inner.state.facts = dict(frame.state.facts)
     inner.state.attributes = dict(frame.state.attributes)
     inner.state.nonempty = frame.state.nonempty
+    inner.state.selecting = frame.state.selecting
     session.running.append(id(function.node))
     reserved = 0 if frame.frugal or frame.reporting or session.building else session.budget // _RESERVED
     session.budget -= reserved
@@ -207,6 +231,8 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         if value is None:
             value = left_out(function, parameter, defaults.get(parameter.arg), inner)
         inner.state.names[parameter.arg] = value
+    inner.given = _written_by(function, inner.state.names)
+    inner.state.names.update({HELD + name: value for name, value in inner.given.items()})
     for extra in (signature.vararg, signature.kwarg):
         if extra is not None:
             inner.state.names[extra.arg] = frame.graph.unknown(extra.arg)
@@ -236,6 +262,15 @@ def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, fram
     if known.kind in _CHOSEN:
         return known
     return _unbound(function, parameter, frame)
+
+
+def as_called(function: FunctionInfo, parameter: str, passed: Value, frame: Frame) -> Value:
+    """What all calls in sight pass to a function that other files may call with something else."""
+    if passed.interval == TOP or passed.kind not in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN):
+        return passed
+    key = frame.graph.key("passed", id(function.node), parameter, passed.key)
+    said = passed.data if passed.is_constant else "what this file passes"
+    return open_to_callers(passed, key, f"{parameter}={said}", (), parameter)
 
 
 def _is_number(value: Value) -> bool:

@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.grounds import grounds
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.relations import peaks
+from stablelint.analysis.values.relations import in_matrix, peaks
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import (
     Belief,
@@ -223,6 +223,10 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         value.belief = belief_in(*told, value, values)
     if op == "clamp" and value.belief is None and {"input", "min", "max"} <= operands.keys():
         value.belief = _between_bounds(value, operands, frame, fmt)
+    matrix = in_matrix(op, operands)
+    if matrix is not None and value.belief is None:
+        setting = Assumption(f"{matrix[1]} has two dimensions", getattr(node, "lineno", 0))
+        value.belief = Belief(matrix[0], Ground.NONE, Ground.COINCIDENCE, (setting,))
     return value
 
 
@@ -291,10 +295,10 @@ def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Ma
 
 def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
     """The sum of a mask that is known to have a true element is at least 1."""
-    if op not in ("sum", "count_nonzero") or "dim" in operands or not frame.state.nonempty:
+    if op not in ("sum", "count_nonzero") or "dim" in operands or not frame.state.selecting:
         return interval
     operand = operands.get("input")
-    if operand is not None and stripped(operand).key in frame.state.nonempty and interval.lo == 0:
+    if operand is not None and stripped(operand).key in frame.state.selecting and interval.lo == 0:
         return interval.meet(Interval(1.0, math.inf, hi_open=True)) or interval
     return interval
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
+from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value
@@ -12,7 +13,8 @@ from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_COUNTS = frozenset({"sum", "python.sum", "count_nonzero", "mean", "numel", "len", "size"})
+_SIZES = frozenset({"numel", "len", "size"})
+_COUNTS = frozenset({"sum", "python.sum", "count_nonzero", "mean"}) | _SIZES
 _TOTALS = frozenset({"sum", "python.sum", "mean"})  # not 0 where some element is not
 _SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
@@ -80,6 +82,7 @@ def _truthy(test: Value, state: State) -> None:
     elif test.kind is not Kind.SEQUENCE:
         state.learn(test, _NONZERO)
     state.nonempty |= {test.key}
+    state.selecting |= {test.key}
     if test.interval.lo >= 0:
         _counted(test, Interval(0.0, math.inf, lo_open=True), state)
 
@@ -90,7 +93,7 @@ def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
     if op == "any" and not truth:
         assume(operand, False, state)
     if op == "any" and truth:
-        state.nonempty |= {stripped(operand).key}
+        state.selecting |= {truth_of(operand).key}
 
 
 def _compare(op: str, left: Value, right: Value, state: State) -> None:
@@ -158,11 +161,13 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
     if count.op not in _COUNTS or count.first is None:
         return
     state.nonempty |= {stripped(count.first).key}
+    if count.op not in _SIZES:
+        state.selecting |= {truth_of(count.first).key}
     selection = stripped(count.first)
     if selection.op == "index":  # a selection with an element: its mask has a true one
-        state.nonempty |= {stripped(selection.operands["index"]).key}
+        state.selecting |= {truth_of(selection.operands["index"]).key}
     if selector(count.first) is not count.first:
-        state.nonempty |= {stripped(selector(count.first)).key}
+        state.selecting |= {truth_of(selector(count.first)).key}
     if learned.lo > 1 and count.op != "mean":
         state.plural |= {stripped(count.first).key}
 

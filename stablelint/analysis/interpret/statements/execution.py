@@ -106,6 +106,8 @@ def _load(target: ast.expr) -> ast.expr:
 def _return(node: ast.Return, frame: Frame) -> None:
     value = evaluate(node.value, frame)
     frame.returns.append(narrowed(value, frame))
+    if frame.given:
+        frame.exits.append(frame.state.copy())
     frame.state.dead = True
 
 

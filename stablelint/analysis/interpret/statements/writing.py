@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.state import HELD, Frame
+from stablelint.analysis.values.value import Ground, Kind, Value, join
 
 # What may yield the very elements of its operand, and not a copy of them.
 _SHARING = frozenset(
@@ -35,7 +35,26 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
             module=frame.module,
         )
 
-    _replace({target.key, *_storage(target, _DEPTH)}, result, renewed, frame)
+    roots = {target.key, *_storage(target, _DEPTH)}
+    _replace(roots, result, renewed, frame)
+    around = frame.closure
+    while around is not None:  # what a nested function writes is there once it is called
+        lost = Value("written", frame.graph.fresh(), Kind.TENSOR, node=result.node, module=frame.module)
+        _replace(roots, lost, None, around)
+        around = around.closure
+
+
+def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> None:
+    """Lets the caller's names know what a body has written into its arguments; all of it where it was not run."""
+    if inner is None:
+        for value in given.values():
+            written_into(value, Value("written", frame.graph.fresh(), value.kind, dtype=value.dtype), frame)
+        return
+    ends = [*inner.exits, *([] if inner.state.dead else [inner.state])]
+    for name in inner.wrote & given.keys():
+        left = [state.names[HELD + name] for state in ends]
+        if left:
+            written_into(given[name], join(frame.graph, left), frame)
 
 
 def trained(values: Iterable[Value], frame: Frame) -> None:
@@ -65,6 +84,8 @@ def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] |
             if value is result or value.key == result.key or value.kind not in _TENSORS:
                 continue
             if not roots.isdisjoint(_storage(value, _DEPTH)):
+                if isinstance(place, str) and place.startswith(HELD):
+                    frame.wrote.add(place.removeprefix(HELD))
                 places[place] = renewed(value) if renewed is not None else result
 
 

@@ -20,6 +20,7 @@ class Context:
     autocast: str | None
     half_shown: bool  # the file shows that it is run in half precision
     nonempty: frozenset[int] = frozenset()  # keys of what the path has shown to have an element
+    selecting: frozenset[int] = frozenset()  # keys of masks that it has shown to hold a true element
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
     gradient: bool = True  # gradients are recorded at this place
     half_used: bool = False  # the file is a script that casts to half precision itself

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.counts import meets_its_extreme
-from stablelint.analysis.values.masks import DRAWN, unnegated
+from stablelint.analysis.values.masks import DRAWN, truth_of, unnegated
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -131,7 +131,11 @@ def _selection(predicate: Predicate, context: Context) -> Truth:
 
 def _can_be_false(mask: Value, context: Context) -> Truth:
     """Whether a mask may be false throughout."""
-    if mask.key in context.nonempty or _is_shown(context.root, mask.key, 6) or meets_its_extreme(mask):
+    if (
+        truth_of(mask).key in context.selecting
+        or _is_shown(context.root, mask.key, 6)
+        or meets_its_extreme(mask)
+    ):
         return Truth.NO
     return Truth.YES if _tests_data(mask) else Truth.MAYBE
 

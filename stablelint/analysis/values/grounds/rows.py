@@ -52,6 +52,12 @@ def row_of_zeros(operand: Value, depth: int = 8) -> Ground:
         return min(operand.zero, Ground.COINCIDENCE)  # distances, which are 0 only where all agree
     if inner.op in ("tensor", "arange", "eye", "linspace", "rand", "rand_like"):
         return Ground.COINCIDENCE
+    if (
+        inner.op == "add"
+        and inner.interval.lo >= 0
+        and all(v.interval.lo >= 0 for v in inner.operands.values())
+    ):
+        return min(operand.zero, *parts)  # only where the rows of both are 0
     if inner.op == "mul" and len(parts) == 2:
         return min(operand.zero, max(parts))
     if inner.op in ("div", "neg", "pow", "index", "sqrt", "sum", "mean") and parts:
