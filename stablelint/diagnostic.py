@@ -142,7 +142,9 @@ class Proposal:
     bindings: Mapping[str, Binding]
     message: str
     kind: str = "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords"
-    anchor: Span | None = None  # the statement relative to which an insertion is made
+    anchor: Span | None = (
+        None  # the statement beside which an insertion is made; the operation that takes an object
+    )
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
     inline: bool = False
     program: tuple[Span | None, ...] = ()

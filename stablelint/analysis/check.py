@@ -15,7 +15,7 @@ from pathlib import Path
 from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
-from stablelint.analysis.findings import diagnose, finish
+from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes
@@ -129,7 +129,7 @@ class _Analysis:
         unique = {(d.code, d.span): d for d in self._diagnostics}
         return FileReport(
             filename,
-            tuple(sorted(unique.values(), key=lambda d: d.sort_key)),
+            tuple(of_one_change(sorted(unique.values(), key=lambda d: d.sort_key))),
             tuple(sorted(self._discharged, key=lambda d: d.sort_key)),
             tuple(self._problems),
             len(self._module.source.lines),

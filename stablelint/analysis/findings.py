@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stablelint.analysis.evidence.forms.table import anchor_of, form_of
@@ -23,7 +24,7 @@ from stablelint.analysis.proof.replacement import (
     is_masked_again,
     replacement_of,
 )
-from stablelint.diagnostic import Diagnostic, Level, Status
+from stablelint.diagnostic import Diagnostic, Level, Span, Status, Step
 
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
@@ -41,6 +42,29 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
     )
     found = [_finding(Subject(site, around), review, level) for site in without_shadowed(open_sites)]
     return found, [s for s in sites if not s.judgement.status.is_open]
+
+
+def of_one_change(found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """The findings, of those that one change of a value removes, with others beside it, the first alone.
+
+    A model that ends in a sigmoid is told once, with the change of every loss that takes what it gives.
+    """
+    groups: dict[tuple[str, Span], list[Diagnostic]] = {}
+    for item in found:
+        best = next(iter(item.proposals), None)
+        place = best.span if best is not None and best.also else item.span
+        groups.setdefault((item.code, place), []).append(item)
+    for first, *others in groups.values():
+        yield _with_others(first, others) if others and first.proposals else first
+
+
+def _with_others(first: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
+    best, *further = first.proposals
+    also = [*best.also]
+    also += [part for one in others for part in one.proposals[0].also if part not in also]
+    steps = (Step(f"`{' '.join(one.expression.split())}` takes it too", one.span) for one in others)
+    proposals = (replace(best, also=tuple(also)), *further)
+    return replace(first, proposals=proposals, derivation=(*first.derivation, *steps))
 
 
 def _proved_later(site: Site, review: Review) -> Site:

@@ -12,7 +12,7 @@ from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.guards import bound, scales
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.proof.safe import caution
-from stablelint.codemod.proof.sharing import check_unshared
+from stablelint.codemod.proof.sharing import callers_of_chain, check_unshared
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -60,9 +60,13 @@ class Rewriter:
         try:
             for part in (proposal, *proposal.also):
                 edits += [edit for edit in self._edits(part) if edit not in edits]
+                if finding is not None and part.kind == "delete":
+                    elsewhere = callers_of_chain(self._file.tree, part.span) or elsewhere
                 if finding is not None and part.kind == "replace":
+                    takers = [one.anchor for one in proposal.also if one.anchor is not None]
                     elsewhere = (
-                        check_unshared(self._file.tree, part.span, finding, part.template) or elsewhere
+                        check_unshared(self._file.tree, part.span, finding, part.template, takers)
+                        or elsewhere
                     )
         except SourceError as error:
             raise Withheld(str(error)) from error

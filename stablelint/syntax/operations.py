@@ -89,6 +89,12 @@ def module(qualified_name: str) -> ModuleOperation | None:
     return _modules().get(qualified_name.replace("torch.nn.modules.", "torch.nn."))
 
 
+def applying(function: str) -> str | None:
+    """The `nn` class whose instances apply a function, qualified as it is; None where there is none."""
+    operation = function.rpartition(".")[2]
+    return next((name for name, found in _modules().items() if found.operation == operation), None)
+
+
 def spellings() -> Iterator[tuple[str, str]]:
     """Every spelling in the tables (a qualified function or class, or a bare method), and its operation."""
     functions, methods, _ = _operations()

@@ -196,7 +196,7 @@ BUGS = {
         def step(x, y):
             return criterion(net(x), y)
         """,
-        (7, {"SL301"}),  # where the softmax is applied that has to go
+        (4, {"SL301"}),  # where the softmax stands that has to go
     ),
     "a cosine of an angle": (
         "def f(a: torch.Tensor, b: torch.Tensor):\n    return torch.acos((F.normalize(a) * F.normalize(b)).sum(-1))\n",

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.values.value import Value
 from stablelint.syntax import operations
+from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import descendants
 
 
@@ -25,10 +27,33 @@ def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
         return function  # nn.CTCLoss()(...)
     if not isinstance(function, ast.Name | ast.Attribute):
         return None
-    made = [value for scope in _scopes(function, call, site, module) for value in _assigned(function, scope)]
+    made = _made(function, call, site, module)
     if not made:
         return call if _is_operation(function) else None
     return made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else None
+
+
+def place_in_chain(layer: Value, module: ModuleInfo) -> ast.expr | ast.stmt | None:
+    """What puts a layer into an `nn.Sequential`: its argument or list element, or the statement that appends it.
+
+    None where the layer is made in another file, or apart from the sequence.
+    """
+    made = layer.node
+    if layer.module is not module or not isinstance(made, ast.expr):
+        return None
+    for node in descendants(module.source.tree):
+        if isinstance(node, ast.List) and made in node.elts:
+            return made
+        if isinstance(node, ast.Call) and made in node.args:
+            return made if called_name(node) == "Sequential" else _appending(node, module)
+    return None
+
+
+def _appending(call: ast.Call, module: ModuleInfo) -> ast.stmt | None:
+    if called_name(call) not in ("append", "add_module"):
+        return None
+    statements = (one for one in descendants(module.source.tree) if isinstance(one, ast.Expr))
+    return next((one for one in statements if one.value is call), None)
 
 
 def _is_operation(function: ast.Name | ast.Attribute) -> bool:
@@ -43,17 +68,16 @@ def _is_operation(function: ast.Name | ast.Attribute) -> bool:
     return operations.canonical(name) is not None or operations.method(name) is not None
 
 
-def _scopes(
+def _made(
     function: ast.Name | ast.Attribute, call: ast.Call, site: Site, module: ModuleInfo
-) -> Iterator[ast.AST]:
+) -> list[ast.expr]:
+    """What is assigned to a name, or in the class around the call to an attribute."""
     if isinstance(function, ast.Attribute):
-        for node in descendants(module.source.tree):
-            if isinstance(node, ast.ClassDef) and encloses(node, call):
-                yield node
-        return
+        around = (one for one in descendants(module.source.tree) if isinstance(one, ast.ClassDef))
+        return [value for one in around if encloses(one, call) for value in _assigned(function, one)]
     own = site.frame.function
-    local = own is not None and any(True for _ in _assigned(function, own.node))
-    yield own.node if own is not None and local else module.source.tree
+    local = list(_assigned(function, own.node)) if own is not None else []
+    return local or module.assignments.get(function.id, [])
 
 
 def _assigned(target: ast.Name | ast.Attribute, scope: ast.AST) -> Iterator[ast.expr]:

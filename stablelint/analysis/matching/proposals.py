@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
-from stablelint.analysis.matching.construction import construction
+from stablelint.analysis.matching.construction import construction, place_in_chain
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.matching.suited import unsuited
 from stablelint.analysis.matching.truth import Truth
@@ -103,6 +103,10 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
             continue
         if fix.constructor is not None:
             continue  # it changes several places, and the finding is at the operation
+        layer = site.match.bindings[fix.target].link
+        if layer is not None and place_in_chain(layer, module) is not None:
+            site.anchor = layer.node
+            return
         target = _target(fix, site, module)
         if target is not None and not encloses(site.node, target[0]):
             site.anchor = target[0]
@@ -126,6 +130,9 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
         return "a reshape or cast stands between the operations"
     if site.match.branches and fix.target is None:
         return "only one of the paths that meet here goes through all of the operations"
+    layer = site.match.bindings[fix.target].link if fix.target is not None else None
+    if layer is not None:
+        return _of_layer(fix, site, layer, module)
     target = _target(fix, site, module)
     if fix.target is not None and site.match.bindings[fix.target].assumed:
         return "the value is a parameter's default, and callers may have set another"
@@ -135,7 +142,10 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
             return "the call is one of an object that is made elsewhere, or at several places"
         target = made, module.source.span(made)
     if target is None:
-        return "the expression to change stands in another function"
+        value = site.match.bindings[fix.target] if fix.target is not None else site.value
+        if value.module is None or value.module is module or not isinstance(value.node, ast.expr):
+            return "the expression to change stands in another function"
+        return _in_other_file(value.op, value.node, value.module)
     node, span = target
     template = parse_template(fix.replace or "...")
     bindings: dict[str, Binding] = {}
@@ -150,19 +160,63 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
                 return _unnamed(site.match.bindings[name], module)
             binding = Binding(None, None, binding.dtype, origin)
         bindings[name] = binding
-    also: tuple[Proposal, ...] = ()
-    if fix.constructor is not None:
-        made = construction(site, module)
-        if made is None or made is site.value.node:
-            return "the operation is not one of an object that is made here"
-        class_span = module.source.span(made.func)
-        also = (Proposal(fix.constructor, fix.applicability, class_span, {}, fix.message),)
+    also = _of_object(fix, site, module)
+    if isinstance(also, str):
+        return also
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
         text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline,
         *_program(fix, site, module), fix.floating, fix.single
     )  # fmt: skip
+
+
+def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...] | str:
+    """The change of what applies the operation: the class of the object, or the function that is called."""
+    if fix.constructor is None:
+        return ()
+    made = construction(site, module)
+    if made is None:
+        return "the operation is not one of an object that is made here"
+    template, applied = fix.constructor, operations.module(fix.constructor)
+    if made is site.value.node and applied is not None:
+        template = f"torch.nn.functional.{applied.operation}"
+    span, own = module.source.span(made.func), module.source.span(site.node)
+    return (Proposal(template, fix.applicability, span, {}, fix.message, anchor=own),)
+
+
+def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) -> Proposal | str:
+    """The change of a layer at the end of a chain: it goes, or becomes one of the class that the template calls."""
+    place = place_in_chain(layer, module)
+    if place is None:
+        name, made = layer.name, layer.module
+        if made is None or made is module or not isinstance(layer.node, ast.expr):
+            return f"the `{name}` is made apart from the chain that ends in it"
+        return _in_other_file(name, layer.node, made)
+    also = _of_object(fix, site, module)
+    if isinstance(also, str):
+        return also
+    if parse_template(fix.replace).metavariables == {fix.replace.removeprefix("$")}:
+        return Proposal(
+            "", fix.applicability, module.source.span(place), {}, fix.message, "delete", None, also
+        )
+    called = ast.parse(fix.replace.replace("$", ""), mode="eval").body
+    name = ast.unparse(called.func) if isinstance(called, ast.Call) else ""
+    cls = operations.applying(name)
+    if cls is None or not isinstance(layer.node, ast.Call):
+        return "no layer computes what the rewrite does"
+    span = module.source.span(layer.node.func)
+    return Proposal(cls, fix.applicability, span, {}, fix.message, "replace", None, also)
+
+
+def _in_other_file(name: str, node: ast.expr, module: ModuleInfo) -> str:
+    """Why a step of a model in another file stays, and what taking it away would change."""
+    path = module.path
+    where = f"{path.parent.name}/{path.name}" if path is not None else module.source.filename
+    text = f"the `{name}` to change stands in {where}, line {node.lineno}"
+    known = (*module.classes.values(), *module.functions.values())
+    around = next((one.name for one in known if encloses(one.node, node)), None)
+    return text if around is None else f"{text}, and all who call `{around}` get what it gives"
 
 
 def _program(
@@ -223,15 +277,20 @@ def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, 
     within = within and not _is_unpacked(node, site)
     if within and node is not None and _changed_at_origin(fix, node, site):
         return node, source.span(node)
+    # The last step of a model, which the rewrite takes away for all its callers.
+    last = within and node is not None and fix.kind == "replace" and _is_returned(node, source.tree)
+    if last and node is not None and fix.target not in parse_template(fix.replace).metavariables:
+        return node, source.span(node)
     occurrence = _occurrence(site.texts.get(fix.target), site.node)
     if occurrence is not None and not site.match.branches:
         return occurrence, source.span(occurrence)
-    if within and node is not None and _inside_function(node, site) and not fix.kind.startswith("insert"):
+    if (
+        within
+        and node is not None
+        and (last or _inside_function(node, site))
+        and not fix.kind.startswith("insert")
+    ):
         return node, source.span(node)
-    if within and node is not None and fix.kind == "replace" and _is_returned(node, source.tree):
-        return node, source.span(
-            node
-        )  # the last step of a model, which the rewrite takes away for all its callers
     return None
 
 

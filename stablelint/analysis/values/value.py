@@ -88,6 +88,7 @@ class Value:
     )
     assumed: bool = False  # a constant that a caller may override
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
+    link: Value | None = None  # the last layer of the chain whose call gave the value
     belief: Belief | None = None
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from stablelint.codemod.flow.definition import function_of
+from stablelint.codemod.flow.definition import binds, function_of, readers
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -14,12 +14,14 @@ from stablelint.diagnostic import Span
 from stablelint.syntax.order import keeps_order, order_readers
 
 
-def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") -> str | None:
-    """Raise Withheld unless what the expression at `span` gives is used within `finding` alone.
+def check_unshared(
+    tree: Tree, span: Span, finding: Span, template: str = "", takers: Sequence[Span] = ()
+) -> str | None:
+    """Raise Withheld unless what the expression at `span` gives is used within `finding` and `takers` alone.
 
     Where a function returns it, the rewrite is one for all who call that: what is returned says so.
 
-    That is so within the finding, and for a value that is bound to one name or attribute which is read
+    That is so within these, and for a value that is bound to one name or attribute which is read
     nowhere else; where `template` takes an increasing function away, also for readers of the order alone.
     """
     node = tree.find(span)
@@ -28,17 +30,17 @@ def check_unshared(tree: Tree, span: Span, finding: Span, template: str = "") ->
     statement = tree.statement(node)
     if isinstance(statement, ast.Return) and statement.value is node and re.fullmatch(r"\$\w+", template):
         return _for_callers(tree, statement, finding)
-    if finding.contains(span):
+    if any(one.contains(span) for one in (finding, *takers)):
         return None
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         raise Withheld("the value that would change may be used elsewhere")
     target = statement.targets[0]
-    inside = range(tree.source.offset(finding.start), tree.source.offset(finding.end))
+    inside = [range(tree.source.offset(one.start), tree.source.offset(one.end)) for one in (finding, *takers)]
     own = range(tree.start(node), tree.end(node))  # `z = softmax(z)` reads the z before
     readers = [
         other
         for other in _readers(tree, statement, target)
-        if tree.start(other) not in inside and tree.start(other) not in own
+        if not any(tree.start(other) in one for one in (*inside, own))
     ]
     if re.fullmatch(r"\$\w+", template) and keeps_order(node):
         unmoved = order_readers(tree.module, ast.unparse(target))
@@ -63,6 +65,22 @@ def _for_callers(tree: Tree, statement: ast.Return, finding: Span) -> str:
     others = ", ".join(str(row) for row in sorted(called) if row not in inside)
     seen = f", as on line {others}," if others else ""
     return f"all who call `{name}`{seen} then get what it has computed before this step"
+
+
+def callers_of_chain(tree: Tree, span: Span) -> str | None:
+    """Who else gets another result where a layer of an `nn.Sequential` goes; None where nobody is in sight."""
+    node = tree.find(span)
+    if node is None:
+        return None
+    statement = tree.statement(node)
+    named = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    name = ast.unparse(named) if isinstance(named, ast.Name | ast.Attribute) else ""
+    owner = _owner(tree, statement) if name.startswith("self.") else None
+    called = sorted(set(_calls_of(owner or _scope(tree, statement), {name})))
+    if owner is None and len(called) < 2:
+        return None
+    lines = f", as on line {', '.join(map(str, called))}," if called else ""
+    return f"all who call `{name if owner is None else owner.name}`{lines} then get what enters the layer"
 
 
 def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None:
@@ -114,11 +132,16 @@ def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.
         scope = _scope(tree, statement)
         first = 0 if _is_repeated(tree, statement) else tree.start(statement)
         later = {one for function in _functions_within(scope) for one in ast.walk(function)}
-        for node in ast.walk(scope):
-            if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
-                # What is read before the statement is the name's earlier value.
-                if tree.start(node) >= first or node in later:
-                    yield node
+        others = {
+            one
+            for function in later
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and binds(function, target.id)
+            for one in ast.walk(function)
+        }
+        for node in readers(scope, target.id):
+            # What is read before the statement is the name's earlier value; a function may have a name of its own.
+            if node not in others and (tree.start(node) >= first or node in later):
+                yield node
     elif isinstance(target, ast.Attribute):
         owner = _owner(tree, statement)
         for node in ast.walk(tree.module):

@@ -118,7 +118,12 @@ def step(x, y):
 
 def test_softmax_in_an_imported_model_is_found_at_the_loss(tmp_path: Path, catalog: Catalog) -> None:
     write(tmp_path, {"pkg/__init__.py": "", "pkg/net.py": MODEL, "pkg/train.py": TRAIN})
-    assert "SL301" in open_(check(tmp_path, "pkg/train.py", catalog))
+    found = check(tmp_path, "pkg/train.py", catalog)
+    assert "SL301" in open_(found)
+    (withheld,) = {item.fix_withheld for item in found.diagnostics}
+    assert withheld is not None
+    assert "stands in pkg/net.py, line " in withheld
+    assert withheld.endswith("all who call `Net` get what it gives")
 
 
 def test_softmax_in_an_imported_base_class_is_found(tmp_path: Path, catalog: Catalog) -> None:

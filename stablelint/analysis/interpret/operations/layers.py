@@ -259,6 +259,8 @@ def _call_chain(chain: list[Value], positional: list[Value], node: ast.Call, fra
             if value.node is node:
                 value.node = None  # within the chain: no expression of the file yields it
             value = frame.session.interpreter.call(link, [value], {}, node, frame)
+            if value.link is None and value.node is node and link.kind is Kind.LAYER:
+                value.link = link
     finally:
         frame.reporting = reporting
     return value

@@ -1,0 +1,122 @@
+"""A model that ends in what the loss does itself: told once, with the change of all that takes what it gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.codemod.fixpoint import fix_source
+from stablelint.codemod.propose import propose_all
+from stablelint.diagnostic import Diagnostic, Fix
+from tests.analysis.support import IMPORTS, body, found_in_package, report
+
+CHAIN = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = {layers}
+
+    def forward(self, x):
+        return self.layers(x)
+
+    def predict(self, x):
+        return self.layers(x).argmax(-1)
+
+
+def train(loader):
+    model = Net()
+    criterion = nn.CrossEntropyLoss()
+    for x, y in loader:
+        criterion(model(x), y).backward()
+"""
+STEP = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 1)
+
+    def forward(self, x):
+        x = F.relu(self.fc(x))
+        return torch.sigmoid(x)
+
+
+def train(loader):
+    model = Net()
+    criterion = nn.BCELoss()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+
+
+def valid(loader):
+    model = Net()
+    for x, y in loader:
+        out = model(x)
+        print(F.binary_cross_entropy(out.squeeze(1), y))
+"""
+
+
+def found(code: str) -> list[Diagnostic]:
+    return propose_all((IMPORTS + body(code)).encode(), report(code).diagnostics)
+
+
+def fix_of(code: str) -> Fix:
+    (item,) = found(code)
+    assert item.fix is not None, item.fix_withheld
+    return item.fix
+
+
+def fixed(code: str) -> str:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        return list(report(source.decode().removeprefix(IMPORTS)).diagnostics)
+
+    return fix_source((IMPORTS + body(code)).encode(), diagnose, lambda _: True).source.decode()
+
+
+@pytest.mark.parametrize(
+    ("layers", "rest"),
+    [
+        ("nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))", "nn.Sequential(nn.Linear(4, 3))"),
+        ("nn.Sequential(*[nn.Linear(4, 3), nn.Softmax(1)])", "nn.Sequential(*[nn.Linear(4, 3)])"),
+        (
+            "nn.Sequential(nn.Linear(4, 3), nn.Sequential(nn.ReLU(), nn.Softmax(1)))",
+            "nn.Sequential(nn.Linear(4, 3), nn.Sequential(nn.ReLU()))",
+        ),
+    ],
+)
+def test_the_last_layer_goes_and_no_other(layers: str, rest: str) -> None:
+    code = CHAIN.format(layers=layers)
+    assert fixed(code) == (IMPORTS + body(CHAIN.format(layers=rest)))
+
+
+def test_who_else_calls_the_model_is_said() -> None:
+    fix = fix_of(CHAIN.format(layers="nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))"))
+    assert fix.caution is not None
+    assert fix.caution.startswith("all who call `Net`, as on line ")
+
+
+def test_a_layer_that_has_a_name_of_its_own_stays() -> None:
+    code = CHAIN.format(layers="nn.Sequential(nn.Linear(4, 3), last)").replace(
+        "        self.layers", "        last = nn.Softmax(dim=1)\n        self.layers"
+    )
+    (item,) = found(code)
+    assert item.fix_withheld == "the `Softmax` is made apart from the chain that ends in it"
+
+
+def test_a_model_is_told_once_and_all_its_losses_change_with_it() -> None:
+    after = fixed(STEP)
+    assert "        return x\n" in after
+    assert "criterion = nn.BCEWithLogitsLoss()" in after
+    assert "F.binary_cross_entropy_with_logits(out.squeeze(1), y)" in after
+    (item,) = found(STEP)
+    assert "takes it too" in item.derivation[-1].text
+
+
+def test_a_loss_of_the_same_name_in_another_function_is_another(tmp_path: Path) -> None:
+    code = "net = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())\ncriterion = nn.BCELoss()\n\n\n"
+    code += "def other(x, y):\n    criterion = nn.CrossEntropyLoss()\n    return criterion(x, y)\n\n\n"
+    code += "def step(x, y):\n    return criterion(net(x), y)\n"
+    after = fixed(code)
+    assert "net = nn.Sequential(nn.Linear(4, 1))\ncriterion = nn.BCEWithLogitsLoss()\n" in after
+    assert found_in_package(tmp_path, after.removeprefix(IMPORTS)) == set()
