@@ -81,7 +81,7 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     if "-" in template:
         expression = forms.without_double_negation(expression, operands)
     if "finfo" in template or "dtype" in template:
-        expression = constants.with_constants(expression, operands, file.imported_at(node))
+        expression = constants.with_constants(expression, operands, file.imported_at(node), file.is_scripted)
     expression = clamps.merged(file.tree, node, expression, operands)
     expression = _in_form(file, node, expression, operands)
     writer = written.writer_of(file.tree, node, file.imported_at(node))
@@ -95,7 +95,7 @@ def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> li
     """Edits for ``x /= y``: only its right side changes, so that the assignment stays in place."""
     operands = operands_for(file, proposal, node)
     expression = forms.without_unbound(parse_template(proposal.template), operands)
-    expression = constants.with_constants(expression, operands, file.imported_at(node))
+    expression = constants.with_constants(expression, operands, file.imported_at(node), file.is_scripted)
     refusal = "the assignment is made in place, and the rewrite has no such form"
     operator = _AUGMENTED.get(type(node.op))
     if not isinstance(expression, cst.BinaryOperation) or operator is None:

@@ -111,6 +111,10 @@ class Rewriter:
             part = scales.of_scale(self._file.tree, proposal, node)
             if part is not None:
                 return replace_expression(self._file, *part)
+            single = bound.within_guard(self._file.tree, proposal, node)
+            if single is not None:
+                with contextlib.suppress(Withheld):
+                    return replace_expression(self._file, *single)
             definition = bound.at_definition(self._file.tree, proposal, node)
             if definition is not None:
                 moved, value = definition

@@ -39,13 +39,16 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     fix for a shallower one still serves.
     """
     offered, withheld = _offers(site, module)
-    for reading in () if offered or withheld is None else site.readings:
-        offered, _ = _offers(reading, module)
-        if offered:
-            return offered, None
-    if offered:
-        return offered, None
-    return offered, withheld or (_NOT_THIS if site.rule.fixes else _NONE)
+    for reading in () if withheld is None and not _is_uncertain(offered) else site.readings:
+        offered = (*offered, *_offers(reading, module)[0])
+        if not _is_uncertain(offered):
+            break
+    return offered, None if offered else withheld or (_NOT_THIS if site.rule.fixes else _NONE)
+
+
+def _is_uncertain(offered: tuple[Proposal, ...]) -> bool:
+    """Whether each of the fixes needs an operand that has no name where the fix is made."""
+    return all(any(one.origin is not None for one in proposal.bindings.values()) for proposal in offered)
 
 
 def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:

@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from stablelint.codemod.templates.clamps import given_bounds
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
+from stablelint.numerics.formats import FORMATS
 
+_LOWER = ("clamp_min", "clamp", "clip")
 _QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 _SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
 
@@ -54,6 +57,43 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if None in roles or (_role(tree, node) in _QUOTIENTS and not roles <= _QUOTIENTS):
         return None
     return moved(tree, proposal, operand, value), value
+
+
+def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """The proposal for `node`, under a root that is itself bounded below, as one that moves that bound under the root.
+
+    ``v.sqrt().clamp_min(eps)`` becomes ``v.clamp_min(eps**2).sqrt()``: one guard and not two, with the same values.
+    """
+    operand = operand_of_clamp(proposal, node)
+    root = _applied(tree, node, "sqrt")
+    guard = None if root is None else _applied(tree, root, *_LOWER)
+    bounds = None if guard is None else given_bounds(guard)
+    if operand is None or guard is None or bounds is None or bounds.keys() != {"min"}:
+        return None
+    bound = bounds["min"]
+    square = _squared(bound)
+    limit = f"torch.finfo(${operand}.dtype).tiny"
+    is_normal = isinstance(bound, ast.Constant) and float(square) >= FORMATS["float16"].tiny
+    lowest = square if is_normal else f"max({square}, {limit})"
+    given = moved(tree, proposal, operand, node)
+    span = tree.source.span(tree.start(guard), tree.end(guard))
+    return replace(given, template=f"torch.sqrt(${operand}.clamp_min({lowest}))", span=span), guard
+
+
+def _applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:
+    """The call of one of the operations, as a method or function, that `node` goes into as its first operand."""
+    link = tree.link(node)
+    call = tree.link(link.parent).parent if isinstance(link.parent, ast.Attribute) else link.parent
+    is_first = isinstance(link.parent, ast.Attribute) or (link.field == "args" and link.index == 0)
+    named = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in names
+    return call if named and is_first and isinstance(call, ast.Call) else None
+
+
+def _squared(bound: ast.expr) -> str:
+    if isinstance(bound, ast.Constant) and isinstance(bound.value, int | float):
+        return re.sub(r"(?<=e[-+])0(?=\d)", "", f"{bound.value**2:.12g}")
+    text = ast.unparse(bound)
+    return f"{text}**2" if isinstance(bound, ast.Name | ast.Attribute) else f"({text})**2"
 
 
 def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast.expr) -> Proposal:

@@ -11,7 +11,8 @@ import ast
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, function_of, readers
-from stablelint.codemod.templates.hoist import hoist
+from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.templates.hoist import hoist, name_for
 from stablelint.codemod.templates.operand import Operand, bare
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -37,15 +38,21 @@ def named(file: File, proposal: Proposal, node: ast.expr) -> tuple[Proposal, lis
         origin = file.tree.find(binding.origin)
         if not isinstance(origin, ast.expr) or changes:
             raise Withheld(f"the value of `{key}` can no longer be written at this place")
-        text, changes = _kept(file.tree, origin, node) or _given(file, origin, node)
+        text, changes = (
+            _kept(file, origin, node) or _renamed(file, origin, node) or _given(file, origin, node)
+        )
         bindings[key] = replace(binding, text=text, origin=None)
     return replace(proposal, bindings=bindings), changes
 
 
-def _kept(tree: Tree, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]] | None:
-    """The name that `origin` is, and the change that lets it keep its value up to `node`; None where it is no name."""
+def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]] | None:
+    """The name that `origin` is, and the change that lets it keep its value up to `node`; None where it is no name.
+
+    Where others read what the name is given instead, and the value has a name everywhere, it is given that first.
+    """
     if not isinstance(origin, ast.Name):
         return None
+    tree = file.tree
     name, statement, site = origin.id, tree.statement(origin), tree.statement(node)
     function = function_of(tree, node)
     refusal = f"`{name}` has another value at this place"
@@ -60,13 +67,42 @@ def _kept(tree: Tree, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
     if isinstance(site, ast.Assign) and binds(site, name):
         later = [one for one in later if one.lineno <= (site.end_lineno or 0)]
     region = draft.whole_lines(tree, statement)
-    if (
-        later
-        or any(binds(one, name) for one in between)
-        or comments(tree.source.text[region.start : region.end])
-    ):
+    is_read = later or any(binds(one, name) for one in between)
+    if not is_read and not comments(tree.source.text[region.start : region.end]):
+        return name, [draft.removal(tree, region)]
+    wish = _wish(tree, origin)
+    if wish is None or effect(statement.value) is Effect.ACTS:
         raise Withheld(refusal)
-    return name, [draft.removal(tree, region)]
+    other = file.scope.fresh(wish, node)
+    line = f"{region.indent}{other} = {name}{tree.source.newline}"
+    return other, [(region.start, region.start, line)]
+
+
+def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]] | None:
+    """Another name for what `origin` gives a name that a later statement gives anew: ``z = net(x); z = sigmoid(z)``.
+
+    The later statement, and what stands between the two, read the other name. None where the text has another form.
+    """
+    tree = file.tree
+    statement, function = tree.statement(origin), function_of(tree, node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if (
+        not isinstance(target, ast.Name)
+        or getattr(statement, "value", None) is not origin
+        or function is None
+    ):
+        return None
+    after = tree.siblings(statement)[tree.siblings(statement).index(statement) + 1 :]
+    anew = next((index for index, one in enumerate(after) if binds(one, target.id)), None)
+    if anew is None or not isinstance(after[anew], ast.Assign) or after[anew] is tree.statement(node):
+        return None
+    nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    if any(isinstance(one, nested) and one is not function for one in ast.walk(function)):
+        return None
+    reads = [reader for one in after[: anew + 1] for reader in readers(one, target.id)]
+    name = file.scope.fresh((_wish(tree, reads[0]) if reads else None) or name_for(origin), node)
+    places = [target, *reads]
+    return name, [(tree.start(one), tree.end(one), name) for one in places]
 
 
 def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]]:

@@ -10,10 +10,10 @@ only not shown, the rewrite is unsafe, and says why.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stablelint.codemod.flow.definition import Definition, definition, function_of
-from stablelint.codemod.flow.sorts import is_floating, is_single, shows_tensor
+from stablelint.codemod.flow.sorts import Qualified, is_floating, is_single, shows_tensor
 from stablelint.codemod.proof.changes import change_between, kept_alive, region_left
 from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.templates.spelling import File
@@ -218,7 +218,10 @@ class _Match:
         root = self._operations[-1]
         function = function_of(self._tree, root) if root is not None else None
         if function is not None and any("jit" in ast.unparse(one) for one in function.decorator_list):
-            yield "TorchScript has gradients of its own for complex numbers"
+            given = self._proposal.bindings.items()
+            tensors = [name for name, one in given if one.text and not _is_number(parse_operand(one.text))]
+            if not all(self._is(name, is_floating) for name in tensors):
+                yield "TorchScript has gradients of its own for complex numbers"
         calls = [node for node in self._operations if isinstance(node, ast.expr)]
         if not shows_tensor(calls, self._qualified):
             yield "nothing shows that it is computed with tensors"
@@ -228,12 +231,15 @@ class _Match:
         ):
             for name in wanted:
                 binding = self._proposal.bindings.get(name)
-                if binding is None or binding.text is None:
-                    continue
-                node = self._tree.find(binding.span) if binding.span is not None else None
-                operand = node if isinstance(node, ast.expr) else self._as_met(binding.text)
-                if operand is None or not proved(operand, self._tree, self._qualified):
+                if binding is not None and binding.text is not None and not self._is(name, proved):
                     yield f"`{_short(binding.text)}` may hold {kind}"
+
+    def _is(self, name: str, proved: Callable[[ast.expr, Tree, Qualified], bool]) -> bool:
+        """Whether an operand is shown to hold such numbers."""
+        binding = self._proposal.bindings[name]
+        node = self._tree.find(binding.span) if binding.span is not None else None
+        operand = node if isinstance(node, ast.expr) else self._as_met(binding.text or "")
+        return operand is not None and proved(operand, self._tree, self._qualified)
 
     def _as_met(self, text: str) -> ast.expr | None:
         """The operand of the match that is written so."""

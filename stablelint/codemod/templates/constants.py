@@ -12,7 +12,7 @@ import libcst as cst
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.effects import dtype_source, is_cheap
-from stablelint.codemod.templates.forms import code, identifier, is_placeholder, transform
+from stablelint.codemod.templates.forms import code, dotted, identifier, is_placeholder, transform
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
@@ -23,11 +23,15 @@ _ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
 
 
 def with_constants(
-    expression: cst.BaseExpression, operands: dict[str, Operand], imported: Callable[[str], bool]
+    expression: cst.BaseExpression,
+    operands: dict[str, Operand],
+    imported: Callable[[str], bool],
+    scripted: bool = False,
 ) -> cst.BaseExpression:
     """Size constants for the operand's element type.
 
-    ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``. An
+    ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``; in a `scripted`
+    file, where that does not compile, ``torch.finfo($x.dtype).tiny`` too becomes one, of single precision. An
     operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that
     has the same type; such parts are added to `operands`. `imported` tells modules from tensors. Raises
     Withheld where an operand would be computed for the sake of its type alone.
@@ -37,6 +41,12 @@ def with_constants(
     def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
         if not isinstance(node, cst.Attribute):
             return None
+        asked = _asked_type(node.value) if scripted else None
+        if asked is not None:
+            literal = _literal(
+                node.attr.value, operands[asked].dtype if asked in operands else None, "float32"
+            )
+            return None if literal is None else cst.parse_expression(literal)
         helped = _helper_operand(node.value)
         if helped is not None and helped in operands:
             literal = _literal(node.attr.value, operands[helped].dtype)
@@ -76,6 +86,14 @@ def _helper_operand(node: cst.BaseExpression) -> str | None:
     return identifier(argument) if is_placeholder(argument) else None
 
 
+def _asked_type(node: cst.BaseExpression) -> str | None:
+    """The placeholder of whose type ``torch.finfo($x.dtype)`` or ``finfo($x)`` speaks."""
+    if not isinstance(node, cst.Call) or identifier(node.func) == "finfo":
+        return _helper_operand(node)
+    argument = node.args[0].value if node.args and dotted(node.func) == "torch.finfo" else None
+    return identifier(argument.value) if isinstance(argument, cst.Attribute) else None
+
+
 def _dtype(
     name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
 ) -> str:
@@ -94,9 +112,9 @@ def _dtype(
     return f"{part}.dtype"
 
 
-def _literal(attribute: str, dtype: str | None) -> str | None:
+def _literal(attribute: str, dtype: str | None, default: str = "") -> str | None:
     """A literal of two digits, at least as large as the constant it stands for (for `max`: at most)."""
-    form = FORMATS.get(dtype or "")
+    form = FORMATS.get(dtype or default)
     if form is None:
         return None
     if attribute == "eps":

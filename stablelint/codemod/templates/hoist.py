@@ -58,7 +58,7 @@ def hoist(
         own is Effect.ACTS and strongest is not Effect.NONE
     ):
         raise Withheld(refusal)
-    name = scope.fresh(wish or _name_for(operand.tree), site)
+    name = scope.fresh(wish or name_for(operand.tree), site)
     return Hoisted(name, operand, tree.start(statement), region.indent)
 
 
@@ -114,7 +114,7 @@ _WORDS: dict[type[ast.AST], str] = {
 }
 
 
-def _name_for(tree: ast.expr) -> str:
+def name_for(tree: ast.expr) -> str:
     """A name that says what the value is: ``x.sum()`` gives ``x_sum``, ``a - b`` gives ``difference``."""
     if isinstance(tree, ast.BinOp):
         return _WORDS.get(type(tree.op), "value")
@@ -122,14 +122,14 @@ def _name_for(tree: ast.expr) -> str:
         return "mask"
     if isinstance(tree, ast.Await | ast.Starred | ast.UnaryOp):
         inner = tree.operand if isinstance(tree, ast.UnaryOp) else tree.value
-        return _name_for(inner)
+        return name_for(inner)
     if isinstance(tree, ast.Subscript):
         base = _last_name(tree.value)
         if isinstance(tree.slice, ast.Compare | ast.UnaryOp) or (
             base and isinstance(tree.slice, ast.Name | ast.Attribute | ast.Call)
         ):
             return "selected"
-        return f"{base}_item" if base else _name_for(tree.value)
+        return f"{base}_item" if base else name_for(tree.value)
     if isinstance(tree, ast.Attribute):
         return tree.attr.strip("_") or "value"
     if isinstance(tree, ast.Call):

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import libcst as cst
 
@@ -20,7 +21,10 @@ from stablelint.diagnostic import Edit
 _IN_BOTH = ("softmax", "log_softmax")
 
 
-@dataclass(frozen=True, slots=True)
+_SCRIPTED = re.compile(r"\bjit\.(script|export|ignore)|\bis_scripting\(|\bScriptModule\b")
+
+
+@dataclass(frozen=True)
 class File:
     """What all rewrites of one file share."""
 
@@ -34,6 +38,11 @@ class File:
             call = re.compile(rf"(?<![\w.]){re.escape(spelling)}\(")
             self._called[spelling] = call.search(self.tree.source.text) is not None
         return self._called[spelling]
+
+    @cached_property
+    def is_scripted(self) -> bool:
+        """Whether TorchScript compiles functions of the file, which knows no `torch.finfo`."""
+        return _SCRIPTED.search(self.tree.source.text) is not None
 
     def imported_at(self, site: ast.AST) -> Callable[[str], bool]:
         """Whether a name is an imported module's, or of one, at `site`."""

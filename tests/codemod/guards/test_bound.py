@@ -131,3 +131,20 @@ def test_a_bound_that_asks_for_the_element_type_is_a_statement_of_its_own() -> N
     assert _counted(body, bound="clamp_min(torch.finfo($n.dtype).eps)") == body.replace(
         "m.norm() + 1\n", "m.norm() + 1\n    n = n.clamp_min(torch.finfo(n.dtype).eps)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch.sqrt(d).clamp_min(eps)", "d.clamp_min(max(eps**2, torch.finfo(d.dtype).tiny)).sqrt()"),
+        ("torch.sqrt(d).clamp(min=0.05)", "d.clamp_min(0.0025).sqrt()"),
+        ("torch.clamp(torch.sqrt(d), min=0.05)", "torch.sqrt(d.clamp_min(0.0025))"),
+        (
+            "torch.sqrt(d).clamp(0.05, 4)",
+            "torch.sqrt(d.clamp_min(torch.finfo(d.dtype).tiny)).clamp(0.05, 4)",
+        ),
+    ],
+)
+def test_a_guard_behind_the_root_moves_under_it(before: str, after: str) -> None:
+    fixed = _fixed("d = d + 1", read=f"return {before}")
+    assert fixed.endswith(f"    return {after}\n")

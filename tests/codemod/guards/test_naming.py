@@ -49,3 +49,20 @@ def test_a_name_whose_other_value_is_read_later_stays_as_it_is() -> None:
         source, "x / x.sum()", "torch.softmax($z, dim=0)", "x", source.count("x", 0, source.index("x.exp"))
     )
     assert withheld(source, made) == "`x` has another value at this place"
+
+
+def test_a_name_that_is_given_anew_at_once_leaves_its_first_value_to_another() -> None:
+    source = f"{HEAD}def f(net, x):\n    z = net(x)\n    z = torch.sigmoid(z)\n    return z, z.log()\n"
+    fixed = rewritten(source, unnamed(source, "z.log()", "F.logsigmoid($z)", "net(x)"))
+    assert body(fixed) == (
+        "def f(net, x):\n    logits = net(x)\n    z = torch.sigmoid(logits)\n    return z, F.logsigmoid(logits)\n"
+    )
+
+
+def test_a_parameter_that_is_given_anew_keeps_its_value_under_another_name() -> None:
+    source = f"{HEAD}def f(z):\n    z = torch.sigmoid(z)\n    return z, z.log()\n"
+    occurrence = source.count("z", 0, source.index("(z)\n"))
+    fixed = rewritten(source, unnamed(source, "z.log()", "F.logsigmoid($z)", "z", occurrence))
+    assert body(fixed) == (
+        "def f(z):\n    logits = z\n    z = torch.sigmoid(z)\n    return z, F.logsigmoid(logits)\n"
+    )
