@@ -25,7 +25,7 @@ def main():
     optimizer = torch.optim.RMSprop([*model.parameters(), *head.parameters()], lr=1e-3)
     losses = []
     for clips, labels in DataLoader(Clips(), batch_size=4, num_workers=2, collate_fn=collate):
-        _, state = model(clips.unsqueeze(-1))  # <- model(clips.unsqueeze(-1)) | bad-batch
+        _, state = model(clips.unsqueeze(-1))  # <- clips.unsqueeze(-1) | bad-batch
         loss = nn.functional.binary_cross_entropy_with_logits(head(state[-1]).squeeze(-1), labels)
         optimizer.zero_grad()
         loss.backward()

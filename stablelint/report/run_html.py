@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
-from stablelint.report.run_text import TITLES, same_values
+from stablelint.report.run_text import TITLES, same_values, sources_of
 from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of the expression
@@ -42,7 +42,7 @@ figure { margin: 0; min-width: 0; } figcaption { color: var(--muted); font-size:
 def render(reports: Sequence[Mapping[str, Any]]) -> str:
     """The page; nothing in it is loaded from elsewhere."""
     shared = files("stablelint.report").joinpath("verify.css").read_text(encoding="utf-8")
-    sources = Sources()
+    sources = sources_of(reports)
     body = "\n".join(part for report in reports for part in _event(report, sources))
     if not reports:
         body = "<p>No NaN and no Inf reached a loss or a gradient.</p>"
@@ -81,7 +81,7 @@ def _source(event: Mapping[str, Any], sources: Sources) -> Iterator[str]:
     if event["filename"] is None:
         return
     row, column = event["location"]["row"], event["location"]["column"]
-    yield f'<p class="place">{escape(event["filename"])}:{row}</p>'
+    yield f'<p class="place">{escape(event.get("cell") or event["filename"])}:{row}</p>'
     lines = sources.lines(event["filename"])
     end = event["end_location"]
     shown = []
@@ -150,20 +150,15 @@ def _clipping(growth: Mapping[str, Any]) -> str:
 def _fix(report: Mapping[str, Any]) -> Iterator[str]:
     fix, proof = report["fix"], report["verification"]
     if fix is None:
+        if report.get("fix_withheld"):
+            yield f"<h3>no fix</h3><p>{escape(report['fix_withheld'])}</p>"
         return
-    together = proof.get("with_all_fixes") if proof is not None else None
-    diff = fix["diff"]
-    if proof is not None and not proof["finite"]:
-        diff = together["diff"] if together and together["finite"] else ""
-    title = f"fix ({escape(fix['applicability'])})" if diff else "no fix"
-    yield f"<h3>{title}</h3><p>{escape(fix['message'])}</p>"
-    if diff:
-        yield "<pre>"
-        kinds = {"+": "add", "-": "sub"}
-        for line in diff.splitlines()[2:]:
-            yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
-        yield "</pre>"
-    for each in filter(None, (proof, together)):
+    yield f"<h3>fix ({escape(fix['applicability'])})</h3><p>{escape(fix['message'])}</p><pre>"
+    kinds = {"+": "add", "-": "sub"}
+    for line in fix["diff"].splitlines()[2:]:
+        yield f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>'
+    yield "</pre>"
+    for each in filter(None, (proof, (proof or {}).get("with_all_fixes"))):
         kind = "confirmed" if each["finite"] else "ineffective"
         yield f'<p><span class="badge {kind}">{kind}</span> {escape(each["note"])}</p>'
     if proof is not None and proof.get("further_steps"):

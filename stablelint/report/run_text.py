@@ -9,6 +9,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
+from stablelint.report.source import Sources
 from stablelint.report.tables import note, table
 
 _STEPS_SHOWN = 8
@@ -21,6 +22,12 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
     """Every report, blocks apart."""
     return "\n\n".join("\n".join(_report(report, context)) for report in reports) + "\n" if reports else ""
+
+
+def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:
+    """The text that the reports point into: files, and what was never in one."""
+    events = [report["event"] for report in reports]
+    return Sources({one["filename"]: one["source"].encode() for one in events if one.get("source")})
 
 
 def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -48,7 +55,8 @@ def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
     row, column = event["location"]["row"], event["location"]["column"]
     lines = context.sources.lines(event["filename"])
     indent = " " * len(str(min(row + 1, len(lines) or 1)))
-    place = f"{context.shown(event['filename'])}:{row}" + (f":{column}" if column else "")
+    name = event.get("cell") or context.shown(event["filename"])
+    place = f"{name}:{row}" + (f":{column}" if column else "")
     yield f"{indent}{style.gutter('-->')} {place}"
     if not lines:
         yield f"{indent}{style.gutter('|')} {_printable(event['expression'])}"
@@ -151,25 +159,22 @@ def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
         if report.get("fix_withheld"):
             yield from note("no fix", plain(report["fix_withheld"]), context)
         return
-    together = proof.get("with_all_fixes") if proof is not None else None
     if proof is not None and not proof["finite"]:
-        text = f"one was tried ({plain(fix['message'])}) and refuted: {plain(proof['note'])}"
-        yield from note("no fix" if not together or not together["finite"] else "not alone", text, context)
-        if together:
-            title = f"replayed with {together['fixes']} fixes"
-            yield from note(title, _verdict(together, context), context)
-            if together["finite"]:
-                yield from _diff(together["diff"], context)
-        return
+        yield from note("not alone", plain(proof["note"]), context)
     yield ""
     yield from note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
     yield from _diff(fix["diff"], context)
     if proof is None:
         yield from note("not tried", "the step could not be replayed up to its end", context)
         return
-    yield from note("replayed with the fix", _verdict(proof, context), context)
+    yield from note("replayed with the fix", _verdict(deciding(proof), context), context)
     if proof.get("further_steps"):
         yield from note("further steps", proof["further_steps"]["note"], context)
+
+
+def deciding(proof: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The replay that speaks of the fix which is shown: its own, or that of all fixes of the file."""
+    return proof.get("with_all_fixes") or proof
 
 
 def _diff(text: str, context: Context) -> Iterator[str]:

@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import shutil
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -70,9 +71,26 @@ def arm(package: str | None = None) -> None:
     """
     plan = current_plan()
     if plan is not None and "torch" not in sys.modules:
+        _keep_standard_input()
         if plan.early is not None:
             named(plan.early)(plan)
         sys.meta_path.insert(0, _AfterTorch(plan, package))
+
+
+def _keep_standard_input() -> None:
+    """A program that comes on standard input is kept where tracebacks look for lines, and handed on as it came."""
+    if sys.argv[:1] not in (["-"], [""]) or sys.stdin is None or sys.stdin.isatty():
+        return
+    import linecache
+    import tempfile
+
+    with tempfile.TemporaryFile() as file, open(0, "rb", closefd=False) as given:
+        shutil.copyfileobj(given, file)
+        file.seek(0)
+        text = file.read().decode("utf-8", errors="replace")
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    linecache.cache["<stdin>"] = (len(text), None, text.splitlines(keepends=True), "<stdin>")
 
 
 class _Lent(importlib.abc.MetaPathFinder):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
@@ -16,10 +17,40 @@ from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
 from stablelint.codemod.text.diff import unified_diff
 from stablelint.codemod.text.edits import apply_edits
-from stablelint.diagnostic import Applicability, Diagnostic, Level, Span, Status, Step
-from stablelint.runtime.guard.reporting.cause import Advice, Cause, Remedied
-from stablelint.runtime.guard.reporting.event import Event, Location
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Level, Position, Span, Status, Step
+from stablelint.runtime.guard.reporting.cause import Advice, Cause, Remedied, Rewrite
+from stablelint.runtime.guard.reporting.event import Event
 from stablelint.workspace.examine import Examiner, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text that an expression stands in; of a notebook all cells up to its own, `ahead` rows before that."""
+
+    filename: str
+    source: bytes
+    span: Span
+    ahead: int = 0
+
+    @classmethod
+    def around(cls, event: Event) -> Text | None:
+        """The text around an event's expression; None where it has no columns, or no text is left of it."""
+        location, unsaved = event.location, event.unsaved
+        if location is None or location.span is None:
+            return None
+        if unsaved is not None:
+            ahead = unsaved.before.count("\n")
+            source = (unsaved.before + unsaved.text).encode()
+            return cls(location.filename, source, _moved(location.span, ahead), ahead)
+        try:
+            return cls(location.filename, Path(location.filename).read_bytes(), location.span)
+        except OSError:
+            return None
+
+    def own(self, source: bytes) -> bytes | None:
+        """What `source`, a rewrite of the whole, leaves of the file or cell; None where it changes what is ahead."""
+        before, rows = self.source.splitlines(keepends=True)[: self.ahead], source.splitlines(keepends=True)
+        return b"".join(rows[self.ahead :]) if rows[: self.ahead] == before else None
 
 
 @dataclass
@@ -35,37 +66,50 @@ class RuleAdviser:
 
     def __call__(self, event: Event) -> Advice | None:
         """Advice on an event, or None where no rule speaks of its expression."""
-        location = event.location
-        if location is None or location.span is None:
+        text = Text.around(event)
+        found = self._finding(text, self.catalog) if text is not None else None
+        if text is None or found is None:
             return None
-        try:
-            source = Path(location.filename).read_bytes()
-        except OSError:
-            return None
-        options = AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(location.filename))))
-        report = check_source(source, location.filename, self.catalog, options)
-        found = closest(report.diagnostics, location.span)
-        if found is None:
-            return None
-        return _advice(source, propose(source, found), location, lambda: self._remedied(source, location))
+        if found.fix is None or not found.fix.edits:
+            found = replace(found, fix=self._guard_instead(text, found) or found.fix)
+        return _advice(text, found, lambda: self._remedied(text))
 
-    def _remedied(self, source: bytes, location: Location) -> Remedied | None:
+    def _finding(self, text: Text, catalog: Catalog) -> Diagnostic | None:
+        """What the rules say of the expression, with a fix or why there is none."""
+        options = AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(text.filename))))
+        report = check_source(text.source, text.filename, catalog, options)
+        found = closest(report.diagnostics, text.span)
+        return None if found is None else propose(text.source, found)
+
+    def _guard_instead(self, text: Text, found: Diagnostic) -> Fix | None:
+        """Where the rewrite of the finding's rule is withheld, what the rule of the operation itself would write."""
+        if found.fix_withheld is None:
+            return None
+        page = self.catalog.rules[found.code].path
+        others = tuple(one for one in self.catalog.sources if one.path != page)
+        plainer = self._finding(text, Catalog(others, f"{self.catalog.digest} without {found.code}"))
+        if plainer is None or plainer.fix is None or not plainer.fix.edits:
+            return None
+        message = f"a guard, for the better rewrite is withheld ({found.fix_withheld}): {plainer.fix.message}"
+        return replace(plainer.fix, message=message)
+
+    def _remedied(self, text: Text) -> Remedied | None:
         """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
+        root = os.path.dirname(os.path.abspath(text.filename))
+        # likely or not, it has gone wrong
+        examiner = Examiner(Scope(root, level=Level.POSSIBLE), self.catalog)
 
-        root = os.path.dirname(os.path.abspath(location.filename))
-        examiner = Examiner(
-            Scope(root, level=Level.POSSIBLE), self.catalog
-        )  # likely or not, it has gone wrong
-
-        def diagnose(text: bytes) -> list[Diagnostic]:
-            found, _ = examiner.findings(text, location.filename)
+        def diagnose(source: bytes) -> list[Diagnostic]:
+            found, _ = examiner.findings(source, text.filename)
             return [item for item in found if self.catalog.rules[item.code].enabled]
 
-        outcome = fix_source(source, diagnose, _is_made)
-        if not outcome.changed:
+        outcome = fix_source(text.source, diagnose, _is_made)
+        own, fixed = text.own(text.source), text.own(outcome.source) if outcome.changed else None
+        if own is None or fixed is None:
             return None
-        diff = unified_diff(source, outcome.source, location.filename)
-        return Remedied(len(outcome.applied), outcome.source.decode("utf-8", errors="replace"), diff)
+        message = f"the {len(outcome.applied)} fixes of this file together"
+        fix = Fix(Applicability.UNSAFE, message, _between(own.decode(), fixed.decode()))
+        return Remedied(len(outcome.applied), _written(text, own, fix, fixed))
 
 
 def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | None:
@@ -89,9 +133,7 @@ def _is_made(diagnostic: Diagnostic) -> bool:
     return diagnostic.fix is not None and diagnostic.fix.applicability is not Applicability.DISPLAY
 
 
-def _advice(
-    source: bytes, diagnostic: Diagnostic, location: Location, remedied: Callable[[], Remedied | None]
-) -> Advice:
+def _advice(text: Text, diagnostic: Diagnostic, remedied: Callable[[], Remedied | None]) -> Advice:
     cause = Cause(
         summary=diagnostic.message,
         code=diagnostic.code,
@@ -101,17 +143,39 @@ def _advice(
     )
     fix = diagnostic.fix
     if fix is None or not fix.edits:
-        return Advice(cause, location.filename, fix, diagnostic.fix_withheld)
-    fixed = apply_edits(source, fix.edits)
-    return Advice(
-        cause,
-        location.filename,
+        why = diagnostic.fix_withheld or (fix.message if fix else "the page of the rule has no rewrite")
+        return Advice(cause, None, why)
+    own, fixed = text.own(text.source), text.own(apply_edits(text.source, fix.edits))
+    if own is None or fixed is None:
+        return Advice(cause, None, "it would change an earlier cell")
+    edits = tuple(replace(edit, span=_moved(edit.span, -text.ahead)) for edit in fix.edits)
+    return Advice(cause, _written(text, own, replace(fix, edits=edits), fixed), None, remedied)
+
+
+def _written(text: Text, own: bytes, fix: Fix, fixed: bytes) -> Rewrite:
+    return Rewrite(
+        text.filename,
         fix,
-        None,
         fixed.decode("utf-8", errors="replace"),
-        unified_diff(source, fixed, location.filename),
-        hashlib.sha256(source).hexdigest(),
-        remedied,
+        unified_diff(own, fixed, text.filename),
+        hashlib.sha256(own).hexdigest(),
+    )
+
+
+def _between(before: str, after: str) -> tuple[Edit, ...]:
+    """Edits of whole lines that make `after` of `before`."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return tuple(
+        Edit(Span(Position(start + 1, 1), Position(end + 1, 1)), "".join(new[first:last]))
+        for tag, start, end, first, last in changes
+        if tag != "equal"
+    )
+
+
+def _moved(span: Span, rows: int) -> Span:
+    return Span(
+        Position(span.start.row + rows, span.start.column), Position(span.end.row + rows, span.end.column)
     )
 
 

@@ -99,9 +99,10 @@ def _applied(report: Mapping[str, Any]) -> list[Problem]:
     from stablelint.codemod.text.apply import WriteRefused, write
     from stablelint.codemod.text.edits import apply_edits
     from stablelint.diagnostic import Edit, Position, Span
+    from stablelint.report.run_text import deciding
 
     fix, proof = report["fix"], report["verification"]
-    if fix is None or proof is None or not proof["finite"]:
+    if fix is None or proof is None or not deciding(proof)["finite"]:
         print("stablelint: nothing was written: no fix was confirmed by a replay", file=sys.stderr)
         return []
     path = Path(fix["filename"])
@@ -179,10 +180,11 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
         told = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
         return json.dumps(told, indent=2) + "\n"
     from stablelint.report.context import Context
-    from stablelint.report.run_text import render
+    from stablelint.report.run_text import render, sources_of
     from stablelint.report.style import Style, wants_colour, width_of
 
-    context = Context(os.getcwd(), Style(wants_colour(sys.stderr)), width_of(sys.stderr))
+    style = Style(wants_colour(sys.stderr))
+    context = Context(os.getcwd(), style, width_of(sys.stderr), sources_of(ending.reports))
     if ending.crashes and not ending.reports:
         from stablelint.report.crash_text import render as explained
 

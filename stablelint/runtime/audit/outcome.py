@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from stablelint.runtime.guard.reporting.event import Json, Location
+from stablelint.runtime.guard.reporting.event import Json, Location, place_json
 
 if TYPE_CHECKING:
     from stablelint.runtime.audit.record import Run
@@ -102,14 +102,6 @@ class Result:
 
     def as_json(self) -> dict[str, Json]:
         """The result as ``audit --output-format json`` prints it."""
-        place: dict[str, Json] = {
-            "filename": None,
-            "location": None,
-            "end_location": None,
-            "expression": None,
-        }
-        if self.outcome.location is not None:
-            place = self.outcome.location.as_json()
         return {
             "check": self.check.name,
             "family": self.check.family,
@@ -117,7 +109,7 @@ class Result:
             "status": self.outcome.status.value,
             "evidence": self.outcome.evidence,
             "subjects": list(self.outcome.subjects),
-            **place,
+            **place_json(self.outcome.location),
             "remedy": self.outcome.remedy,
         }
 

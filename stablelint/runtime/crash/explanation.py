@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from stablelint.runtime.guard.reporting.event import Json, Location
+from stablelint.runtime.guard.reporting.event import Json, Location, place_json
 
 if TYPE_CHECKING:
     from stablelint.runtime.crash.scene import Scene
@@ -73,20 +73,12 @@ class Explanation:
 
     def as_json(self, error: BaseException) -> dict[str, Json]:
         """The explanation as ``run --output-format json`` prints it under `crash`."""
-        place: dict[str, Json] = {
-            "filename": None,
-            "location": None,
-            "end_location": None,
-            "expression": None,
-        }
-        if self.location is not None:
-            place = self.location.as_json()
         return {
             "kind": self.kind,
             "error": type(error).__name__,
             "message": str(error)[:_LONGEST_MESSAGE],
             "summary": self.summary,
-            **place,
+            **place_json(self.location),
             "because": list(self.because),
             "advice": list(self.advice),
             "operands": [one.as_json() for one in self.operands],

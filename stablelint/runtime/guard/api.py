@@ -18,9 +18,18 @@ from stablelint.runtime.guard.explaining.further import further_steps
 from stablelint.runtime.guard.explaining.investigate import Finding, investigate, replayable, unexplained
 from stablelint.runtime.guard.explaining.proof import prove
 from stablelint.runtime.guard.replay.confined import BusyError, one_at_a_time
-from stablelint.runtime.guard.reporting.cause import Advice, Adviser, Cause, Verification, explain
+from stablelint.runtime.guard.reporting.cause import (
+    NO_REWRITE,
+    Advice,
+    Adviser,
+    Cause,
+    Rewrite,
+    Verification,
+    explain,
+)
 from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, NonFiniteError, Origin
 from stablelint.runtime.guard.reporting.records import Records, Writer
+from stablelint.runtime.guard.source.unsaved import keep_command_line
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.tensors.norms import all_finite
 from stablelint.runtime.guard.watching import hooks, sight
@@ -39,21 +48,36 @@ class Report:
     advice: Advice | None = None
     verification: Verification | None = None
 
+    @property
+    def fix(self) -> Rewrite | None:
+        """The rewrite that the replay did not refute: the expression's own, or else all fixes of the file."""
+        proof = self.verification
+        if proof is not None and not proof.finite:
+            return proof.together.rewrite if proof.together is not None and proof.together.finite else None
+        return self.advice.rewrite if self.advice else None
+
+    @property
+    def withheld(self) -> str | None:
+        """Why there is no fix; None where there is one."""
+        if self.fix is not None:
+            return None
+        if self.advice is None:
+            return NO_REWRITE.get(self.event.origin, "no rule speaks of this expression")
+        if self.advice.rewrite is None:
+            return self.advice.withheld
+        note = self.verification.note if self.verification else ""
+        return f"one was tried ({self.advice.rewrite.fix.message}) and refuted: {note}"
+
     def as_json(self) -> dict[str, Json]:
         """The report as ``run --output-format json`` prints it."""
         return {
             "event": self.event.as_json(),
             "cause": self.cause.as_json(),
-            "fix": self.advice.fix_json() if self.advice else None,
-            "fix_withheld": self.advice.withheld if self.advice else None,
+            "fix": self.fix.as_json() if self.fix else None,
+            "fix_withheld": self.withheld,
             "verification": self.verification.as_json() if self.verification else None,
         }
 
-
-# Data, a checkpoint or growth brought the value: a rule about the expression would blame the wrong thing.
-_NO_EXPRESSION_AT_FAULT = frozenset(
-    {Origin.BATCH, Origin.PARAMETERS, Origin.EXPLOSION, Origin.OPTIMIZER, Origin.UNKNOWN}
-)
 
 _MEANT = frozenset({Mechanism.LITERAL})  # what a program writes itself, it may well show
 _SHOWN_EXAMINED, _SHOWN_REPORTED = 8, 3
@@ -114,6 +138,7 @@ class Guard:
         """Begin to watch; calling it again changes nothing."""
         if not self._attached:
             self._attached = True
+            keep_command_line()
             hooks.attach(self.watch)
             if self._shown:
                 self._sight.enter_context(sight.watching(self.watch.on_shown))
@@ -214,7 +239,7 @@ class Guard:
         return replace(proof, further=further_steps(watch, finding, advice, self._verify_steps, taken))
 
     def _advice(self, event: Event) -> Advice | None:
-        if self._adviser is None or event.origin in _NO_EXPRESSION_AT_FAULT:
+        if self._adviser is None or event.origin in NO_REWRITE:
             return None
         try:
             return self._adviser(event)

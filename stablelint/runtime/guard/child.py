@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import itertools
 import json
-import linecache
 import mmap
 import os
 import sys
@@ -44,16 +43,7 @@ def start(plan: Plan) -> Guard:
     atexit.register(_summarise, plan, guard)
     arm(plan)
     _shorten_traceback()
-    _keep_source_of_command_line()
     return guard
-
-
-def _keep_source_of_command_line() -> None:
-    """The program of `python -c` has no file: its lines are kept where tracebacks look for them."""
-    words = sys.orig_argv
-    if "-c" in words[1:-1] and "<string>" not in linecache.cache:
-        source = words[words.index("-c") + 1]
-        linecache.cache["<string>"] = (len(source), None, source.splitlines(keepends=True), "<string>")
 
 
 def _pass(_: object) -> None:

@@ -328,3 +328,12 @@ def test_a_guard_without_torch_says_what_is_missing(tmp_path: Path) -> None:
     done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ImportError: the guard needs torch")
+
+
+def test_a_program_on_standard_input_is_shown_as_it_came(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "stablelint", "run", "--", sys.executable, "-"]
+    program = FAULTY + "print(sys.stdin.read())\n"
+    done = subprocess.run(words, input=program, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "--> standard input:14:13" in done.stderr
+    assert "torch.log(p)" in done.stderr

@@ -134,10 +134,11 @@ def _continue(
 ) -> None:
     """Run the loop with the fix until the counter ends it, or it ends itself."""
     assert finding.attempt is not None
-    assert advice.fixed_source is not None
-    tree = compile_calmly(advice.fixed_source, advice.filename, flags=ast.PyCF_ONLY_AST)
-    module = compile_calmly(advice.fixed_source, advice.filename)
-    run, repeats = endless(watch, finding.attempt, advice.filename, tree)
+    assert advice.rewrite is not None
+    filename = advice.rewrite.filename
+    tree = compile_calmly(advice.rewrite.source, filename, flags=ast.PyCF_ONLY_AST)
+    module = compile_calmly(advice.rewrite.source, filename)
+    run, repeats = endless(watch, finding.attempt, filename, tree)
     told["same_batch"] = repeats
     watch.buffers.restore()
     if finding.attempt.random is not None:
@@ -147,7 +148,7 @@ def _continue(
     with (
         watch.standing_aside(counter),
         scalers_reset(watch),
-        fix_applied(finding.attempt.globals, finding.attempt.locals, advice.filename, tree, module),
+        fix_applied(finding.attempt.globals, finding.attempt.locals, filename, tree, module),
         eager(),
     ):
         taken = -1

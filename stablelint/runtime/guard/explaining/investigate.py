@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -19,6 +19,7 @@ from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
 from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.guard.source.frames import resolve, site_of, step_frames
+from stablelint.runtime.guard.source.unsaved import unsaved
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.tensors.measure import badness_of, statistics_of
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
@@ -39,7 +40,9 @@ class Finding:
 def investigate(watch: Watch, alarm: Alarm) -> Finding:
     """Name the expression behind an alarm; never raises for what the user's code does."""
     with replayable(alarm):
-        return _investigate(watch, alarm)
+        found = _investigate(watch, alarm)
+    place = found.event.location
+    return replace(found, event=replace(found.event, unsaved=unsaved(place.filename) if place else None))
 
 
 def replayable(alarm: Alarm) -> AbstractContextManager[None]:

@@ -11,7 +11,7 @@ from types import CodeType
 
 from stablelint.runtime.guard.explaining.investigate import Finding
 from stablelint.runtime.guard.replay.attempts import Attempt, attempt_with, run_attempt
-from stablelint.runtime.guard.reporting.cause import Advice, Together, Verification
+from stablelint.runtime.guard.reporting.cause import Advice, Rewrite, Together, Verification
 from stablelint.runtime.guard.source.frames import compile_calmly, parse_file
 from stablelint.runtime.guard.source.swapped import functions_of, functions_swapped
 from stablelint.runtime.guard.watching.watch import Watch
@@ -22,30 +22,29 @@ def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None
 
     Where the fix alone does not help, the step is replayed with all fixes of its file as well.
     """
-    if advice.fixed_source is None or finding.attempt is None:
+    if advice.rewrite is None or finding.attempt is None:
         return None
-    alone = _replayed(watch, finding, finding.attempt, advice.filename, advice.fixed_source, "the fix")
+    alone = _replayed(watch, finding, finding.attempt, advice.rewrite, "the fix")
     if alone is None or alone.finite:
         return alone
     remedied = advice.remedied()
-    if remedied is None or remedied.source == advice.fixed_source:
+    if remedied is None or remedied.rewrite.source == advice.rewrite.source:
         return alone
     named = f"the {remedied.fixes} fixes of this file"
-    whole = _replayed(watch, finding, finding.attempt, advice.filename, remedied.source, named)
+    whole = _replayed(watch, finding, finding.attempt, remedied.rewrite, named)
     if whole is None:
         return alone
-    return replace(
-        alone, together=Together(remedied.fixes, whole.finite, whole.note, remedied.diff, remedied.source)
-    )
+    return replace(alone, together=Together(remedied.fixes, whole.finite, whole.note, remedied.rewrite))
 
 
 def _replayed(
-    watch: Watch, finding: Finding, attempt: Attempt, filename: str, source: str, named: str
+    watch: Watch, finding: Finding, attempt: Attempt, rewrite: Rewrite, named: str
 ) -> Verification | None:
     """What the step gives with another text of its file; None where it does not reach its end."""
+    filename = rewrite.filename
     try:
-        tree = compile_calmly(source, filename, flags=ast.PyCF_ONLY_AST)
-        module = compile_calmly(source, filename)
+        tree = compile_calmly(rewrite.source, filename, flags=ast.PyCF_ONLY_AST)
+        module = compile_calmly(rewrite.source, filename)
     except (SyntaxError, ValueError) as error:
         return Verification(False, None, f"The file with {named} does not compile: {error}.")
     fixed = attempt_with(watch, attempt, filename, tree)

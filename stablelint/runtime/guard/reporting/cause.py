@@ -32,35 +32,17 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Remedied:
-    """A whole file with every fix that the rules have for it applied."""
+class Rewrite:
+    """A fix, and the whole file with it applied; `sha256` is of the file that the edits are for."""
 
-    fixes: int
+    filename: str
+    fix: Fix
     source: str
     diff: str = ""
+    sha256: str = ""
 
-
-def _not_remedied() -> Remedied | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What the static rules say of the expression of an event: its cause and, where there is one, the fix."""
-
-    cause: Cause
-    filename: str
-    fix: Fix | None = None
-    withheld: str | None = None
-    fixed_source: str | None = None  # the whole file with the fix applied
-    diff: str = ""
-    sha256: str = ""  # of the file that the edits are for
-    remedied: Callable[[], Remedied | None] = _not_remedied  # asked only where the fix alone does not help
-
-    def fix_json(self) -> Json:
-        """The fix as ``run --output-format json`` prints it, or None."""
-        if self.fix is None:
-            return None
+    def as_json(self) -> dict[str, Json]:
+        """The fix as ``run --output-format json`` prints it."""
         edits: list[Json] = [
             {
                 "content": edit.content,
@@ -77,6 +59,28 @@ class Advice:
             "diff": self.diff,
             "sha256": self.sha256,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Remedied:
+    """A file with every fix that the rules have for it applied."""
+
+    fixes: int
+    rewrite: Rewrite
+
+
+def _not_remedied() -> Remedied | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What the static rules say of the expression of an event: its cause, and the fix or why there is none."""
+
+    cause: Cause
+    rewrite: Rewrite | None = None
+    withheld: str | None = None
+    remedied: Callable[[], Remedied | None] = _not_remedied  # asked only where the fix alone does not help
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +111,11 @@ class Together:
     fixes: int
     finite: bool
     note: str
-    diff: str = ""
-    source: str = ""  # the whole file with the fixes applied
+    rewrite: Rewrite
 
     def as_json(self) -> dict[str, Json]:
         """The outcome of the replay."""
-        return {"fixes": self.fixes, "finite": self.finite, "note": self.note, "diff": self.diff}
+        return {"fixes": self.fixes, "finite": self.finite, "note": self.note, "diff": self.rewrite.diff}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,16 @@ _BY_ORIGIN = {
         "Gradients grew from step to step until the numbers overflowed; no single operation is at fault. "
         "Lower the learning rate or clip the gradient norm."
     ),
+}
+
+
+# Data, a checkpoint or growth brought the value: a rule about the expression would blame the wrong thing.
+NO_REWRITE = {
+    Origin.BATCH: "the data hold the value: mend what loads them, or leave the batch out",
+    Origin.PARAMETERS: "the parameters held the value before this run: load an earlier checkpoint",
+    Origin.EXPLOSION: "no expression is at fault: lower the learning rate, or clip the gradient norm",
+    Origin.OPTIMIZER: "no expression is at fault: change what the optimizer is given (eps, learning rate, precision)",
+    Origin.UNKNOWN: "the expression is not known",
 }
 
 

@@ -116,6 +116,22 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsaved:
+    """Program text that is in no file, what it is called (`In[3]`, `-c`), and that of the cells which ran before it."""
+
+    text: str
+    name: str
+    before: str = ""
+
+
+def place_json(location: Location | None) -> dict[str, Json]:
+    """File, start, end and text of an expression; None for each where there is none."""
+    if location is not None:
+        return location.as_json()
+    return {"filename": None, "location": None, "end_location": None, "expression": None}
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """One step as the guard saw it; `layers` holds a gradient norm for each watched parameter, or nothing."""
 
@@ -183,23 +199,18 @@ class Event:
     growth: Growth | None = None
     rank: int | None = None
     note: str | None = None
+    unsaved: Unsaved | None = None  # the text around `location`, where it is in no file
 
     def as_json(self) -> dict[str, Json]:
         """The event as ``run --output-format json`` prints it."""
-        place: dict[str, Json] = {
-            "filename": None,
-            "location": None,
-            "end_location": None,
-            "expression": None,
-        }
-        if self.location is not None:
-            place = self.location.as_json()
         return {
             "kind": self.kind.value,
             "phase": self.phase.value,
             "origin": self.origin.value,
             "mechanism": self.mechanism.value if self.mechanism else None,
-            **place,
+            **place_json(self.location),
+            "cell": self.unsaved.name if self.unsaved else None,
+            "source": self.unsaved.text if self.unsaved else None,
             "operation": self.operation,
             "module": self.module,
             "step": self.step,
@@ -232,7 +243,8 @@ class Event:
         what = {Kind.NAN: "NaN", Kind.INF: "Inf", Kind.EXPLOSION: "exploding gradients"}[self.kind]
         text = f"{what} in the {self.phase} pass of step {self.step}"
         if self.location is not None:
-            text += f": `{self.location.expression}` at {self.location.filename}:{self.location.row}"
+            place = self.unsaved.name if self.unsaved else self.location.filename
+            text += f": `{self.location.expression}` at {place}:{self.location.row}"
             if self.location.span is not None:
                 text += f":{self.location.span.start.column}"
         if self.module:
@@ -263,15 +275,15 @@ class NonFiniteError(RuntimeError):
     @property
     def fix(self) -> Mapping[str, Any] | None:
         """The rewrite: `message`, `diff` and `edits`; None where there is none, or where its replay refuted it."""
-        proof: Any = self.report.get("verification")
-        refuted = proof is not None and not proof["finite"]
-        return None if refuted else self.report.get("fix")  # type: ignore[return-value]
+        return self.report.get("fix")  # type: ignore[return-value]
 
     def _explained(self) -> Iterator[str]:
         if self.cause:
             yield f"because: {self.cause['summary']}"
         if self.fix is not None:
             yield f"fix ({self.fix['applicability']}): {self.fix['message']}"
+        elif self.report.get("fix_withheld"):
+            yield f"no fix: {self.report['fix_withheld']}"
 
     def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event, Mapping[str, Json]]]:
         # A pool of processes pickles what its worker raises, and waits for ever for what cannot be read back.

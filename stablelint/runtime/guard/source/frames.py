@@ -20,6 +20,7 @@ import torch
 import stablelint
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.guard.reporting.event import Location
+from stablelint.runtime.guard.source.unsaved import is_top_level
 
 _LIBRARY_ROOTS = tuple(
     os.path.dirname(os.path.abspath(package.__file__)) + os.sep
@@ -68,7 +69,7 @@ def step_frames(frame: FrameType | None, limit: int) -> Iterator[FrameType]:
         if module in _RUNNERS:
             return
         yield user
-        if user.f_code.co_name == "<module>":
+        if is_top_level(user.f_code):
             return
 
 

@@ -18,10 +18,11 @@ from typing import Any
 
 from stablelint.runtime.guard.source.carried import carried_names, scope_contains, written_names
 from stablelint.runtime.guard.source.frames import compile_calmly, parse_file, raw_position
+from stablelint.runtime.guard.source.unsaved import is_top_level
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)
-_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+_SUSPENDING = (ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _NAME = "__stablelint_region__"
 
 
@@ -169,7 +170,7 @@ def bind_loop(
 
 
 def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mapping[str, Any]) -> BoundRegion:
-    body = [_Localise().visit(statement) for statement in body]
+    body = [_HandedToNobody().visit(_Localise().visit(statement)) for statement in body]
     anchor = body[0]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     function = ast.FunctionDef(_NAME, arguments, body, [], None)
@@ -217,6 +218,20 @@ class _Localise(ast.NodeTransformer):
         return ast.copy_location(ast.Pass(), node)
 
 
+class _HandedToNobody(ast.NodeTransformer):
+    """A generator's replay hands out nothing, and nothing is sent to it: a `yield` is None after its value."""
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        both = ast.Tuple([node.value or ast.Constant(None), ast.Constant(None)], ast.Load())
+        return ast.copy_location(ast.Subscript(both, ast.Constant(1), ast.Load()), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return node
+
+
 def _names(region: Region, frame: FrameType, values: Mapping[str, Any]) -> dict[str, Any]:
     available = dict(frame.f_locals)
     if frame.f_locals is frame.f_globals:
@@ -238,7 +253,7 @@ def _global_names(node: ast.AST) -> set[str]:
 
 def owner_of(tree: ast.Module, code: CodeType) -> tuple[ast.AST, str | None] | None:
     """The function or module that `code` was compiled from, and the class around it."""
-    if code.co_name == "<module>":
+    if is_top_level(code):
         return tree, None
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
     while pending:

@@ -15,6 +15,7 @@ import torch
 
 from stablelint.runtime.guard.source.frames import Site, is_library
 from stablelint.runtime.guard.source.region import Region, place_of, region_at
+from stablelint.runtime.guard.source.unsaved import is_top_level
 from stablelint.runtime.guard.tensors.norms import Meter
 from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomRecorder, RandomState
 from stablelint.runtime.guard.watching.history import History
@@ -232,7 +233,7 @@ def _look_up(code: CodeType, offset: int) -> Place:
         except Exception:  # training goes on, whatever the source looks like
             region = None
         carries = region is not None and region.carried
-        outermost = code.co_name == "<module>"
+        outermost = is_top_level(code)
         found = Place(code, offset, place_of(code, offset), region if carries else None, outermost)
     if len(_LOOKED_UP) > _LOOKUPS_KEPT:
         _LOOKED_UP.clear()

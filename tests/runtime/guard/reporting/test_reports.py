@@ -21,7 +21,7 @@ def test_the_package_offers_the_guard_with_its_rules() -> None:
     report = report_of(Path(__file__).parent.parent / "scenarios" / "backward_norm_by_hand.py")
     assert report.cause.code is not None
     assert report.advice is not None
-    assert report.advice.fix is not None
+    assert report.fix is report.advice.rewrite
     assert report.verification is not None
     assert report.verification.finite
     assert report.as_json()["cause"]["name"] == report.cause.name

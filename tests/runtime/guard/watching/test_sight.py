@@ -100,7 +100,7 @@ def test_a_program_on_the_command_line_is_read_there_and_runs_to_its_end() -> No
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert done.stdout.endswith("the end\n")
-    assert "<string>:3:5" in done.stderr
+    assert "--> -c:3:5" in done.stderr
     assert "x / (x - x)" in done.stderr
 
 

@@ -1,0 +1,46 @@
+"""Program text that is in no file: cells of a notebook, what `-c` was given, what came on standard input."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType
+from typing import Any
+
+from stablelint.runtime.guard.reporting.event import Unsaved
+
+_CELL = "<cell line: "  # how IPython calls the code of a statement of a cell
+_NAMES = {"<string>": "-c", "<stdin>": "standard input"}
+
+
+def is_top_level(code: CodeType) -> bool:
+    """Whether this is code of a module, or of a cell, outside of all functions."""
+    return code.co_name == "<module>" or code.co_name.startswith(_CELL)
+
+
+def keep_command_line() -> None:
+    """What `python -c` was given is kept where tracebacks look for lines of files."""
+    words = sys.orig_argv
+    if "-c" in words[1:-1] and "<string>" not in linecache.cache:
+        source = words[words.index("-c") + 1]
+        linecache.cache["<string>"] = (len(source), None, source.splitlines(keepends=True), "<string>")
+
+
+def unsaved(filename: str) -> Unsaved | None:
+    """The text behind a file name that is no file's; None where there is a file, or no text."""
+    text = "" if os.path.isfile(filename) else "".join(linecache.getlines(filename))
+    if not text:
+        return None
+    numbers = _cells()
+    if filename not in numbers:
+        return Unsaved(text, _NAMES.get(filename, filename))
+    earlier = list(numbers)[: list(numbers).index(filename)]
+    before = "\n".join("".join(linecache.getlines(cell)) for cell in earlier)
+    return Unsaved(text, f"In[{numbers[filename]}]", before + "\n" if before else "")
+
+
+def _cells() -> dict[str, int]:
+    """The cells of this notebook by their file names, in the order in which they ran, with their numbers."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return dict(getattr(getattr(shell, "compile", None), "_filename_map", {}))
