@@ -217,8 +217,9 @@ def _in_other_file(name: str, node: ast.expr, module: ModuleInfo) -> str:
     path = module.path
     where = f"{path.parent.name}/{path.name}" if path is not None else module.source.filename
     text = f"the `{name}` to change stands in {where}, line {node.lineno}"
-    known = (*module.classes.values(), *module.functions.values())
-    around = next((one.name for one in known if encloses(one.node, node)), None)
+    known: dict[str, ast.AST] = {one.name: one.node for one in module.classes.values()}
+    known |= {name: one.node for name, one in module.functions.items()}
+    around = next((name for name, one in known.items() if encloses(one, node)), None)
     return text if around is None else f"{text}, and all who call `{around}` get what it gives"
 
 

@@ -138,10 +138,10 @@ def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and binds(function, target.id)
             for one in ast.walk(function)
         }
-        for node in readers(scope, target.id):
+        for name in readers(scope, target.id):
             # What is read before the statement is the name's earlier value; a function may have a name of its own.
-            if node not in others and (tree.start(node) >= first or node in later):
-                yield node
+            if name not in others and (tree.start(name) >= first or name in later):
+                yield name
     elif isinstance(target, ast.Attribute):
         owner = _owner(tree, statement)
         for node in ast.walk(tree.module):
