@@ -237,7 +237,7 @@ def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr
                 and len(node.targets) == 1
                 and isinstance(node.targets[0], ast.Name)
             ):
-                found[node.targets[0].id] = node.value
+                found[node.targets[0].id] = _Names(found).visit(node.value)
     return found
 
 
@@ -247,7 +247,7 @@ class _Names(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         value = self._values.get(node.id) if isinstance(node.ctx, ast.Load) else None
-        return self.visit(_copy(value)) if value is not None else node
+        return _copy(value) if value is not None else node
 
 
 def _copy(tree: ast.expr) -> ast.expr:
@@ -295,7 +295,7 @@ def _aliases(node: ast.AST) -> Iterator[ast.alias]:
 
 
 def _bindings_before(tree: ast.Module, text: _Text, span: Span) -> dict[str, ast.expr]:
-    """Names assigned exactly once in the enclosing function, before the span, and their values."""
+    """Names bound exactly once in the enclosing function, before the span, and their values."""
     scope: ast.AST = tree
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _touches(text.span(node), span):
@@ -303,7 +303,9 @@ def _bindings_before(tree: ast.Module, text: _Text, span: Span) -> dict[str, ast
     values: dict[str, ast.expr] = {}
     times: dict[str, int] = {}
     for node in ast.walk(scope):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.arg):
+            times[node.arg] = times.get(node.arg, 0) + 1
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             times[node.id] = times.get(node.id, 0) + 1
         if (
             isinstance(node, ast.Assign)

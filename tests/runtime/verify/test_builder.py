@@ -30,6 +30,11 @@ def loss(z, y):
     p = torch.softmax(z, dim=-1)
     é = "wide"; q = -torch.log(p) * y
     return q.sum()
+
+
+def flat(z, y):
+    z = z.view(-1)
+    return torch.log(z)
 """
 
 
@@ -82,6 +87,11 @@ def test_an_edit_beyond_the_finding_widens_the_site() -> None:
     assert site.original == "-torch.log(p) * y"
     assert site.probe_span == wider
     assert site.span == span, "the place of the finding is still told"
+
+
+def test_a_name_that_is_made_of_itself_is_not_spelled_out() -> None:
+    span = _span("torch.log(z)", 13)
+    assert _site(span, Edit(span, "torch.log(y)"), bindings={"x": Binding("y")}).model is None
 
 
 def test_names_that_the_fix_binds_are_spelled_out() -> None:
