@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from stablelint.runtime.verify.runs.rerun import Run
 from stablelint.runtime.verify.site import Site
 
 _SECONDS = 300.0  # that making calls may take in all, where no time-out says otherwise
+_ROOTS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+_FOREIGN = ("site-packages", "node_modules")
 _OTHERS = 400  # files of the project that are read for calls of a constructor
 
 Prepared = Mapping[str, Replayer | None]
@@ -59,8 +62,14 @@ def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]
         row = {"id": site.id, "row": site.probe_span.start.row, "fixed": fixes.get(site.id)}
         files.setdefault(resolved(site.filename), []).append(row)
     jobs = folder / "jobs.json"
-    others = _others(list(files))
-    document = {"folder": plan.folder, "seconds": seconds, "files": files, "others": others}
+    root = _root(list(files))
+    document = {
+        "folder": plan.folder,
+        "seconds": seconds,
+        "files": files,
+        "root": str(root),
+        "others": _others(root),
+    }
     jobs.write_text(json.dumps(document), encoding="utf-8")
     with open(folder / "made.log", "wb") as log:
         ending = run_command(
@@ -75,21 +84,31 @@ def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]
     return read_records(folder / "made")
 
 
-def _others(paths: Sequence[str]) -> list[str]:
-    """Files of the project in which calls of a constructor may stand: those below the folder of all sites."""
-    import os
-
+def _root(paths: Sequence[str]) -> Path:
+    """The folder of the project that the files are of, as far as its packages and its version control tell."""
     common = Path(os.path.commonpath(paths))
     root = common if common.is_dir() else common.parent
     while (root / "__init__.py").exists():
         root = root.parent
-    found = []
-    for path in sorted(root.rglob("*.py")):
-        if not any(part.startswith(".") or part == "site-packages" for part in path.relative_to(root).parts):
-            found.append(str(path))
-        if len(found) == _OTHERS:
+    return next(
+        (each for each in (root, *root.parents) if any((each / name).exists() for name in _ROOTS)), root
+    )
+
+
+def _others(root: Path) -> list[str]:
+    """Files of the project in which calls of a constructor may stand, and settings."""
+    found: list[str] = []
+    for folder, inner, names in os.walk(root):
+        foreign = "pyvenv.cfg" in names
+        inner[:] = (
+            [] if foreign else sorted(name for name in inner if name[0] != "." and name not in _FOREIGN)
+        )
+        found += [
+            os.path.join(folder, name) for name in sorted(names) if name.endswith(".py") and not foreign
+        ]
+        if len(found) >= _OTHERS:
             break
-    return found
+    return found[:_OTHERS]
 
 
 def _fixed_files(request: Request, folder: Path) -> dict[str, str]:

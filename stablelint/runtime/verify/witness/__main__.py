@@ -76,7 +76,7 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
-        module = load(path)
+        module = load(path, jobs["root"])
         texts = {name: Path(name).read_text(encoding="utf-8", errors="replace") for name in jobs["others"]}
         source = Path(path).read_text(encoding="utf-8")
         try_sites(module, source, trials, texts, report, deadline)
@@ -88,18 +88,24 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
     RECORDER.flush()
 
 
-def load(path: str) -> ModuleType:
-    """The module of a file, under the name that its packages give it. Raises what loading it raises."""
+def load(path: str, root: str) -> ModuleType:
+    """The module of a file, under the name that its packages give it. Raises what loading it raises.
+
+    Modules beside it are found, and those in the folders up to `root`: a script there may be what imports it.
+    """
     from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
 
     folder, names = os.path.dirname(path), [os.path.splitext(os.path.basename(path))[0]]
     while os.path.exists(os.path.join(folder, "__init__.py")):
         folder, name = os.path.split(folder)
         names.insert(0, name)
-    sys.path.insert(0, folder)
+    folders = [folder]
+    while folders[-1].startswith(root + os.sep):
+        folders.append(os.path.dirname(folders[-1]))
+    sys.path[:0] = [*folders, os.path.dirname(path)]
     sys.argv = [path]
-    local = {entry.removesuffix(".py") for entry in os.listdir(folder)}
-    stand_in_for_absent(frozenset({names[0]} | {name for name in local if name.isidentifier()}))
+    local = {entry.removesuffix(".py") for each in folders for entry in os.listdir(each)}
+    stand_in_for_absent(frozenset({names[0]} | {name for name in local if name.isidentifier()}), root)
     if names[-1] == "__init__":
         names.pop()
     with open(os.devnull, "w", encoding="utf-8") as quiet, contextlib.redirect_stdout(quiet):

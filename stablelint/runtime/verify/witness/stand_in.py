@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -49,10 +50,10 @@ class _Absent(ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what nobody else found, but for what lies in the project's own packages."""
+    """Finds what nobody else found where a file of the project imports it, but for the project's own packages."""
 
-    def __init__(self, own: frozenset[str]) -> None:
-        self._own = own
+    def __init__(self, own: frozenset[str], root: str) -> None:
+        self._own, self._root = own, os.path.join(os.path.realpath(root), "")
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -63,6 +64,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         parent = sys.modules.get(fullname.rpartition(".")[0])
         if "." in fullname and not isinstance(parent, _Absent):
             return None
+        if not os.path.realpath(_importer()).startswith(self._root):
+            return None  # a package that does without it
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
@@ -72,6 +75,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """There is nothing to execute."""
 
 
-def stand_in_for_absent(own: frozenset[str]) -> None:
-    """From now on an import of what is not installed gives a stand-in; `own` are packages that are never one."""
-    sys.meta_path.append(_Finder(own))
+def _importer() -> str:
+    """The file whose import is under way."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame.f_code.co_filename
+
+
+def stand_in_for_absent(own: frozenset[str], root: str) -> None:
+    """From now on an import of what is not installed gives a stand-in to the files below `root`.
+
+    `own` are packages that are never one.
+    """
+    sys.meta_path.append(_Finder(own, root))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import FunctionType, ModuleType
 
 import torch
 
-from stablelint.runtime.verify.witness.arguments import candidates, written
+from stablelint.runtime.verify.witness.arguments import accepted, candidates, options, written
 from stablelint.runtime.verify.witness.uses import Function, uses_of
 
 # Calls of a function that does more than compute: it is not called without need.
@@ -20,6 +22,7 @@ _EFFECTS = frozenset(
     "urlopen urlretrieve download send recv bind listen connect kill exit _exit input init_process_group".split()
 )
 _MADE = 24  # ways in which an object is tried to be made
+_OBJECTS = 6  # ways in which it was made, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +89,12 @@ class UnmadeError(Exception):
     """The function cannot be called; the message says why."""
 
 
-def subjects(place: Around, module: ModuleType, texts: Sequence[str]) -> Iterator[Subject]:
+def subjects(
+    place: Around, module: ModuleType, texts: Sequence[str], known: Mapping[str, str]
+) -> Iterator[Subject]:
     """The ways to call the function; `texts` are the arguments of constructor calls found in the project.
 
-    Raises UnmadeError.
+    `known` are the values of its settings. Raises UnmadeError.
     """
     if (named := effects(place.function)) is not None:
         raise UnmadeError(f"it calls `{named}`")
@@ -112,32 +117,56 @@ def subjects(place: Around, module: ModuleType, texts: Sequence[str]) -> Iterato
     elif isinstance(held, classmethod):
         yield Subject(name, function, place.function, lambda: kind)
     else:
-        yield from _methods(place, kind, function, texts)
+        yield from _methods(place, kind, function, texts, known)
 
 
-def _methods(place: Around, kind: type, function: FunctionType, texts: Sequence[str]) -> Iterator[Subject]:
+def _methods(
+    place: Around, kind: type, function: FunctionType, texts: Sequence[str], known: Mapping[str, str]
+) -> Iterator[Subject]:
     assert place.owner is not None
-    errors = []
-    made = 0
-    for text in _constructions(place.owner, texts):
-        try:
-            owner = _constructor(kind, text, vars(_module_of(function)))
-            owner()
-        except Exception as error:
-            errors.append(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-            continue
-        made += 1
-        dotted = "" if place.function.name in ("forward", "__call__") else f".{place.function.name}"
-        yield Subject(f"{place.owner.name}({text}){dotted}", function, place.function, owner)
-        if made == 2:
-            return
-    if not made:
+    dotted = "" if place.function.name in ("forward", "__call__") else f".{place.function.name}"
+    scope = namespace(function.__globals__)
+    errors: list[str] = []
+    number = -1
+    made = _constructions(place.owner, kind, scope, texts, known, errors)
+    for number, text in enumerate(islice(made, _OBJECTS)):
+        for state in ("", ".eval()") if number == 0 and issubclass(kind, torch.nn.Module) else ("",):
+            head = f"{place.owner.name}({text}){state}{dotted}"
+            yield Subject(head, function, place.function, _constructor(kind, text, scope, state))
+    if number < 0:
         why = errors[0] if errors else "nothing to make it of is known"
         raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
 
 
-def _module_of(function: FunctionType) -> types.SimpleNamespace:
-    return types.SimpleNamespace(**namespace(function.__globals__))
+def _constructions(
+    owner: ast.ClassDef,
+    kind: type,
+    scope: Mapping[str, object],
+    texts: Sequence[str],
+    known: Mapping[str, str],
+    errors: list[str],
+) -> Iterator[str]:
+    """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
+
+    def error_of(text: str) -> str | None:
+        try:
+            _constructor(kind, text, scope)()
+        except Exception as error:  # a constructor may raise anything
+            errors.append(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            return errors[-1]
+        return None
+
+    yield from (text for text in texts if error_of(text) is None)
+    start = next((n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    uses = uses_of(start, True, owner) if start is not None else {}
+    made = accepted(candidates(uses, known), lambda guess: error_of(written(guess)), _MADE, known)
+    first = None
+    for first in islice(made, 2):
+        yield written(first)
+    for option in options(uses) if first is not None else ():
+        text = written((*(each for each in first or () if each.name != option.name), option))
+        if error_of(text) is None:
+            yield text
 
 
 def namespace(scope: Mapping[str, object]) -> dict[str, object]:
@@ -145,26 +174,14 @@ def namespace(scope: Mapping[str, object]) -> dict[str, object]:
     return {"types": types, "math": math, **scope, "torch": torch}
 
 
-def _constructor(kind: type, text: str, scope: Mapping[str, object]) -> Callable[[], object]:
-    code = compile(f"_stablelint_class({text})", "<constructor>", "eval")
+def _constructor(kind: type, text: str, scope: Mapping[str, object], state: str = "") -> Callable[[], object]:
+    code = compile(f"_stablelint_class({text}){state}", "<constructor>", "eval")
 
     def make() -> object:
         torch.default_generator.manual_seed(0)
         return eval(code, {**scope, "_stablelint_class": kind})
 
     return make
-
-
-def _constructions(owner: ast.ClassDef, texts: Sequence[str]) -> Iterator[str]:
-    yield from texts
-    starts = [node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
-    if not starts:
-        yield ""
-        return
-    for number, arguments in enumerate(candidates(uses_of(starts[0], method=True))):
-        if number == _MADE:
-            return
-        yield written(arguments)
 
 
 def _unwrapped(found: object) -> FunctionType | None:
@@ -208,3 +225,31 @@ def _is_literal(node: ast.expr) -> bool:
     except (ValueError, TypeError):
         return False
     return True
+
+
+def settings(sources: Mapping[str, str]) -> dict[str, str]:
+    """The values, as text, that the options of the project's command lines have where nobody gives them."""
+    found: dict[str, str] = {}
+    for text in sources.values():
+        if "add_argument(" not in text:
+            continue
+        with contextlib.suppress(SyntaxError, ValueError):
+            for node in ast.walk(ast.parse(text)):
+                match node:
+                    case ast.Call(func=ast.Attribute(attr="add_argument"), args=[*names], keywords=words):
+                        named = {word.arg: word.value for word in words}
+                        for name in names:
+                            if isinstance(name, ast.Constant) and str(name.value).startswith("--"):
+                                found[str(name.value)[2:].replace("-", "_")] = _setting(named)
+    return found
+
+
+def _setting(words: Mapping[str | None, ast.expr]) -> str:
+    match words.get("action"), words.get("default"), words.get("type"):
+        case ast.Constant(value="store_true" | "store_false" as action), _, _:
+            return str(action == "store_false")
+        case _, ast.expr() as default, _ if _is_literal(default) and ast.unparse(default) != "None":
+            return ast.unparse(default)
+        case _, _, ast.Name(id="float"):
+            return "0.5"
+    return "4"

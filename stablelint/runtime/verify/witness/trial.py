@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import FrameType, ModuleType
 
@@ -20,7 +21,13 @@ from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
-from stablelint.runtime.verify.witness.arguments import Arguments, candidates, repaired, written
+from stablelint.runtime.verify.witness.arguments import (
+    Arguments,
+    accepted,
+    candidates,
+    options,
+    written,
+)
 from stablelint.runtime.verify.witness.subject import (
     Around,
     Subject,
@@ -28,6 +35,7 @@ from stablelint.runtime.verify.witness.subject import (
     around,
     call_texts,
     namespace,
+    settings,
     subjects,
 )
 from stablelint.runtime.verify.witness.uses import uses_of
@@ -130,61 +138,72 @@ class _Trial:
         self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
         self._witness: dict[str, MadeCall] = {}
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
-        self._healthy: list[MadeCall] = []
+        self._well: dict[str, list[MadeCall]] = {
+            job.id: [] for job in jobs
+        }  # calls that came by, and all was well
         self._error = ""
         decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list)
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
+        self._known = settings(others)
 
     def run(self) -> dict[str, object]:
         """What was seen of each site."""
         name = self._place.owner.name if self._place.owner else self._place.function.name
-        texts = call_texts(self._others, name)
+        texts = call_texts(self._others, name) if self._place.owner else ()
         try:
-            for subject in subjects(self._place, self._module, texts if self._place.owner else ()):
-                self._explore(subject, texts if not self._place.owner else ())
-                if self._healthy or self._is_over():
+            for subject in subjects(self._place, self._module, texts, self._known):
+                self._explore(subject)
+                if self._is_over() or self._is_reached():
                     break
         except UnmadeError as error:
-            self._error = str(error)
+            self._error = self._error or str(error)
         return {job.id: self._judged(job).to_json() for job in self._jobs}
 
     def _is_over(self) -> bool:
         out_of_time = time.process_time() > self._until or time.perf_counter() > self._deadline
-        return out_of_time or len(self._witness) == len(self._jobs)
+        return out_of_time or self._witness.keys() >= self._well.keys()
 
-    def _explore(self, subject: Subject, texts: Sequence[str]) -> None:
-        for arguments in self._accepted(subject):
-            self._healthy.append(MadeCall(subject, arguments, self._grad))
-            for _, changed in variants(arguments):
-                if self._is_over():
-                    return
-                self._try(MadeCall(subject, changed, self._grad), "varied")
-            if len(self._healthy) >= _HEALTHY:
-                return
+    def _is_reached(self) -> bool:
+        """Whether some call came to every site."""
+        return all(well or name in self._witness for name, well in self._well.items())
 
-    def _accepted(self, subject: Subject) -> Iterator[Arguments]:
-        """Assignments with which the function runs, of different shapes."""
-        seen: set[str] = set()
-        tried = 0
-        for first in candidates(uses_of(subject.node, subject.takes_self)):
-            arguments: Arguments | None = first
-            for _ in range(3):  # a message about a side can follow another one
-                if arguments is None or written(arguments) in seen or tried >= _TRIED or self._is_over():
-                    break
-                tried += 1
-                seen.add(written(arguments))
-                error = self._try(MadeCall(subject, arguments, self._grad))
-                if error is None:
-                    yield arguments
-                    break
-                self._error = self._error or error
-                arguments = repaired(arguments, error)
-            if tried >= _TRIED or self._is_over():
+    def _explore(self, subject: Subject) -> None:
+        """Healthy calls and their variants; where a site lies in another branch, calls with another option."""
+        uses = uses_of(subject.node, subject.takes_self)
+        tried = accepted(
+            candidates(uses, self._known), lambda each: self._try_first(subject, each), _TRIED, self._known
+        )
+        first: Arguments | None = None
+        for arguments in islice(tried, _HEALTHY):
+            first = first or arguments
+            self._vary(subject, arguments)
+        for option in options(uses) if first is not None else ():
+            if self._is_over() or self._is_reached():
                 return
+            changed = (*(each for each in first or () if each.name != option.name), option)
+            if self._try(MadeCall(subject, changed, self._grad)) is None:
+                self._vary(subject, changed)
+
+    def _vary(self, subject: Subject, arguments: Arguments) -> None:
+        for _, changed in variants(arguments):
+            if self._is_over():
+                return
+            self._try(MadeCall(subject, changed, self._grad), "varied")
+
+    def _try_first(self, subject: Subject, arguments: Arguments) -> str | None:
+        """The error of a call with these arguments; once the time is over all of them have one."""
+        if self._is_over():
+            return "no time is left"
+        error = self._try(MadeCall(subject, arguments, self._grad))
+        if error is not None and "a leaf Variable that requires grad" in error:
+            self._grad = False  # it writes into its arguments
+            error = self._try(MadeCall(subject, arguments, self._grad))
+        self._error = self._error or error or ""
+        return error
 
     def _try(self, call: MadeCall, origin: str = "made") -> str | None:
         """Call the function under the probes; the error that it raised. Sites that go wrong get their witness."""
-        before = {watched.id: (watched.bad_results, watched.bad_gradients) for watched in _targets()}
+        before = {each.id: (each.calls, each.bad_results, each.bad_gradients) for each in _targets()}
         RECORDER.origin, RECORDER.line = origin, call.line
         error = None
         try:
@@ -194,8 +213,12 @@ class _Trial:
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
         for watched in _targets():
-            results, gradients = before.get(watched.id, (0, 0))
-            self._note(watched, call, watched.bad_results > results, watched.bad_gradients > gradients)
+            calls, results, gradients = before.get(watched.id, (0, 0, 0))
+            bad = watched.bad_results > results, watched.bad_gradients > gradients
+            self._note(watched, call, *bad)
+            well = self._well.get(watched.id)
+            if well is not None and error is None and watched.calls > calls and not any(bad):
+                well += [call] if len(well) < _HEALTHY else []
         return error
 
     def _note(self, watched: Watched, call: MadeCall, result: bool, gradient: bool) -> None:
@@ -209,24 +232,23 @@ class _Trial:
             del failing[1:]
 
     def _judged(self, job: Job) -> FunctionShown:
-        witness = self._witness.get(job.id) or self._felt.get(job.id)
-        reached = any(watched.id == job.id and watched.calls for watched in _targets())
-        subject = next((call.subject for call in [*([witness] if witness else []), *self._healthy]), None)
-        if subject is None or not (reached or witness):
+        witness, well = self._witness.get(job.id) or self._felt.get(job.id), self._well[job.id]
+        if witness is None and not well:
             return FunctionShown(why=self._error or "no call of its function came here")
+        subject = (witness or well[0]).subject
         original = rebuilt(subject.function, self._source.encode())
         fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
         RECORDER.listen(Watched("", ()))
         try:
             if original is None:
                 return FunctionShown(line=witness.line if witness else None)
-            shown = judged(original, fixed, witness, self._healthy)
+            shown = judged(original, fixed, witness, well)
             if witness is not None and (simple := self._simpler(witness, original, shown)) is not None:
                 witness = simple
         finally:
             RECORDER.listen(None)
         line = witness.line if witness is not None else None
-        return replace(shown, line=line, healthy_line=self._healthy[0].line if self._healthy else None)
+        return replace(shown, line=line, healthy_line=well[0].line if well else None)
 
     def _simpler(
         self, witness: MadeCall, original: Callable[..., object], shown: FunctionShown

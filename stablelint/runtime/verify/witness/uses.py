@@ -17,6 +17,10 @@ _LABELLED = frozenset(
     "cross_entropy nll_loss gather one_hot embedding index_select scatter scatter_add".split()
 )
 _MASKING = frozenset("masked_fill masked_fill_ masked_select where".split())
+_SIZED = frozenset(
+    "zeros ones rand randn empty full arange linspace eye Linear Embedding LayerNorm BatchNorm1d BatchNorm2d BatchNorm3d "
+    "GroupNorm Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d LSTM GRU LSTMCell GRUCell MultiheadAttention".split()
+)
 _RANKED = {"conv1d": 3, "conv2d": 4, "interpolate": 4, "avg_pool2d": 4, "max_pool2d": 4, "bmm": 3, "cdist": 2}
 _SHAPE = (
     r"[:`*\s]*(?:[^\n()\[\]]{0,60}?)[(\[]\s*([A-Za-z0-9_*']+(?:\s*[,x×]\s*[A-Za-z0-9_*']+)*)\s*,?\s*[)\]]"
@@ -35,10 +39,18 @@ class Uses:
     least_rank: int = 0
     kinds: set[str] = field(default_factory=set)  # "tensor", "mask", "labels", "int", "callable", "several"
     attributes: set[str] = field(default_factory=set)
+    flags: set[str] = field(default_factory=set)  # attributes that decide a branch
+    results: int = 1  # names that the result is unpacked into where the parameter is called
+    parts: int = 0  # names that the parameter itself, or a batch of it, is unpacked into
+    types: list[str] = field(default_factory=list)  # of which the body asks whether it is one
+    strings: list[str] = field(default_factory=list)  # that it is compared with
 
 
-def uses_of(function: Function, method: bool) -> dict[str, Uses]:
-    """The parameters of a function in their order, without `self`, and what is known of each."""
+def uses_of(function: Function, method: bool, owner: ast.ClassDef | None = None) -> dict[str, Uses]:
+    """The parameters of a function in their order, without `self`, and what is known of each.
+
+    `owner` is the class whose constructor the function is: what becomes of `self.x` there is told of the parameter `x`.
+    """
     spec = function.args
     positional = [*spec.posonlyargs, *spec.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults)) + list(spec.defaults)
@@ -52,11 +64,21 @@ def uses_of(function: Function, method: bool) -> dict[str, Uses]:
     document = ast.get_docstring(function) or ""
     for name, uses in found.items():
         uses.sides = _sides(uses.annotation, document, name)
-    for node in ast.walk(function):
+    body = function if owner is None else _OwnNames().visit(ast.parse(ast.unparse(owner)))
+    for node in ast.walk(body):
         for name, note in _notes(node):
             if name in found:
                 _add(found[name], note)
     return found
+
+
+class _OwnNames(ast.NodeTransformer):
+    """Takes an attribute of the object for the parameter of that name."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            return ast.Name(node.attr, node.ctx)
+        return self.generic_visit(node)
 
 
 def _open_ended(function: Function) -> dict[str, Uses]:
@@ -94,8 +116,17 @@ def _add(uses: Uses, note: Note) -> None:
         uses.rank = value
     elif what == "least" and isinstance(value, int):
         uses.least_rank = max(uses.least_rank, value)
+    elif what == "results" and isinstance(value, int):
+        uses.results = value
+        uses.kinds.add("callable")
+    elif what == "parts" and isinstance(value, int):
+        uses.parts = value
     elif what == "attribute":
         uses.attributes.add(str(value))
+    elif what == "flag":
+        uses.flags.add(str(value))
+    elif what in ("types", "strings"):
+        getattr(uses, what).append(str(value))
     else:
         uses.kinds.add(str(value))
 
@@ -114,6 +145,30 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
         ) is not None:
             starred = any(isinstance(side, ast.Starred) for side in sides)
             yield owner, ("least", len(sides) - 1) if starred else ("rank", len(sides))
+        case ast.Assign(
+            targets=[ast.Tuple(elts=sides)], value=ast.Call(func=ast.Name(id="next"), args=[taken, *_])
+        ):
+            batches = taken.args[0] if isinstance(taken, ast.Call) and taken.args else taken
+            yield from ((name, ("parts", len(sides))) for name in [_name(batches)] if name)
+            yield from ((name, ("kind", "batches")) for name in [_name(batches)] if name)
+        case ast.Assign(targets=[ast.Tuple(elts=sides)], value=ast.Call(func=ast.Name(id=name))):
+            yield name, ("results", len(sides))
+        case ast.Assign(targets=[ast.Tuple(elts=sides)], value=ast.Name(id=name)):
+            yield name, ("parts", len(sides))
+        case ast.For(target=ast.Tuple(elts=sides), iter=ast.Name(id=name)):
+            yield name, ("parts", len(sides))
+            yield name, ("kind", "batches")
+        case ast.If(test=ast.Attribute(value=ast.Name(id=name), attr=attr)):
+            yield name, ("flag", attr)
+        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=int(number))]) if (
+            owner := _rank_of(left)
+        ):
+            yield (
+                owner,
+                ("rank", number) if isinstance(op, ast.Eq) else ("least", number + isinstance(op, ast.Gt)),
+            )
+        case ast.Compare(left=ast.Name(id=name), comparators=[ast.Constant(value=str(text))]):
+            yield name, ("strings", text)
         case ast.Subscript(value=ast.Name(id=name), slice=index):
             yield name, ("least", len(index.elts) if isinstance(index, ast.Tuple) else 1)
             if (inner := _name(index)) is not None:
@@ -138,13 +193,31 @@ def _shape_of(node: ast.expr) -> str | None:
     return None
 
 
+def _rank_of(node: ast.expr) -> str | None:
+    """The name whose number of sides an expression is: `x.dim()`, `x.ndim`, `len(x.shape)`."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="ndim"):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="dim" | "ndimension"), args=[]):
+            return name
+        case ast.Call(func=ast.Name(id="len"), args=[sides]):
+            return _shape_of(sides)
+    return None
+
+
 def _call_notes(node: ast.Call) -> Iterator[tuple[str, Note]]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else _name(node.func) or ""
     owner = _name(node.func.value) if isinstance(node.func, ast.Attribute) else None
     names = [_name(each) for each in node.args]
     if isinstance(node.func, ast.Name):
         yield node.func.id, ("kind", "callable")
-    if called == "range":
+    yield from (
+        (name, ("kind", "dict")) for word in node.keywords if not word.arg and (name := _name(word.value))
+    )
+    if called == "isinstance" and names and names[0]:
+        asked = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else node.args[1:]
+        yield from ((names[0], ("types", ast.unparse(each))) for each in asked)
+    if called == "range" or called in _SIZED:
         yield from ((name, ("kind", "int")) for name in names if name)
     if called in _LABELLED:
         yield from ((name, ("kind", "labels")) for name in names[1:] if name)

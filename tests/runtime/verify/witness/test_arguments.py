@@ -8,8 +8,15 @@ from itertools import islice
 import pytest
 import torch
 
-from stablelint.runtime.verify.witness.arguments import candidates, repaired, written
-from stablelint.runtime.verify.witness.subject import call_texts
+from stablelint.runtime.verify.witness.arguments import (
+    Arguments,
+    accepted,
+    candidates,
+    options,
+    repaired,
+    written,
+)
+from stablelint.runtime.verify.witness.subject import call_texts, settings
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
 from stablelint.runtime.verify.witness.variants import plain, variants
 
@@ -29,6 +36,12 @@ def uses(text: str, method: bool = False) -> dict[str, Uses]:
         ("def f(x):\n    b, c, h, w = x.shape\n    return x", "torch.rand(2, 4, 8, 8)"),
         ("def f(z, y): return F.cross_entropy(z, y)", "torch.rand(2, 4), torch.zeros(2, dtype=torch.long)"),
         ("def f(n):\n    for _ in range(n): pass", "4"),
+        ("def f(n):\n    return torch.zeros(n)", "4"),
+        ("def f(x):\n    assert x.dim() == 4", "torch.rand(2, 4, 8, 8)"),
+        ("def f(g, x):\n    z, logdet = g(x)", "lambda *x: (x[0], x[0]), torch.rand(2, 4)"),
+        ("def f(grid):\n    x, y = grid", "(torch.rand(2, 4), torch.rand(2, 4))"),
+        ("def f(m):\n    assert isinstance(m, nn.Linear)", "nn.Linear(4, 4)"),
+        ("def f(k):\n    return Loss(**k)", "{}"),
         ("def f(x: 'Float[Tensor, \"b t\"]'): return x", "torch.rand(2, 3)"),
         ("def f(x: Tensor, *, dim: int): return x.sum(dim)", "torch.rand(2, 4), dim=4"),
     ],
@@ -45,10 +58,38 @@ def test_a_shape_in_the_docstring_is_taken() -> None:
 
 def test_a_message_about_a_side_mends_the_arguments() -> None:
     arguments = next(candidates(uses("def f(x): return x.sum()")))
-    mended = repaired(arguments, "mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)")
+    mended = repaired(arguments, "mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)", {})
     assert mended is not None
     assert written(mended) == "torch.rand(2, 16)"
-    assert repaired(arguments, "no such thing") is None
+    assert repaired(arguments, "no such thing", {}) is None
+
+
+def test_settings_are_added_as_the_calls_ask_for_them() -> None:
+    known = settings({"train.py": "p.add_argument('--n-bits', type=int, default=5)"})
+    guesses = candidates(uses("def f(args, x): return x / 2**args.n_bits"), known)
+
+    def attempt(arguments: Arguments) -> str | None:
+        lacks = "'types.SimpleNamespace' object has no attribute 'rate'"
+        return None if "rate=0.5" in written(arguments) else lacks
+
+    first = next(accepted(guesses, attempt, 9, known))
+    assert written(first) == "types.SimpleNamespace(n_bits=5, rate=0.5), torch.rand(2, 4)"
+
+
+def test_an_option_is_another_value_than_its_default() -> None:
+    text = "def f(x, mean=True, kind='l1', act=None):\n    if kind == 'l2': return act(x)"
+    found = [option.written() for option in options(uses(text))]
+    assert found == ["mean=False", "kind='l2'", "act=torch.nn.Identity()"]
+
+
+def test_what_becomes_of_the_attribute_is_told_of_the_constructors_parameter() -> None:
+    (owner,) = ast.parse(
+        "class A:\n def __init__(self, w, g):\n  self.w, self.g = w, g\n def f(self, x): return self.g(x * self.w.sum())"
+    ).body
+    assert isinstance(owner, ast.ClassDef)
+    assert isinstance(owner.body[0], ast.FunctionDef)
+    found = uses_of(owner.body[0], True, owner)
+    assert ("tensor" in found["w"].kinds, "callable" in found["g"].kinds) == (True, True)
 
 
 def test_every_variant_can_be_evaluated() -> None:

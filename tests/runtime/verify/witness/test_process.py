@@ -40,8 +40,15 @@ def safe(x):
     return torch.log(1 + x.shape[0] * torch.sigmoid(x.mean()))
 
 
+def scaled(x, halved=False):
+    if halved:
+        return x / x.sum()
+    x *= 2
+    return x
+
+
 def stored(x):
-    open("/nowhere", "w").write(str(x / x.sum()))
+    open("/nowhere", "w").write(str(x.exp() / x.exp().sum()))
 
 
 for step in range(3):
@@ -93,12 +100,19 @@ def test_an_object_is_made_for_a_method(sites: dict[str, dict[str, object]]) -> 
     )
 
 
+def test_a_branch_behind_an_option_is_reached_and_arguments_may_be_written_into(
+    sites: dict[str, dict[str, object]],
+) -> None:
+    division = next(s for s in sites.values() if s["expression"] == "x / x.sum()" and _line(s))
+    assert "halved=True" in str(_line(division))
+
+
 def test_a_value_that_is_replaced_afterwards_is_handled(sites: dict[str, dict[str, object]]) -> None:
     assert _of(sites, "SL101 torch.log(1 - mat**2)")["verdict"] == "handled"
 
 
 def test_a_function_with_effects_is_not_called(sites: dict[str, dict[str, object]]) -> None:
-    function = _of(sites, "x / x.sum()")["function"]
+    function = _of(sites, "x.exp() / x.exp().sum()")["function"]
     assert isinstance(function, dict)
     assert function["why"] == "it calls `write`"
     assert not Path("/nowhere").exists()
