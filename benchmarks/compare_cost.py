@@ -17,7 +17,6 @@ from torch import nn
 
 from stablelint.runtime.compare.recording.recorder import Options, Recorder
 from stablelint.runtime.compare.recording.trace import Writer
-from stablelint.runtime.guard.watching import hooks
 
 
 def training(width: int, batch: int) -> Callable[[], None]:
@@ -48,15 +47,8 @@ def seconds(step: Callable[[], None], steps: int) -> float:
 def recorded(step: Callable[[], None], steps: int, options: Options) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
-        writer = Writer(path, 512 << 20, {})
-        recorder = Recorder(writer, options)
-        stop = recorder.calls.follow()
-        hooks.attach(recorder)
-        with recorder:
+        with Recorder(Writer(path, 512 << 20, {}), options):
             took = seconds(step, steps)
-        hooks.detach(recorder)
-        stop()
-        writer.end({})
         return took, path.stat().st_size // (steps + 1)
 
 

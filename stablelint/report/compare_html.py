@@ -82,14 +82,14 @@ def _difference(difference: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
     where = f"{difference['phase']} of step {difference['step']}"
     where += f", module {difference['module']}" if difference["module"] else ""
     yield f"<p>{escape(where)}</p>"
-    heads = ("", "operation", "shape", "dtype", "norm", "min", "max", "ulps from float64", "explained")
+    heads = ("", "operation", "shape", "dtype", "min", "max", "ulps from float64", "explained")
     rows = [
         (
             run["label"],
             side["operation"],
             "×".join(map(str, side["shape"])),
             side["dtype"],
-            *(short(side[key]) for key in ("norm", "low", "high", "error", "allowed")),
+            *(short(side[key]) for key in ("low", "high", "error", "allowed")),
         )
         for run, side in zip(runs, sides, strict=True)
         if side is not None

@@ -131,11 +131,13 @@ def _values(difference: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield ""
         yield from table(rows, context)
     elif difference["first"] is not None and difference["second"] is not None and values is None:
-        rows = [("result", "shape", "dtype", "norm", "min", "max")]
+        if difference["first"]["low"] is None:
+            return
+        rows = [("result", "shape", "dtype", "min", "max")]
         for name in ("first", "second"):
             one = difference[name]
             shape = "×".join(map(str, one["shape"])) or "scalar"
-            rows.append((name, shape, one["dtype"], *(_full(one[key]) for key in ("norm", "low", "high"))))
+            rows.append((name, shape, one["dtype"], *(_full(one[key]) for key in ("low", "high"))))
         yield ""
         yield from table(rows, context)
 

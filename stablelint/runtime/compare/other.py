@@ -47,7 +47,7 @@ def against_tree(session: Session, setup: Setup, tree: Path) -> Comparison:
 
 def judged(setup: Setup) -> Setup:
     """The command with every operation judged, its generators seeded and its sets in one order."""
-    options: Options = replace(setup.options, judge=True)
+    options: Options = replace(setup.options, judge=True, statistics=True)
     if options.stop is None:
         options = replace(options, stop=options.start + STEPS)
     return replace(setup, options=options, remedies=("seed", "hash"))

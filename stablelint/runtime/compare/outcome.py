@@ -23,7 +23,6 @@ class Side:
     numbers: tuple[object, ...] = ()
     shape: tuple[int, ...] = ()
     dtype: str = ""
-    norm: float | None = None
     low: float | None = None
     high: float | None = None
     error: float | None = None  # in ulps, against the operation in float64 on the same operands
@@ -129,6 +128,7 @@ def side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | No
     if record is None:
         return None
     result = record.results[0] if record.results else None
+    told = result.statistics if result else None
     start, end = locations(record.place)
     return Side(
         record.place.filename,
@@ -139,9 +139,8 @@ def side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | No
         record.numbers,
         result.shape if result else (),
         result.dtype if result else "",
-        result.norm if result else None,
-        result.low if result else None,
-        result.high if result else None,
+        told.low if told else None,
+        told.high if told else None,
         record.local[0] if record.local else None,
         record.local[1] if record.local else None,
         tuple(dict.fromkeys(stray.place.text for stray in strays))[:_STRAYS],

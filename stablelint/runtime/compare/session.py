@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import count, zip_longest
+from itertools import count, starmap, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -60,11 +60,10 @@ def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> C
     runs = told(first), told(second)
     if found.parting is None:
         return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
-    difference = describe(found.parting)
-    if found.parting.kind is Kind.RESULT:
-        difference = _with_values(session, setup, found.parting, difference)
-    attempt = _attempts(session, first, found.parting) if attempts else None
-    cause = find_cause(found.parting, evidence_of(*traces, found.parting), found.pairs, attempt)
+    parting, kept = _looked_at(session, setup, found.parting)
+    difference = _with_values(describe(parting), kept)
+    attempt = _attempts(session, first, parting) if attempts else None
+    cause = find_cause(parting, evidence_of(*traces, parting), found.pairs, attempt)
     return Comparison("again", False, difference.summary, runs, difference, cause, notes=notes_on(found))
 
 
@@ -139,22 +138,47 @@ def _attempts(session: Session, first: Run, parting: Parting) -> Callable[[tuple
     return attempt
 
 
-def _with_values(session: Session, setup: Setup, parting: Parting, difference: Difference) -> Difference:
-    """The operands and both results, from runs that are stopped at the operation."""
+def _looked_at(session: Session, setup: Setup, parting: Parting) -> tuple[Parting, list[_Kept]]:
+    """Where an operation gives another result: it again in two runs, with the operands and results that it has there."""
+    if parting.kind is not Kind.RESULT:
+        return parting, []
     kept = []
     for side in (parting.first, parting.second):
         assert side is not None
         options = replace(setup.options, capture=side.index)
-        kept.append(session.run(replace(setup, options=options, label="to the difference")).captured())
-    known = [one for one in kept if one is not None]
-    if len(known) < 2:
-        return replace(difference, note="the operation was not met again when the command was run once more")
-    results = [torch.load(one["results"], weights_only=True) for one in known]
+        one = session.run(replace(setup, options=options, label="to the difference")).captured()
+        if one is not None:
+            kept.append(_Kept(one, torch.load(one["results"], weights_only=True)))
+    if len(kept) == 2 and all(starmap(_reordered, zip(kept[0].results, kept[1].results, strict=False))):
+        parting = replace(parting, kind=Kind.ORDER)
+    return parting, kept
+
+
+class _Kept(NamedTuple):
+    """An operation that was met again: what was told of it, and its results."""
+
+    told: dict[str, Any]
+    results: list[torch.Tensor]
+
+
+def _reordered(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors hold the same numbers in another order."""
+    if one.shape != other.shape or torch.equal(one, other):
+        return False
+    return torch.equal(*(side.flatten().sort().values for side in (one, other)))
+
+
+def _with_values(difference: Difference, kept: list[_Kept]) -> Difference:
+    """The operands and both results, where the operation was met again."""
+    if len(kept) < 2:
+        lost = difference.kind is Kind.RESULT
+        note = "the operation was not met again when the command was run once more" if lost else None
+        return replace(difference, note=note)
     return replace(
         difference,
-        operands=tuple(known[0]["operands"]),
-        values=_values(*results),
-        **_sides(difference, known),
+        operands=tuple(kept[0].told["operands"]),
+        values=_values(*(one.results for one in kept)),
+        **_sides(difference, [one.told for one in kept]),
     )
 
 

@@ -22,7 +22,6 @@ from stablelint.runtime.compare.session import describe, notes_on, same
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
 from stablelint.runtime.guard.tensors.state import current_state
-from stablelint.runtime.guard.watching import hooks
 
 
 class Recording:
@@ -35,22 +34,16 @@ class Recording:
         self.label = label
         self._folder = tempfile.TemporaryDirectory(prefix="stablelint-recording-")
         self._path = Path(self._folder.name) / "trace.jsonl"
-        self._writer = Writer(self._path, limit, facts())
-        self._recorder = Recorder(self._writer, Options(every=every))
+        self._recorder = Recorder(Writer(self._path, limit, facts()), Options(every=every, statistics=True))
 
     def __enter__(self) -> Self:
-        self._unfollow = self._recorder.calls.follow()
-        hooks.attach(self._recorder)
-        self._recorder.__enter__()  # type: ignore[no-untyped-call]
+        self._recorder.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
-        hooks.detach(self._recorder)
-        self._unfollow()
-        self._writer.end({"steps": self._recorder.steps_seen})
+        self._recorder.__exit__(kind, error, trace)
 
     @property
     def trace(self) -> Trace:

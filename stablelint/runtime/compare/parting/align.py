@@ -154,7 +154,8 @@ def kind_of(one: Record, other: Record) -> Kind:
         return Kind.NUMBER
     if shapes[0] != shapes[1]:
         return Kind.SHAPE
-    if [result.bag for result in one.results] == [result.bag for result in other.results]:
+    bags = [[result.statistics and result.statistics.bag for result in side.results] for side in (one, other)]
+    if bags[0] == bags[1] and None not in bags[0]:
         return Kind.ORDER
     return Kind.INPUT if one.phase == "input" else Kind.RESULT
 

@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from stablelint.runtime.compare.outcome import Link
 from stablelint.runtime.compare.parting.align import Kind, Parting, kind_of, paired
-from stablelint.runtime.compare.recording.trace import Record, Result, Trace
+from stablelint.runtime.compare.recording.trace import Record, Result, Statistics, Trace
 
 _EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 _SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
@@ -103,7 +103,7 @@ def _look(
     """One pair: its error is noted; returned where something else than rounding made it."""
     if one.identity == other.identity:
         return None
-    error = max(map(_error, one.results, other.results), default=0.0)
+    error = max((_error(result.shape, a, b) for result, a, b in _statistics(one, other)), default=0.0)
     before = errors.of_operands(one)
     unit = max((_EPS.get(result.dtype, 0.0) for result in (*one.results, *other.results)), default=0.0)
     if error:
@@ -134,7 +134,7 @@ def _kind(one: Record, other: Record, error: float, before: float) -> Kind | Non
         return Kind.NUMBER
     if [result.shape for result in one.results] != [result.shape for result in other.results]:
         return Kind.SHAPE
-    if any(_finite(a) != _finite(b) for a, b in zip(one.results, other.results, strict=False)):
+    if any(a.finite != b.finite for _, a, b in _statistics(one, other)):
         return Kind.NONFINITE
     if any(_vanishes(*pair) for pair in ((one, other), (other, one))):
         return Kind.UNDERFLOW
@@ -146,9 +146,16 @@ def _kind(one: Record, other: Record, error: float, before: float) -> Kind | Non
 def _vanishes(one: Record, other: Record) -> bool:
     """Whether a result is 0 in `one` alone, and too small for its type in the other run."""
     return any(
-        a.norm == 0 and 0 < _largest(b) < _SMALLEST.get(a.dtype, 0.0)
-        for a, b in zip(one.results, other.results, strict=False)
+        a.largest == 0 and 0 < b.largest < _SMALLEST.get(result.dtype, 0.0)
+        for result, a, b in _statistics(one, other)
     )
+
+
+def _statistics(one: Record, other: Record) -> Iterator[tuple[Result, Statistics, Statistics]]:
+    """The results of the first with the statistics of both, where both have some."""
+    for a, b in zip(one.results, other.results, strict=False):
+        if a.statistics is not None and b.statistics is not None:
+            yield a, a.statistics, b.statistics
 
 
 def _rounded(one: Record, other: Record) -> bool:
@@ -156,25 +163,14 @@ def _rounded(one: Record, other: Record) -> bool:
     return [result.dtype for result in one.results] != [result.dtype for result in other.results]
 
 
-def _error(one: Result, other: Result) -> float:
+def _error(shape: Sequence[int], one: Statistics, other: Statistics) -> float:
     """The relative error between two results, from their norms and the elements that were kept."""
-    scale = max(_largest(one), 1e-300)
-    if not _finite(one) or not _finite(other):
-        return 0.0 if _finite(one) == _finite(other) else math.inf
+    if not one.finite or not other.finite:
+        return 0.0 if one.finite == other.finite else math.inf
     gaps = [abs(a - b) for a, b in zip(one.sample, other.sample, strict=False)]
-    count = math.sqrt(max(math.prod(one.shape), 1))
-    return (
-        max([*gaps, abs(one.norm - other.norm) / count, abs(one.low - other.low), abs(one.high - other.high)])
-        / scale
-    )
-
-
-def _largest(result: Result) -> float:
-    return max(abs(result.low), abs(result.high))
-
-
-def _finite(result: Result) -> bool:
-    return math.isfinite(result.low) and math.isfinite(result.high)
+    count = math.sqrt(max(math.prod(shape), 1))
+    gaps += abs(one.norm - other.norm) / count, abs(one.low - other.low), abs(one.high - other.high)
+    return max(gaps) / max(one.largest, 1e-300)
 
 
 def thinned(links: Sequence[Link], most: int) -> Iterator[Link]:

@@ -9,6 +9,7 @@ import platform
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ import torch
 from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording import remedies, sources
+from stablelint.runtime.compare.recording.digest import DIGEST
 from stablelint.runtime.compare.recording.recorder import Captured, Options, Recorder
 from stablelint.runtime.compare.recording.trace import Writer
-from stablelint.runtime.guard.watching import hooks
 from stablelint.runtime.guard_start import Plan
 
 
@@ -34,22 +35,11 @@ def start(plan: Plan) -> None:
     record = Options(**options["record"])
     name = f"{time.time_ns():020}-{os.getpid()}"
     writer = Writer(Path(plan.folder) / f"trace-{name}.jsonl", options["limit"], facts())
-    recorder = Recorder(
-        writer, record, _leave, lambda captured: _keep(Path(plan.folder) / f"captured-{name}", captured)
-    )
+    keep = partial(_keep, Path(plan.folder) / f"captured-{name}")
+    recorder = Recorder(writer, record, _leave, keep).__enter__()
     sources.hand_over(recorder.on_source)
-    stop = recorder.calls.follow()
-    hooks.attach(recorder)
-    recorder.__enter__()  # type: ignore[no-untyped-call]
     main = os.getpid()
-
-    def finish() -> None:
-        if os.getpid() == main:
-            recorder.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-            stop()
-            writer.end({"steps": recorder.steps_seen})
-
-    atexit.register(finish)
+    atexit.register(lambda: recorder.__exit__() if os.getpid() == main else None)
     os.register_at_fork(after_in_child=recorder.leave_to_child)
 
 
@@ -61,6 +51,7 @@ def facts() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "digest": DIGEST,
         "rank": os.environ.get("RANK"),
         "words": sys.argv,
     }

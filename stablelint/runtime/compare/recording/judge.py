@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from stablelint.runtime.compare.recording.operation import Operation
+from stablelint.runtime.guard.tensors.measure import tensors_in
+
 # Operations whose result is a sum of products: rounding is in proportion to the sum of their magnitudes.
 _SUMS = frozenset(
     "mm addmm bmm baddbmm mv addmv dot vdot convolution sum mean cumsum linear matmul index_add scatter_add "
@@ -50,25 +53,23 @@ def widened(value: Any) -> Any:
 
 def judged(
     func: Callable[..., Any],
+    operation: Operation,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    results: Sequence[torch.Tensor],
-    *,
-    name: str,
-    pointwise: bool,
     unit: float,
+    results: Sequence[torch.Tensor],
 ) -> Local | None:
     """The error of `results` against `func` on the widened `args`; None where it cannot be told.
 
     It is counted in ulps, of the coarsest type among operands and result: a kernel may work in either. `unit` is
     the relative spacing of that of the operands.
     """
-    tensors = [one for one in _flat((args, kwargs)) if isinstance(one, torch.Tensor)]
+    tensors = list(tensors_in((args, kwargs)))
     if sum(tensor.numel() for tensor in tensors) > _WIDEST:
         return None
     try:
-        reference = [one for one in _flat(func(*args, **kwargs)) if isinstance(one, torch.Tensor)]
-        scale = _scale(func, args, kwargs, name)
+        reference = list(tensors_in(func(*args, **kwargs)))
+        scale = _scale(func, args, kwargs) if operation.name in _SUMS else None
     except (RuntimeError, TypeError, NotImplementedError, ValueError):  # no kernel in double precision
         return None
     worst: Local | None = None
@@ -77,7 +78,7 @@ def judged(
         if result.shape != exact.shape or not result.is_floating_point() or not exact.is_floating_point():
             continue
         allowed = _POINTWISE_ULPS
-        if not pointwise:
+        if not operation.pointwise:
             conditioning = scale or max((_largest(one) for one in tensors), default=0.0)
             conditioning = max(1.0, conditioning / max(_largest(exact), 1e-300))
             allowed = (_KERNEL_ULPS + _GROWTH * math.sqrt(terms / max(result.numel(), 1))) * conditioning
@@ -89,7 +90,7 @@ def judged(
 
 def unit_of(value: Any) -> float:
     """The relative spacing of the coarsest floating-point tensor among arguments."""
-    tensors = (one for one in _flat(value) if isinstance(one, torch.Tensor) and one.is_floating_point())
+    tensors = (one for one in tensors_in(value) if one.is_floating_point())
     return max((torch.finfo(one.dtype).eps for one in tensors), default=0.0)
 
 
@@ -112,12 +113,8 @@ def distance(result: torch.Tensor, exact: torch.Tensor) -> float:
     return float(error.max()) / max(_largest(exact) * info.eps, info.smallest_normal * info.eps)
 
 
-def _scale(
-    func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], name: str
-) -> float | None:
+def _scale(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> float | None:
     """For a sum of products, the largest sum of their magnitudes."""
-    if name.rstrip("_") not in _SUMS:
-        return None
     found = func(*_magnitudes(args), **_magnitudes(kwargs))
     return _largest(found) if isinstance(found, torch.Tensor) else None
 
@@ -135,13 +132,4 @@ def _magnitudes(value: Any) -> Any:
 def _largest(tensor: torch.Tensor) -> float:
     if not tensor.numel() or not tensor.is_floating_point():
         return 0.0
-    largest = float(tensor.detach().abs().nan_to_num(0.0, 0.0, 0.0).max())
-    return largest
-
-
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _flat(item)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in _flat(item)]
-    return [value]
+    return float(tensor.detach().abs().nan_to_num(0.0, 0.0, 0.0).max())

@@ -1,50 +1,35 @@
-"""The mode under which a run is recorded: every operation below autograd, forward, backward and optimizer."""
+"""Records a run: every operation below autograd, forward, backward and optimizer, or the results of modules alone."""
 
 from __future__ import annotations
 
-import ast
-import multiprocessing
 import os
-import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
-from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stablelint.diagnostic import Position, Span
 from stablelint.runtime.compare.recording import judge
 from stablelint.runtime.compare.recording.digest import result_of
-from stablelint.runtime.compare.recording.trace import Place, Result, Writer
-from stablelint.runtime.guard.replay.modules import ModuleStack
-from stablelint.runtime.guard.replay.places import Places
-from stablelint.runtime.guard.replay.replay import backward_codes
-from stablelint.runtime.guard.replay.trace import canonical, results_of
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import Site, parse_file, resolve, user_frame
+from stablelint.runtime.compare.recording.operation import (
+    Operation,
+    leaves_of,
+    operation_of,
+    outputs_of,
+    traits_of_a_draw,
+    written_by,
+)
+from stablelint.runtime.compare.recording.trace import Writer
+from stablelint.runtime.compare.recording.where import Here, Whereabouts
 from stablelint.runtime.guard.tensors.measure import statistics_of, sum_of, tensors_in
+from stablelint.runtime.guard.watching import hooks
 from stablelint.runtime.guard.watching.hooks import IdleObserver
 
-_LONGEST_TEXT = 300
 _MARK = "_stablelint_made"  # on storages: the stretch of recording, and the record that wrote it last
 _UNWRITTEN = -1  # instead of a record: memory that was asked for and never written
-_FRAMES = 3  # of the user's and of the standard library's, to find one of the user's
-_STANDARD = sysconfig.get_path("stdlib") + os.sep
-_TRANSPORT = os.path.dirname(multiprocessing.__file__) + os.sep
-_NOWHERE = Place("", 0, None, "", "")
-_SILENT = frozenset({"profiler", "prim", "prims", "debugprims", "_c10d_functional"})
-_OVERWRITING = frozenset("copy_ zero_ fill_ set_ resize_".split())
-_DROPOUTS = frozenset(
-    one.__code__
-    for one in vars(torch.nn.functional).values()
-    if "dropout" in getattr(one, "__name__", "") and hasattr(one, "__code__")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +37,9 @@ class Options:
     """Which steps are recorded (from `start`, before `stop`, every `every`th), and how.
 
     `judge` replays each operation in double precision on its own operands; `fill` writes zeros into memory that is
-    asked for; `capture` is the index of the record whose operands and results are kept.
+    asked for; `capture` is the index of the record whose operands and results are kept; with `modules` only what
+    modules return is recorded; with `statistics` more than digests is told of results
+    that are no inputs.
     """
 
     start: int = 0
@@ -61,6 +48,8 @@ class Options:
     judge: bool = False
     fill: bool = False
     capture: int | None = None
+    modules: bool = False
+    statistics: bool = False
 
     def covers(self, step: int) -> bool:
         """Whether a step is recorded."""
@@ -80,81 +69,12 @@ class Captured(NamedTuple):
     local: judge.Local | None
 
 
-class _Shape(NamedTuple):
-    """What is fixed about an operation."""
+class _Mode(TorchDispatchMode):
+    """Hands every operation to a function that runs it."""
 
-    name: str
-    silent: bool
-    view: bool
-    makes_memory: bool
-    draws: bool
-    pointwise: bool
-    overwrites: bool
-    written: tuple[int, ...]  # arguments that it writes
-    written_names: tuple[str, ...]
-
-
-@lru_cache(maxsize=4096)
-def _shape_of(func: Any) -> _Shape:
-    name = str(func.overloadpacket.__name__)
-    arguments = func._schema.arguments
-    writes = [bool(one.alias_info is not None and one.alias_info.is_write) for one in arguments]
-    tags = getattr(func, "tags", ())
-    draws = torch.Tag.nondeterministic_seeded in tags
-    return _Shape(
-        name,
-        func.namespace in _SILENT or name in ("detach", "alias"),
-        bool(getattr(func, "is_view", False)),
-        name.startswith(("empty", "new_empty")),
-        draws,
-        torch.Tag.pointwise in tags,
-        draws or name in _OVERWRITING or func._overloadname.endswith("out"),
-        tuple(place for place, one in enumerate(arguments) if writes[place] and not one.kwarg_only),
-        tuple(one.name for place, one in enumerate(arguments) if writes[place] and one.kwarg_only),
-    )
-
-
-class _Calls(ModuleStack):
-    """The module calls that are active, in a run that goes on as it would."""
-
-    def follow(self) -> Callable[[], None]:
-        """Follow every call from now on; what is returned ends it."""
-        entered = torch_module.register_module_forward_pre_hook(lambda module, _: self._enter(module))
-        left = torch_module.register_module_forward_hook(
-            lambda module, _, result: self._leave(module), always_call=True
-        )
-
-        def stop() -> None:
-            entered.remove()
-            left.remove()
-
-        return stop
-
-
-class Recorder(TorchDispatchMode, IdleObserver):
-    """Writes what runs to a trace. `on_over` is called when the last step that was asked for is over."""
-
-    def __init__(
-        self,
-        writer: Writer,
-        options: Options,
-        on_over: Callable[[], None] = lambda: None,
-        on_capture: Callable[[Captured], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, run: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.writer = writer
-        self.step = 0
-        self.steps_seen = 0
-        self.calls = _Calls()
-        self._options = options
-        self._on_over, self._on_capture = on_over, on_capture
-        self._places = Places(self.calls, backward_codes(), depth=_FRAMES)
-        self._resolved: dict[Site, Place] = {}
-        self._optimizing = False
-        self._counts: dict[int, int] = {}
-        self._active = options.covers(0)
-        self._stretch = 1  # what was made in an earlier one may have been written unseen
-        self._process = os.getpid()
+        self._run = run
 
     def __torch_dispatch__(
         self,
@@ -163,43 +83,50 @@ class Recorder(TorchDispatchMode, IdleObserver):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Run the operation and write it down."""
-        keywords = kwargs or {}
-        shape = _shape_of(func)
-        if not self._active:
-            result = func(*args, **keywords)
-            if self._options.fill and shape.makes_memory:
-                _fill(result)
-            return result
-        node = torch._C._current_autograd_node()
-        if node is None or torch.is_grad_enabled():
-            self._places.label(node)
-        made = self._look_at_inputs(shape, node, args, keywords)
-        if shape.silent or shape.view:
-            return func(*args, **keywords)
-        wide = None
-        if self._wants_judgement and not shape.draws and not shape.makes_memory:
-            wide = judge.widened(args), judge.widened(dict(keywords))
-        operands = self._operands(args, keywords)
-        result = func(*args, **keywords)
-        outputs = _outputs(func, shape, args, keywords, result)
-        if shape.makes_memory:
-            if self._options.fill:
-                _fill(result)
-            self._mark(outputs, self.writer.count if self._options.fill else _UNWRITTEN)
-            return result
-        self._mark(list(tensors_in(result)), self.writer.count)  # working memory too: it is no input later
-        local = None
-        if wide is not None:
-            unit = judge.unit_of((args, dict(keywords)))
-            local = judge.judged(func, *wide, outputs, name=shape.name, pointwise=shape.pointwise, unit=unit)
-        traits = [word for word, true in (("draw", shape.draws), ("unwritten", _UNWRITTEN in made)) if true]
-        if shape.draws:
-            traits += _about_a_draw()
-        if operands is not None:
-            self._on_capture(Captured(canonical(shape.name), operands, outputs, local))
-        self._write(shape.name, node, traits, _numbers_in(args, keywords), outputs, local, made=made)
-        return result
+        """Run the operation as the function does."""
+        return self._run(func, args, kwargs or {})
+
+
+class Recorder(IdleObserver):
+    """Writes what runs inside its context to a trace.
+
+    `on_over` is called when the last step that was asked for is over.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        options: Options,
+        on_over: Callable[[], None] = lambda: None,
+        on_capture: Callable[[Captured], None] = lambda _: None,
+    ) -> None:
+        self.step = 0
+        self._writer = writer
+        self._options = options
+        self._on_over, self._on_capture = on_over, on_capture
+        self._where = Whereabouts()
+        self._mode = _Mode(self._run)
+        self._optimizing = False
+        self._counts: dict[int, int] = {}
+        self._active = options.covers(0)
+        self._stretch = 1  # what was made in an earlier one may have been written unseen
+        self._process = os.getpid()
+
+    def __enter__(self) -> Self:
+        """Record from now on."""
+        self._unfollow = self._where.follow(self._on_result if self._options.modules else None)
+        hooks.attach(self)
+        if not self._options.modules or self._options.fill:
+            self._mode.__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Record no more, and end the trace."""
+        if not self._options.modules or self._options.fill:
+            self._mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        hooks.detach(self)
+        self._unfollow()
+        self._writer.end({"steps": self.step})
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -214,13 +141,13 @@ class Recorder(TorchDispatchMode, IdleObserver):
         """In a forked process: record nothing, write nothing."""
         self._active = False
         self._options = Options(stop=0)
-        self.writer.forget()
+        self._writer.forget()
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Write the loss."""
         if self._active and losses:
             with self.resting():
-                self.writer.loss(self.step, sum_of(losses))
+                self._writer.loss(self.step, sum_of(losses))
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -234,14 +161,14 @@ class Recorder(TorchDispatchMode, IdleObserver):
         count = self._counts[id(optimizer)] = self._counts.get(id(optimizer), 0) + 1
         if count <= self.step:
             return
-        self.step = self.steps_seen = count
-        self._places.forget()
-        self.writer.flush()
+        self.step = count
+        self._where.forget()
+        self._writer.flush()
         if self._options.over(count):
             self._active = False
             self._on_over()
         else:
-            active = self._options.covers(count) and not self.writer.full
+            active = self._options.covers(count) and not self._writer.full
             self._stretch += active and not self._active
             self._active = active
 
@@ -249,51 +176,105 @@ class Recorder(TorchDispatchMode, IdleObserver):
         """A loader handed out a batch: its tensors enter here."""
         if self._active:
             with self.resting():
-                tensors = list(tensors_in(batch))
-                place = self._here()
-                self._write_at(place, "input", "batch", [], (), tensors, None)
+                self._write(
+                    "batch", "input", self._where.here()[0]._replace(module=""), list(tensors_in(batch))
+                )
 
     def on_source(self, name: str, code: CodeType, offset: int, value: int) -> None:
         """The program asked a clock, a generator or the system."""
         if self._active and os.getpid() == self._process:
-            self.writer.source(name, self._resolve(Site(code, offset)), value)
+            self._writer.source(name, self._where.resolved(code, offset), value)
 
-    @property
-    def _wants_judgement(self) -> bool:
-        return self._options.judge or self.writer.count == self._options.capture
+    def _on_result(self, path: str, module: torch.nn.Module, result: Any) -> None:
+        """A module returned: recorded where no operations are."""
+        if self._active:
+            with self.resting():
+                here = self._where.here()[0]
+                self._write(type(module).__name__, "forward", here, list(tensors_in(result)))
 
-    def _operands(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-        if self.writer.count != self._options.capture:
-            return None
-        found = []
-        for place, tensor in enumerate(tensors_in((args, dict(kwargs)))):
-            one = result_of(tensor)
-            statistics = statistics_of(tensor, f"operand {place + 1}").as_json()
-            found.append({**statistics, "digest": one.digest if one else None})
-        return found
+    def _run(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run an operation, and write it down where its step is recorded."""
+        operation = operation_of(func)
+        if not self._active or self._options.modules:
+            result = func(*args, **kwargs)
+            if self._options.fill and operation.makes_memory:
+                _fill(result)
+            return result
+        node = torch._C._current_autograd_node()
+        here = self._where.of_operation(node) if node is None or torch.is_grad_enabled() else None
+        tensors, numbers = leaves_of(args, kwargs)
+        written = written_by(operation, args, kwargs)
+        made = self._made_by(operation, tensors, written, node, here)
+        if operation.silent or operation.view:
+            return func(*args, **kwargs)
+        if operation.makes_memory:
+            result = func(*args, **kwargs)
+            if self._options.fill:
+                _fill(result)
+            self._mark(tensors_in(result), self._writer.count if self._options.fill else _UNWRITTEN)
+            return result
+        captured = self._writer.count == self._options.capture
+        operands = list(map(_told, range(1, len(tensors) + 1), tensors)) if captured else []
+        wide = None
+        if (self._options.judge or captured) and not operation.draws:
+            wide = judge.widened(args), judge.widened(dict(kwargs)), judge.unit_of((args, dict(kwargs)))
+        result = func(*args, **kwargs)
+        outputs = outputs_of(func, result, written)
+        if not isinstance(result, torch.Tensor):
+            self._mark(tensors_in(result), self._writer.count)  # working memory too: it is no input later
+        local = judge.judged(func, operation, *wide, outputs) if wide is not None else None
+        if captured:
+            self._on_capture(Captured(operation.name, operands, outputs, local))
+        self._write_operation(operation, node, here, outputs, made, numbers, local)
+        return result
 
-    def _look_at_inputs(
-        self, shape: _Shape, node: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    def _write_operation(
+        self,
+        operation: Operation,
+        node: Any,
+        here: Here | None,
+        outputs: list[torch.Tensor],
+        made: set[int],
+        numbers: tuple[object, ...],
+        local: judge.Local | None,
+    ) -> None:
+        traits = ["draw", *traits_of_a_draw()] if operation.draws else []
+        if _UNWRITTEN in made:
+            made.discard(_UNWRITTEN)
+            traits.append("unwritten")
+        phase = "backward" if node is not None else "optimizer" if self._optimizing else "forward"
+        here = self._place(node, here)
+        self._write(operation.name, phase, here, outputs, traits, numbers, sorted(made), local)
+
+    def _place(self, node: Any, here: Here | None) -> Here:
+        """That of the forward operation for one of the backward pass."""
+        forward = self._where.of_node(node) if node is not None else None
+        return forward or here or self._where.here()[0]
+
+    def _made_by(
+        self,
+        operation: Operation,
+        tensors: Sequence[torch.Tensor],
+        written: Sequence[Any],
+        node: Any,
+        here: Here | None,
     ) -> set[int]:
         """The records that made the operands; a tensor that none made is written down first."""
         found: set[int] = set()
-        overwritten = (
-            [args[place] for place in shape.written if place < len(args)] if shape.overwrites else ()
-        )
-        for tensor in tensors_in((args, kwargs)):
+        for tensor in tensors:
             storage = _storage(tensor)
-            if storage is None or any(tensor is one for one in overwritten):
+            if storage is None or (operation.overwrites and any(tensor is one for one in written)):
                 continue
             stretch, made = getattr(storage, _MARK, (0, 0))
             if stretch != self._stretch:
-                made = self.writer.count
-                name = "tensor" if shape.name.startswith("lift") else "input"
-                self._write(name, node, [], (), [tensor], None, phase="input")
-            if made != _UNWRITTEN or not shape.view:
+                made = self._writer.count
+                name = "tensor" if operation.name.startswith("lift") else "input"
+                self._write(name, "input", self._place(node, here), [tensor])
+            if made != _UNWRITTEN or not operation.view:
                 found.add(made)
         return found
 
-    def _mark(self, tensors: Sequence[torch.Tensor], record: int) -> None:
+    def _mark(self, tensors: Iterable[torch.Tensor], record: int) -> None:
         for tensor in tensors:
             storage = _storage(tensor)
             if storage is not None:
@@ -302,93 +283,27 @@ class Recorder(TorchDispatchMode, IdleObserver):
     def _write(
         self,
         name: str,
-        node: Any,
-        traits: list[str],
-        numbers: Sequence[object],
-        outputs: Sequence[torch.Tensor],
-        local: judge.Local | None,
-        phase: str | None = None,
-        made: Iterable[int] = (),
-    ) -> None:
-        modules = tuple(self.calls.active)
-        if phase is None:
-            phase = "backward" if node is not None else "optimizer" if self._optimizing else "forward"
-        forward = self._places.made(node) if node is not None else None
-        if forward is not None:
-            sites, modules = forward.sites, forward.modules
-        else:
-            sites = self._places.look_around()[0]
-        if any(site.code.co_filename.startswith(_TRANSPORT) for site in sites[:1]):
-            return  # what another process sent, in the order of arrival: an input where it is used
-        own = next((site for site in sites if not site.code.co_filename.startswith(_STANDARD)), None)
-        place = self._resolve(own or sites[0]) if sites else _NOWHERE
-        self._write_at(place, phase, name, traits, numbers, outputs, local, modules, made)
-
-    def _write_at(
-        self,
-        place: Place,
         phase: str,
-        name: str,
-        traits: list[str],
-        numbers: Sequence[object],
+        here: Here,
         outputs: Sequence[torch.Tensor],
-        local: judge.Local | None,
-        modules: Sequence[str] = (),
-        made: Iterable[int] = (),
+        traits: Sequence[str] = (),
+        numbers: Sequence[object] = (),
+        operands: Sequence[int] = (),
+        local: judge.Local | None = None,
     ) -> None:
-        results: list[Result] = [one for one in map(result_of, outputs) if one is not None]
-        self._mark(outputs, self.writer.count)
+        if here.sent:
+            return  # what another process sent, in the order of arrival: an input where it is used
+        statistics = self._options.statistics or phase == "input"
+        results = [one for output in outputs if (one := result_of(output, statistics)) is not None]
+        self._mark(outputs, self._writer.count)
         if results:
-            module = modules[-1] if modules else ""
-            operands = sorted(one for one in made if one != _UNWRITTEN)
-            name = canonical(name)
-            self.writer.operation(
-                [self.step, phase, name, module, traits, numbers, operands, results, local], place
-            )
-
-    def _here(self) -> Place:
-        frame = user_frame()
-        return self._resolve(Site(frame.f_code, frame.f_lasti)) if frame is not None else _NOWHERE
-
-    def _resolve(self, site: Site) -> Place:
-        place = self._resolved.get(site)
-        if place is None:
-            found = resolve(site)
-            span = found.span
-            if span is not None and span.end.row > span.start.row:
-                found = _header(found, span)
-                span = found.span
-            extent = (span.start.row, span.start.column, span.end.row, span.end.column) if span else None
-            text = " ".join(found.expression.split())[:_LONGEST_TEXT]
-            place = Place(found.filename, found.row, extent, text, found.function)
-            self._resolved[site] = place
-        return place
+            record = (self.step, phase, name, here.module, traits, numbers, operands, results, local)
+            self._writer.operation(record, here.place)
 
 
-def _header(found: Location, span: Span) -> Location:
-    """Of a loop, which is one instruction to the interpreter, what it iterates over; anything else as it is."""
-    tree = parse_file(found.filename)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.For) and (node.lineno, node.end_lineno) == (span.start.row, span.end.row):
-            source = node.iter
-            inner = Span(
-                Position(source.lineno, source.col_offset + 1),
-                Position(source.end_lineno or source.lineno, (source.end_col_offset or 0) + 1),
-            )
-            return Location(found.filename, source.lineno, inner, ast.unparse(source), found.function)
-    return found
-
-
-def _outputs(
-    func: Any, shape: _Shape, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
-) -> list[torch.Tensor]:
-    """What an operation returned and what it wrote, each tensor once."""
-    written = [args[place] for place in shape.written if place < len(args)]
-    written += [kwargs[name] for name in shape.written_names if name in kwargs]
-    found: dict[int, torch.Tensor] = {}
-    for tensor in tensors_in((results_of(func, result), written)):
-        found.setdefault(id(tensor), tensor)
-    return list(found.values())
+def _told(number: int, tensor: torch.Tensor) -> dict[str, Any]:
+    one = result_of(tensor)
+    return {**statistics_of(tensor, f"operand {number}").as_json(), "digest": one.digest if one else None}
 
 
 def _storage(tensor: torch.Tensor) -> Any:
@@ -401,27 +316,3 @@ def _storage(tensor: torch.Tensor) -> Any:
 def _fill(result: Any) -> None:
     for tensor in tensors_in(result):
         tensor.zero_()
-
-
-def _numbers_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[object, ...]:
-    """Python numbers among the arguments, and where in their memory the operands begin, if not at its start."""
-    numbers = [value for value in (*args, *kwargs.values()) if isinstance(value, int | float | bool)]
-    offsets = [
-        tensor.storage_offset()
-        for tensor in args
-        if isinstance(tensor, torch.Tensor) and tensor.storage_offset()
-    ]
-    return (*numbers, *(f"offset {offset}" for offset in offsets))
-
-
-def _about_a_draw() -> list[str]:
-    """Whether a draw is a dropout's, and whether it happens where no gradient is asked for."""
-    traits = [] if torch.is_grad_enabled() else ["no-grad"]
-    frame = sys._getframe(2)
-    for _ in range(4):
-        if frame is None or frame.f_back is None:
-            break
-        frame = frame.f_back
-        if frame.f_code in _DROPOUTS:
-            return [*traits, "dropout"]
-    return traits

@@ -7,27 +7,45 @@ so comparing two takes the memory of one step.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FORMAT = 1
+FORMAT = 2
+_BATCH = 512  # lines that are encoded at once
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Statistics(NamedTuple):
+    """What is kept of the numbers of a result."""
+
+    bag: int  # a digest of the bits of its elements in any order
+    norm: float
+    low: float
+    high: float
+    sample: tuple[float, ...]  # elements at equal distances
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def finite(self) -> bool:
+        """Whether every element is."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
 
 
 class Result(NamedTuple):
     """What is kept of one result of an operation."""
 
     digest: int  # of its bits in order
-    bag: int  # of its bits in any order
     dtype: str
     shape: tuple[int, ...]
-    norm: float
-    low: float
-    high: float
-    sample: tuple[float, ...]  # elements at equal distances
+    statistics: Statistics | None
 
 
 class Place(NamedTuple):
@@ -96,6 +114,7 @@ class Writer:
         self._file = path.open("w", encoding="utf-8", buffering=1 << 16)
         self._left = limit
         self._places: dict[Place, int] = {}
+        self._waiting: list[object] = []
         self._put({"format": FORMAT, **facts})
 
     def operation(self, record: Sequence[object], place: Place) -> None:
@@ -114,17 +133,21 @@ class Writer:
     def end(self, facts: Mapping[str, object]) -> None:
         """Write the last line and close."""
         if not self._file.closed:
+            self._write()
             self._left = max(self._left, 1 << 12)
             self._put({"end": {"full": self.full, **facts}})
+            self._write()
             self._file.close()
 
     def flush(self) -> None:
         """Hand what is written to the system: a command that is killed keeps it."""
         if not self._file.closed:
+            self._write()
             self._file.flush()
 
     def forget(self) -> None:
         """In a forked process: what is not yet written is the parent's to write."""
+        self._waiting.clear()
         if not self._file.closed:
             empty = os.open(os.devnull, os.O_WRONLY)
             os.dup2(empty, self._file.fileno())
@@ -138,12 +161,20 @@ class Writer:
         return number
 
     def _put(self, line: object) -> None:
-        if self._left <= 0 or self._file.closed:
-            self.full = True
-            return
-        text = _encode(line)
-        self._left -= len(text) + 1
-        self._file.write(text + "\n")
+        self._waiting.append(line)
+        if len(self._waiting) >= _BATCH:
+            self._write()
+
+    def _write(self) -> None:
+        """Encode what waits, many lines at once, as far as there is room for it."""
+        for line in self._waiting:
+            if self._left <= 0 or self._file.closed:
+                self.full = True
+                break
+            text = _encode(line)
+            self._left -= len(text) + 1
+            self._file.write(text + "\n")
+        self._waiting.clear()
 
 
 class Trace:
@@ -208,17 +239,9 @@ def _record(index: int, place: Place, line: Sequence[Any]) -> Record:
     )
 
 
-def _result(
-    digest: int,
-    bag: int,
-    dtype: str,
-    shape: Sequence[int],
-    norm: float,
-    low: float,
-    high: float,
-    sample: Sequence[float],
-) -> Result:
-    return Result(digest, bag, dtype, tuple(shape), norm, low, high, tuple(sample))
+def _result(digest: int, dtype: str, shape: Sequence[int], statistics: Sequence[Any] | None) -> Result:
+    told = Statistics(*statistics) if statistics is not None else None
+    return Result(digest, dtype, tuple(shape), told)
 
 
 def _place(line: Sequence[Any]) -> Place:

@@ -1,0 +1,106 @@
+"""What is fixed about an operation of torch, and what one call of it reads, writes and returns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+
+from stablelint.runtime.guard.replay.trace import canonical, results_of
+from stablelint.runtime.guard.tensors.measure import tensors_in
+
+_SILENT = frozenset({"profiler", "prim", "prims", "debugprims", "_c10d_functional"})
+_OVERWRITING = frozenset("copy zero fill set resize".split())
+_DROPOUTS = frozenset(
+    one.__code__
+    for one in vars(torch.nn.functional).values()
+    if "dropout" in getattr(one, "__name__", "") and hasattr(one, "__code__")
+)
+_FRAMES_OF_A_DRAW = 6  # from the mode outwards, in which a function for dropout stands
+
+
+class Operation(NamedTuple):
+    """What is fixed about an operation."""
+
+    name: str
+    silent: bool  # computes nothing
+    view: bool
+    makes_memory: bool  # whose content is not its own
+    draws: bool
+    pointwise: bool
+    overwrites: bool  # what it writes it does not read
+    written: tuple[int, ...]  # arguments that it writes
+    written_names: tuple[str, ...]
+
+
+@cache
+def operation_of(func: Any) -> Operation:
+    """What an overload of torch does, from its schema and tags."""
+    name = canonical(str(func.overloadpacket.__name__))
+    arguments = func._schema.arguments
+    writes = [bool(one.alias_info is not None and one.alias_info.is_write) for one in arguments]
+    tags = getattr(func, "tags", ())
+    draws = torch.Tag.nondeterministic_seeded in tags
+    return Operation(
+        name,
+        func.namespace in _SILENT or name in ("detach", "alias"),
+        bool(getattr(func, "is_view", False)),
+        name.startswith(("empty", "new_empty")),
+        draws,
+        torch.Tag.pointwise in tags,
+        draws or name in _OVERWRITING or func._overloadname.endswith("out"),
+        tuple(place for place, one in enumerate(arguments) if writes[place] and not one.kwarg_only),
+        tuple(one.name for place, one in enumerate(arguments) if writes[place] and one.kwarg_only),
+    )
+
+
+def leaves_of(
+    args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[torch.Tensor], tuple[object, ...]]:
+    """The tensors among the arguments, and the Python numbers.
+
+    With the numbers, where in their memory operands begin that do not begin at its start.
+    """
+    tensors: list[torch.Tensor] = []
+    numbers: list[object] = []
+    offsets: list[str] = []
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+            if offset := value.storage_offset() if value.layout is torch.strided else 0:
+                offsets.append(f"offset {offset}")
+        elif isinstance(value, int | float):
+            numbers.append(value)
+        elif isinstance(value, list | tuple | dict):
+            tensors.extend(tensors_in(value))
+    return tensors, (*numbers, *offsets)
+
+
+def written_by(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The arguments that an operation writes."""
+    written = [args[place] for place in operation.written if place < len(args)]
+    return written + [kwargs[name] for name in operation.written_names if name in kwargs]
+
+
+def outputs_of(func: Any, result: Any, written: Sequence[Any]) -> list[torch.Tensor]:
+    """What an operation returned and what it wrote, each tensor once."""
+    if not written and isinstance(result, torch.Tensor):
+        return [result]
+    found = {id(one): one for one in tensors_in((results_of(func, result), written))}
+    return list(found.values())
+
+
+def traits_of_a_draw() -> list[str]:
+    """Whether a draw is a dropout's, and whether it happens where no gradient is asked for."""
+    traits = [] if torch.is_grad_enabled() else ["no-grad"]
+    frame = sys._getframe(1)
+    for _ in range(_FRAMES_OF_A_DRAW):
+        if frame is None or frame.f_back is None:
+            break
+        frame = frame.f_back
+        if frame.f_code in _DROPOUTS:
+            return [*traits, "dropout"]
+    return traits

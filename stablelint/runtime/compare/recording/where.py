@@ -1,0 +1,166 @@
+"""Where the running operation is written: the innermost expression of the user's, and the module that is called.
+
+An operation of the backward pass belongs to the autograd node that runs it, and a node to the expression of the
+forward pass that made it.
+"""
+
+from __future__ import annotations
+
+import ast
+import multiprocessing
+import os
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
+from torch.nn.modules import module as torch_module
+
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.compare.recording.trace import Place
+from stablelint.runtime.guard.reporting.event import Location
+from stablelint.runtime.guard.source.frames import Site, is_library, parse_file, resolve
+
+_LONGEST_TEXT = 300
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+_TRANSPORT = os.path.dirname(multiprocessing.__file__) + os.sep
+_ENGINE = str(torch.autograd.graph.__file__)
+NOWHERE = Place("", 0, None, "", "")
+
+
+# Whose code a frame runs: torch's or this package's, the call of the autograd engine, what carries objects between
+# processes, the standard library's, the user's.
+_LIBRARY, _IN_ENGINE, _CARRIER, _STANDARD_LIBRARY, _USER = range(5)
+
+
+class Here(NamedTuple):
+    """A place and the path of the module that is called there; `sent` for what another process sent."""
+
+    place: Place
+    module: str
+    sent: bool = False
+
+
+class Whereabouts:
+    """Tells operations their place, and remembers where every autograd node was made."""
+
+    def __init__(self) -> None:
+        self._active: list[str] = []
+        self._names: WeakKeyDictionary[torch.nn.Module, str] = WeakKeyDictionary()
+        self._made: dict[int, Here] = {}
+        self._resolved: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+
+    def follow(
+        self, on_result: Callable[[str, torch.nn.Module, Any], None] | None = None
+    ) -> Callable[[], None]:
+        """Follow every module call from now on, and tell `on_result` of what it gave; what is returned ends it."""
+
+        def left(module: torch.nn.Module, _: Any, result: Any) -> None:
+            if on_result is not None and self._active:
+                on_result(self._active[-1], module, result)
+            if self._active:
+                self._active.pop()
+
+        handles = (
+            torch_module.register_module_forward_pre_hook(
+                lambda module, _: self._active.append(self._name(module))
+            ),
+            torch_module.register_module_forward_hook(left, always_call=True),
+        )
+
+        def stop() -> None:
+            for handle in handles:
+                handle.remove()
+
+        return stop
+
+    def of_operation(self, node: Any) -> Here | None:
+        """Remember the present place for the newest node; returns it if it had to be looked up."""
+        sequence = torch._C._autograd._get_sequence_nr() - 1
+        if sequence in self._made:
+            return None
+        here, in_engine = self.here()
+        # A second derivative: the node belongs to the forward operation whose gradient made it.
+        first = self._made.get(node._sequence_nr()) if node is not None and in_engine else None
+        self._made[sequence] = first or here
+        return here
+
+    def of_node(self, node: Any) -> Here | None:
+        """Where a node was made, if an operation that ran under this watch made it."""
+        return self._made.get(node._sequence_nr())
+
+    def forget(self) -> None:
+        """Drop what is remembered of nodes: their graph is gone."""
+        self._made.clear()
+
+    def here(self) -> tuple[Here, bool]:
+        """The present place, and whether the engine runs it without code of the user's in between."""
+        frame: FrameType | None = sys._getframe(1)
+        standard: FrameType | None = None
+        in_engine = sent = False
+        while frame is not None:
+            kind = _kind_of(frame.f_code.co_filename)
+            if kind == _USER:
+                break
+            if kind == _IN_ENGINE:
+                in_engine = True
+            elif kind != _LIBRARY and standard is None:
+                standard, sent = frame, kind == _CARRIER
+            frame = frame.f_back
+        frame = frame or standard
+        place = self.resolved(frame.f_code, frame.f_lasti) if frame is not None else NOWHERE
+        return Here(place, self._active[-1] if self._active else "", sent), in_engine
+
+    def resolved(self, code: CodeType, offset: int) -> Place:
+        """The expression that an instruction belongs to."""
+        key = id(code), offset
+        if key not in self._resolved:
+            self._resolved[key] = code, _place_of(resolve(Site(code, offset)))
+        return self._resolved[key][1]
+
+    def _name(self, module: torch.nn.Module) -> str:
+        """The path of a module in the outermost one that was called with it inside."""
+        if module not in self._names:
+            root = type(module).__name__
+            for path, child in module.named_modules():
+                self._names.setdefault(child, f"{root}.{path}" if path else root)
+        return self._names[module]
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(filename: str) -> int:
+    if filename == _ENGINE:
+        return _IN_ENGINE
+    if is_library(filename):
+        return _LIBRARY
+    if filename.startswith(_TRANSPORT):
+        return _CARRIER
+    return _STANDARD_LIBRARY if filename.startswith(_STANDARD) and "site-packages" not in filename else _USER
+
+
+def _place_of(found: Location) -> Place:
+    if found.span is not None and found.span.end.row > found.span.start.row:
+        found = _header(found, found.span)
+    span = found.span
+    extent = (span.start.row, span.start.column, span.end.row, span.end.column) if span else None
+    return Place(
+        found.filename, found.row, extent, " ".join(found.expression.split())[:_LONGEST_TEXT], found.function
+    )
+
+
+def _header(found: Location, span: Span) -> Location:
+    """Of a loop, which is one instruction to the interpreter, what it iterates over; anything else as it is."""
+    tree = parse_file(found.filename)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.For) and (node.lineno, node.end_lineno) == (span.start.row, span.end.row):
+            source = node.iter
+            inner = Span(
+                Position(source.lineno, source.col_offset + 1),
+                Position(source.end_lineno or source.lineno, (source.end_col_offset or 0) + 1),
+            )
+            return Location(found.filename, source.lineno, inner, ast.unparse(source), found.function)
+    return found
