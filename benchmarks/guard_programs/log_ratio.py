@@ -3,7 +3,7 @@ from torch import nn
 
 
 def kl(p, q):
-    return (p * (p.log() - q.log())).sum(-1).mean()  # <- p.log() - q.log() | loss
+    return (p * (p.log() - q.log())).sum(-1).mean()  # <- p.log() | loss
 
 
 torch.manual_seed(0)

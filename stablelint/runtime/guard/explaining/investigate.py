@@ -122,6 +122,8 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
     exploding = watch.history.is_exploding()
     mechanism = naming.mechanism_of(root, exploding)
     origin = naming.origin_of(root, known, outcome.outermost)
+    if origin is Origin.LOSS and (alarm.loss is None or alarm.shown is not None):
+        origin = Origin.FUNCTION  # nothing that was computed here became a loss
     phase = naming.phase_of(root)
     if mechanism is Mechanism.GROWTH:
         origin = Origin.EXPLOSION

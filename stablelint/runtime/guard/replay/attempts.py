@@ -13,8 +13,10 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.replay.confined import in_own_thread
+from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.source.frames import step_frames
+from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import (
     Region,
     bind,
@@ -67,7 +69,8 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
         return
     if alarm.closure is not None:
         start = watch.state.closure_start
-        yield Attempt(alarm.closure, start.random if start is not None else None)
+        run = _as_it_was_called(alarm.closure, watch.state.closure_names)
+        yield Attempt(run, start.random if start is not None else None)
     later: list[Attempt] = []
     count = 0
     for frame in step_frames(alarm.frame, _FRAMES):
@@ -85,6 +88,17 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
     yield from later[: _ATTEMPTS - count]
 
 
+def _as_it_was_called(closure: Callable[[], object], names: OuterNames | None) -> Callable[[], object]:
+    """The closure, with the names that it binds outside itself as they were before the call under way."""
+
+    def run() -> object:
+        assert names is not None
+        with names.put_back(closure):
+            return closure()
+
+    return closure if names is None else run
+
+
 def _slices(alarm: Alarm) -> Iterator[Attempt]:
     """The statements behind a value that was shown, in the frame that showed it and in those that called it."""
     for frame in step_frames(alarm.frame, _ATTEMPTS):
@@ -98,7 +112,12 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     region = attempt.region
     replay = Replay(target, attempt.until, watch.buffers, region.code if region is not None else None)
-    with watch.standing_aside(replay), _steps_skipped(watch, replay), scalers_reset(watch):
+    with (
+        watch.standing_aside(replay),
+        _steps_skipped(watch, replay),
+        scalers_reset(watch),
+        standing_still(dict(watch.state.last_of)),
+    ):
         return replay.run(attempt.run, attempt.random)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 from stablelint.runtime.guard.source.carried import carried_names, scope_contains, written_names
 from stablelint.runtime.guard.source.frames import compile_calmly, parse_file, raw_position
@@ -38,6 +38,7 @@ class Region:
     carried: frozenset[str]
     rebound: frozenset[str]  # names of the loop header or arguments that the body overwrites
     tail: tuple[ast.stmt, ...]  # after the step: what renews carried names for the next pass
+    item: ast.expr | None = None  # what the body binds to the next item of an iterator
     chosen: bool = False  # single statements of the code, each of which is cut out by itself
 
     @property
@@ -47,9 +48,9 @@ class Region:
 
     @property
     def target(self) -> ast.expr | None:
-        """What the loop header binds, without the counter of `enumerate`."""
-        if not isinstance(self.loop, ast.For):
-            return None
+        """What the loop's header binds, without the counter of `enumerate`, or what its body takes from an iterator."""
+        if not isinstance(self.loop, ast.For) or self.item is not None:
+            return self.item
         target, source = self.loop.target, self.loop.iter
         if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name):
             return target
@@ -86,14 +87,39 @@ def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
     body = loop.body if loop is not None else list(getattr(owner, "body", []))
     if not isinstance(body, list) or scope_contains(body, _SUSPENDING):
         return None
-    if loop is not None:
-        header = written_names([loop.target]) if isinstance(loop, ast.For) else frozenset()
-    else:
-        header = _arguments(owner)
-    written = written_names(body)
-    tail = tuple(body[body.index(statement) + 1 :]) if statement is not None and statement in body else ()
-    carried = carried_names(body, header)
-    return Region(code, tuple(body), loop, owner, inside_class, carried, header & written, tail)
+    taken = [node for one in body for node in ast.walk(one) if takes_next(node)]
+    header = _header(loop, owner) | written_names(
+        taken
+    )  # an item that the body takes is as good as the header's
+    rest = [_HandedToNobody().visit(copy.deepcopy(one)) for one in body]
+    return Region(
+        code,
+        tuple(body),
+        loop,
+        owner,
+        inside_class,
+        carried=carried_names(rest, header),
+        rebound=header & written_names(rest),
+        tail=tuple(body[body.index(statement) + 1 :]) if statement and statement in body else (),
+        item=taken[0].targets[0] if taken else None,
+    )
+
+
+def _header(loop: ast.For | ast.While | None, owner: ast.AST) -> frozenset[str]:
+    """The names that are bound before the body starts."""
+    if loop is None:
+        return _arguments(owner)
+    return written_names([loop.target]) if isinstance(loop, ast.For) else frozenset()
+
+
+def takes_next(statement: ast.AST) -> TypeGuard[ast.Assign]:
+    """Whether a statement binds names to the next item of an iterator, and does no more."""
+    return (
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+        and statement.value.func.id == "next"
+    )
 
 
 def replacement_tree(region: Region, source: ast.Module | None = None) -> list[ast.stmt]:
@@ -219,7 +245,17 @@ class _Localise(ast.NodeTransformer):
 
 
 class _HandedToNobody(ast.NodeTransformer):
-    """A generator's replay hands out nothing, and nothing is sent to it: a `yield` is None after its value."""
+    """A generator's replay hands out nothing, and nothing is sent to it: a `yield` is None after its value.
+
+    Nor does it take anything: names that were bound to an iterator's next item keep it.
+    """
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node) if takes_next(node) else self._within(node)
+
+    def _within(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        return node
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:
         both = ast.Tuple([node.value or ast.Constant(None), ast.Constant(None)], ast.Load())

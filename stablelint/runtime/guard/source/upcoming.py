@@ -47,7 +47,7 @@ def _following(
     fetched: object,
     iterator: object,
 ) -> Iterable[object]:
-    counted = region.target is not loop.target
+    counted = region.item is None and region.target is not loop.target
     index = present[0] if counted and isinstance(present, tuple) else None
     if isinstance(iterator, _SingleProcessDataLoaderIter) and _is_from(region, names, fetched):
         return zip(count(index + 1), iterator) if isinstance(index, int) else iterator

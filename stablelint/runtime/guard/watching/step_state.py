@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import torch
 
 from stablelint.runtime.guard.source.frames import Site, is_library
+from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at
 from stablelint.runtime.guard.source.unsaved import is_top_level
 from stablelint.runtime.guard.tensors.norms import Meter
@@ -126,6 +127,7 @@ class StepState:
     places: Sequence[Place] = ()  # those of them that are user code
     fetched: object = None
     fetched_from: Callable[[], object] = lambda: None  # the loader's iterator, while it lives
+    last_of: weakref.WeakKeyDictionary[Any, object] = field(default_factory=weakref.WeakKeyDictionary)
     backward_calls: int = 0
     accumulates: bool = False
     loss: float | None = None
@@ -136,6 +138,7 @@ class StepState:
     step_site: Site | None = None  # where the step under way wrote the parameters
     closure: Callable[[], object] | None = None  # repeats the step under way, where the user gave one
     closure_start: Boundary | None = None
+    closure_names: OuterNames | None = None  # that it binds, as they were before its call
     dropped: bool = False  # the step went wrong and is passed over
     let_pass: int | None = None  # the last step that went wrong, was reported, and went on all the same
 

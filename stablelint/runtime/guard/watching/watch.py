@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.source.frames import step_frames
+from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.tensors.measure import sum_of, tensors_in
 from stablelint.runtime.guard.tensors.names import Names, parameters_of
@@ -223,6 +224,7 @@ class Watch:
         state = self.state
         if state.replay is None and state.watched:
             state.fetched, state.fetched_from = batch, weakref.ref(iterator)
+            state.last_of[iterator] = batch
             state.boundaries.append(Boundary(state.random.take()))
 
     @contextmanager
@@ -232,10 +234,11 @@ class Watch:
         start = Boundary(state.random.take())
         state.boundaries.append(start)
         state.closure, state.closure_start = closure, start
+        state.closure_names = OuterNames.of(closure)
         try:
             yield
         finally:
-            state.closure = state.closure_start = None
+            state.closure = state.closure_start = state.closure_names = None
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """A scaled loss: the factor may overflow gradients on purpose, the loss itself may not."""
