@@ -5,9 +5,10 @@ Rows and columns count from 1; columns count characters, and the end of a span i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 
 class Applicability(StrEnum):
@@ -192,6 +193,22 @@ class Problem:
     hint: str | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Passed:
+    """What a file passes to a place in another one: its text, and where it stands."""
+
+    path: str
+    row: int
+    text: str
+
+
+Place = tuple[str, str]
+"""What may be set from another file: a function, class or table (see `passing.target_of`), and a name in it."""
+Told = Mapping[Place, Sequence[Passed]]
+"""What files pass, by place."""
+NOTHING: Told = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class FileReport:
     """Everything that was learned about one file."""
@@ -204,3 +221,5 @@ class FileReport:
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0  # obligations that hold as long as settings keep their values
     consulted: Mapping[str, str] = field(default_factory=dict)  # other files read, and the digest of each
+    passes: Told = field(default_factory=dict)  # to places in other files
+    asks: frozenset[Place] = frozenset()  # places of which it matters what other files pass

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
+from stablelint.analysis.files.passing import passes_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
@@ -26,7 +27,7 @@ from stablelint.analysis.matching.sites import Collector, Index, index_of
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.catalog.catalog import Catalog
-from stablelint.diagnostic import Diagnostic, FileReport, Level, Position, Problem, Status
+from stablelint.diagnostic import NOTHING, Diagnostic, FileReport, Level, Position, Problem, Status, Told
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
@@ -50,8 +51,10 @@ class AnalysisOptions:
     level: Level = Level.POSSIBLE
 
 
-def check_source(source: bytes, filename: str, catalog: Catalog, options: AnalysisOptions) -> FileReport:
-    """Every finding in a file, of both levels, in order of place.
+def check_source(
+    source: bytes, filename: str, catalog: Catalog, options: AnalysisOptions, told: Told = NOTHING
+) -> FileReport:
+    """Every finding in a file, of both levels, in order of place; `told` holds what other files pass to it.
 
     What cannot be read or parsed is a problem in the report; nothing is raised.
     """
@@ -62,13 +65,16 @@ def check_source(source: bytes, filename: str, catalog: Catalog, options: Analys
             parsed = parse(source, filename)
         except SourceError as error:
             return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
-        return _analyse(source, parsed, catalog, options)
+        return _analyse(source, parsed, catalog, options, told)
 
 
-def _analyse(source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions) -> FileReport:
+def _analyse(
+    source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, told: Told
+) -> FileReport:
     filename = parsed.filename
     path = ((options.root / filename) if options.root is not None else Path(filename)).absolute()
-    project = Project()
+    root = str(options.root.absolute()) if options.root is not None else ""
+    project = Project(root=root, told=told)
     module = module_of(parsed, path, project.package_of(path)[1])
     project.adopt(module)
     analysis = _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source)))
@@ -126,6 +132,7 @@ class _Analysis:
         for root in seen.roots:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename
+        passes = passes_of(self._module, seen.calls, self._project)
         unique = {(d.code, d.span): d for d in self._diagnostics}
         return FileReport(
             filename,
@@ -136,6 +143,8 @@ class _Analysis:
             dict(sorted(self._counts.items())),
             self._assumed,
             dict(self._project.consulted),
+            passes,
+            frozenset(self._project.asked),
         )
 
     def _guarded(self, step: Callable[[], None], row: int) -> None:

@@ -38,6 +38,7 @@ _LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function
 _ELSEWHERE = sys.stdlib_module_names | frozenset(
     "numpy scipy pandas tensorflow jax flax optax sklearn matplotlib PIL cv2 keras cupy".split()
 )
+_FOREIGN = _ELSEWHERE | {"torch"}
 # Further words by which an operation can come about: operators, and operations that are rewritten to it.
 _OTHER_WORDS: Mapping[str, str] = {
     "add": "+",
@@ -95,6 +96,7 @@ class Glance:
     words: set[str] = field(default_factory=set)
     callees: set[str] = field(default_factory=set)  # last components of what is called
     calls: dict[str, int] = field(default_factory=dict)  # how often each is called
+    passing: list[ast.Call] = field(default_factory=list)  # calls that may pass something to another file
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
     nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(
         default_factory=list
@@ -266,12 +268,22 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
         seen.words.add(LOSS)
     seen.calls[name] = seen.calls.get(name, 0) + 1
+    if (node.args or node.keywords) and _may_leave_file(node.func, name, imports):
+        seen.passing.append(node)
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
             seen.assigned.add(written)
     if is_of_self(node.func):
         seen.called.add(name)
+
+
+def _may_leave_file(function: ast.expr, name: str, imports: Mapping[str, str]) -> bool:
+    """Whether what is called may stand in another file of the project, or inherit from what does."""
+    top = origin(function, imports).partition(".")[0]
+    if name == "__init__" or name == "partial":
+        return True
+    return top not in _FOREIGN if top else name[:1].isupper() and type(function) is ast.Name
 
 
 def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, str]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.diagnostic import Diagnostic, Place, Problem, Told
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
 
@@ -22,6 +22,9 @@ class Answer:
     silenced: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0
+    passes: Told = field(default_factory=dict)  # to places in other files
+    asks: Sequence[Place] = ()  # places of which it matters what other files pass
+    told: Told = field(default_factory=dict)  # what was known of those
 
 
 class DamagedError(Exception):
@@ -43,6 +46,9 @@ def read(entry: Json, path: str) -> Answer:
             silenced=int(entry.get("silenced", 0)),
             counts=counts,
             assumed=int(entry.get("assumed", 0)),
+            passes=codec.decode_places(entry.get("passes", ())),
+            asks=tuple((target, name) for target, name in entry.get("asks", ())),
+            told=codec.decode_places(entry.get("told", ())),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path) from error

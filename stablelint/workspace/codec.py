@@ -13,6 +13,7 @@ from stablelint.diagnostic import (
     Edit,
     Fix,
     Level,
+    Passed,
     Position,
     Problem,
     Reason,
@@ -20,6 +21,7 @@ from stablelint.diagnostic import (
     Span,
     Status,
     Step,
+    Told,
 )
 
 Json = Any  # a value that `json` reads and writes
@@ -70,6 +72,16 @@ def decode(value: Json, filename: str) -> Diagnostic:
         url=url,
         assumes=tuple(on),
     )
+
+
+def encode_places(places: Told) -> Json:
+    """What is passed, by place."""
+    return [[*place, [[p.path, p.row, p.text] for p in passed]] for place, passed in sorted(places.items())]
+
+
+def decode_places(value: Json) -> Told:
+    """What `encode_places` wrote."""
+    return {(target, name): tuple(Passed(*one) for one in passed) for target, name, passed in value}
 
 
 def encode_problem(problem: Problem) -> Json:

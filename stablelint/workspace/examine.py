@@ -8,11 +8,13 @@ changing the selection does not change the entry.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem
+from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem, Told
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
@@ -21,6 +23,9 @@ from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
+
+
+NOTHING_TOLD: Mapping[str, Told] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +66,12 @@ def _unanalysed(data: bytes, path: str) -> FileReport:
 class Examiner:
     """Turns paths into entries. Picklable as its scope; the catalogue is loaded where it is used."""
 
-    def __init__(self, scope: Scope, catalog: Catalog) -> None:
+    def __init__(self, scope: Scope, catalog: Catalog, told: Mapping[str, Told] = NOTHING_TOLD) -> None:
         from stablelint.analysis.check import AnalysisOptions
 
         self._scope = scope
         self._catalog = catalog
+        self._told = told
         full = Level.POSSIBLE if scope.observed else scope.level
         self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged, level=full)
 
@@ -99,6 +105,9 @@ class Examiner:
             "counts": dict(report.discharge_counts),
             "assumed": report.assumed,
             "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
+            "passes": codec.encode_places(report.passes),
+            "asks": sorted(report.asks),
+            "told": codec.encode_places(self._told.get(path, {})),
         }
         return {key: value for key, value in entry.items() if value}
 
@@ -111,7 +120,7 @@ class Examiner:
         """What the analysis says of the file, at both levels and for all rules."""
         from stablelint.analysis.check import check_source
 
-        return check_source(data, path, self._catalog, self._options)
+        return check_source(data, path, self._catalog, self._options, self._told.get(path, {}))
 
     def findings(self, data: bytes, path: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """The findings that a check shows in full and no comment silences, with fixes and proposals; idle comments."""
@@ -132,11 +141,11 @@ class Examiner:
         return propose_all(data, diagnostics)
 
 
-def setup(scope: Scope) -> Examiner:
-    """The examiner of a worker process."""
+def setup(scope: Scope, told: Mapping[str, Told] = NOTHING_TOLD) -> Examiner:
+    """The examiner of a worker process; `told` holds, by file, what other files pass to it."""
     from stablelint.catalog import load_catalog
 
-    return Examiner(scope, load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules)))
+    return Examiner(scope, load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules)), told)
 
 
 def _absolute(path: str, root: str) -> str:

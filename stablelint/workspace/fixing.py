@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Problem, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Problem, Span, Told
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import pool
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
-from stablelint.workspace.examine import Examiner, Scope, setup
+from stablelint.workspace.examine import NOTHING_TOLD, Examiner, Scope, setup
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
@@ -60,13 +60,13 @@ class FileFix:
 
 
 def fix_files(
-    filenames: Iterable[str], request: Request, wanted: Wanted
+    filenames: Iterable[str], request: Request, wanted: Wanted, told: Mapping[str, Told] = NOTHING_TOLD
 ) -> Iterator[tuple[str, FileFix | Problem]]:
-    """Works out the fixes of each file, in order; writes nothing."""
+    """Works out the fixes of each file, in order; writes nothing. `told` holds, by file, what others pass to it."""
     files = [Candidate(name, 0, _size(name)) for name in filenames]
     jobs = request.jobs or request.settings.jobs or pool.default_jobs()
     answers: dict[str, FileFix | Problem] = {}
-    for file, outcome in pool.run(partial(_setup, request.scope, wanted), files, jobs):
+    for file, outcome in pool.run(partial(_setup, request.scope, wanted, told), files, jobs):
         if isinstance(outcome, pool.Failure):
             answers[file.path] = Problem(outcome.message, file.path, hint=outcome.hint)
         else:
@@ -84,8 +84,8 @@ def _size(path: str) -> int:
         return 0  # it has gone since it was checked, which its own answer will say
 
 
-def _setup(scope: Scope, wanted: Wanted) -> pool.Task:
-    return partial(_fix_file, setup(scope), scope, wanted)
+def _setup(scope: Scope, wanted: Wanted, told: Mapping[str, Told]) -> pool.Task:
+    return partial(_fix_file, setup(scope, told), scope, wanted)
 
 
 def fix_text(before: bytes, filename: str, request: Request, wanted: Wanted) -> FileFix | Problem:

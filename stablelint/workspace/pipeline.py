@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
-from stablelint.diagnostic import Diagnostic, Level, Problem
+from stablelint.diagnostic import Diagnostic, Level, Passed, Place, Problem, Told
 from stablelint.syntax.content import digest
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
 from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
-from stablelint.workspace.examine import Scope, setup, trivial_entry
+from stablelint.workspace.examine import NOTHING_TOLD, Scope, setup, trivial_entry
 from stablelint.workspace.observed import are_observed, informed
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CACHE_FOLDER = ".stablelint_cache"
 _WORTH_SHARING_BYTES = 4_000_000  # from here on even the files without torch are left to several processes
+_ROUNDS = 4  # what a file asks about others can grow with what it is told
 Progress = Callable[[int, int], None]  # files done, files in all
 
 
@@ -66,6 +67,7 @@ class CheckResult:
     assumed: int = 0  # obligations that hold as long as settings keep their values
     sources: Mapping[str, bytes] = field(default_factory=dict)  # of files that are not on disk
     level: Level = Level.LIKELY  # from which on findings are shown in full
+    told: Mapping[str, Told] = field(default_factory=dict)  # by file, what other files pass to it
 
     def at(self, level: Level) -> tuple[Diagnostic, ...]:
         """The findings of a level and above, in order of file and place."""
@@ -95,20 +97,40 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
     if sum(file.size for file in missing) < _WORTH_SHARING_BYTES:
         trivial, missing = _split(missing, partial(_trivial, cache=cache))
         answers |= trivial
+    told: Mapping[str, Told] = NOTHING_TOLD
     try:
-        for file, outcome in _examine(missing, request, len(discovery.files)):
-            if isinstance(outcome, pool.Failure):
-                problem = Problem(outcome.message, file.path, hint=outcome.hint)
-                answers[file.path] = Answer(problems=(problem,))
-                continue
-            content, entry = outcome
-            answers[file.path] = read(entry, file.path)
-            if cache is not None and "problems" not in entry:
-                cache.put(file, content, entry)
+        for _ in range(_ROUNDS):
+            for file, outcome in _examine(missing, request, len(discovery.files), told):
+                if isinstance(outcome, pool.Failure):
+                    problem = Problem(outcome.message, file.path, hint=outcome.hint)
+                    answers[file.path] = Answer(problems=(problem,))
+                    continue
+                content, entry = outcome
+                answers[file.path] = read(entry, file.path)
+                if cache is not None and "problems" not in entry:
+                    cache.put(file, content, entry)
+            told = told_by_others(answers)
+            missing = [file for file in discovery.files if told.get(file.path, {}) != answers[file.path].told]
+            if not missing:
+                break
     finally:
         if cache is not None:
             cache.save()
-    return _collect(answers, request, discovery.problems)
+    return _collect(answers, request, discovery.problems, told=told)
+
+
+def told_by_others(answers: Mapping[str, Answer]) -> dict[str, Told]:
+    """By file, what the others pass to the places that it asks about."""
+    passed: dict[Place, list[Passed]] = {}
+    for answer in answers.values():
+        for place, several in answer.passes.items():
+            passed.setdefault(place, []).extend(several)
+    told: dict[str, Told] = {}
+    for path, answer in answers.items():
+        known = {place: tuple(sorted(passed[place])) for place in answer.asks if place in passed}
+        if known:
+            told[path] = known
+    return told
 
 
 def check_text(
@@ -173,12 +195,14 @@ def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
     return read(entry, file.path)
 
 
-def _examine(files: Sequence[Candidate], request: Request, total: int) -> Iterable[tuple[Candidate, Json]]:
+def _examine(
+    files: Sequence[Candidate], request: Request, total: int, told: Mapping[str, Told]
+) -> Iterable[tuple[Candidate, Json]]:
     if not files:
         return
     jobs = request.jobs or request.settings.jobs or pool.default_jobs()
     done = total - len(files)
-    for file, answer in pool.run(partial(setup, request.scope), files, jobs):
+    for file, answer in pool.run(partial(setup, request.scope, told), files, jobs):
         done += 1
         if request.progress is not None:
             request.progress(done, total)
@@ -190,6 +214,7 @@ def _collect(
     request: Request,
     problems: Sequence[Problem],
     sources: Mapping[str, bytes] | None = None,
+    told: Mapping[str, Told] = NOTHING_TOLD,
 ) -> CheckResult:
     findings: list[Diagnostic] = []
     discharged: list[Diagnostic] = []
@@ -202,8 +227,8 @@ def _collect(
         for guard, number in answer.counts.items():
             counts[guard] = counts.get(guard, 0) + number
     least = request.settings.min_confidence
-    told = list(informed(findings, request.settings.root, sources))
-    findings = [item for item in told if item.confidence >= least]
+    informed_of = list(informed(findings, request.settings.root, sources))
+    findings = [item for item in informed_of if item.confidence >= least]
     return CheckResult(
         diagnostics=tuple(sorted(findings, key=lambda item: item.sort_key)),
         discharged=tuple(sorted(discharged, key=lambda item: item.sort_key)),
@@ -211,10 +236,11 @@ def _collect(
         files=sum(not answer.problems for answer in answers.values()),
         lines=sum(answer.lines for answer in answers.values()),
         silenced=sum(answer.silenced for answer in answers.values()),
-        unsure=len(told) - len(findings),
+        unsure=len(informed_of) - len(findings),
         discharge_counts=counts,
         assumed=sum(answer.assumed for answer in answers.values()),
         sources=sources or {},
+        told=told,
         level=request.settings.level,
     )
 

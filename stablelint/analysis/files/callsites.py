@@ -95,7 +95,7 @@ def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | Non
     """The numbers that calls in the same file pass for a parameter; None where one passes what cannot be told."""
     numbers: list[Number] = []
     for site, skipped in _calls_of(function):
-        passed = _argument(site.call, function, parameter, skipped)
+        passed = argument_of(site.call, function, parameter, skipped)
         if passed is None:
             continue
         number = _number(passed, site, function.module, _DEPTH)
@@ -129,7 +129,7 @@ def _is_spelled_again(name: str, module: ModuleInfo) -> bool:
     return text.count(f"{name}(") > 1 or f"({name}," in text
 
 
-def _argument(call: ast.Call, function: FunctionInfo, parameter: str, skipped: int) -> ast.expr | None:
+def argument_of(call: ast.Call, function: FunctionInfo, parameter: str, skipped: int) -> ast.expr | None:
     """What a call passes for a parameter; None where it leaves that out, or hands on what cannot be seen."""
     for keyword in call.keywords:
         if keyword.arg == parameter:
@@ -156,7 +156,7 @@ def _number(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: in
         return None
     if isinstance(node, ast.Name):
         if site.function is not None and node.id in _parameters(site.function):
-            return _number(_default_of(site.function, node.id), site, module, depth - 1)
+            return _number(default_of(site.function, node.id), site, module, depth - 1)
         values = module.assignments.get(node.id, [])
         return (
             _number(values[0], CallSite(site.call, None, None), module, depth - 1)
@@ -187,7 +187,14 @@ def _parameters(function: FunctionNode) -> list[str]:
     return [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
 
 
-def _default_of(function: FunctionNode, parameter: str) -> ast.expr | None:
+def is_number(node: ast.expr) -> bool:
+    """Whether an expression is a number that is written down."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant) and type(inner.value) in (int, float)
+
+
+def default_of(function: FunctionNode, parameter: str) -> ast.expr | None:
+    """The default of a parameter, if it has one."""
     return {p.arg: d for p, d in defaults_of(function)}.get(parameter)
 
 

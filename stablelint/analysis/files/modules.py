@@ -6,6 +6,7 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -161,6 +162,7 @@ class ModuleInfo:
     classes: dict[str, ClassInfo] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)  # modules of which every name is imported
+    search_path: tuple[str, ...] = ()  # what the file adds to `sys.path`, as far as that is written down
     assignments: dict[str, list[ast.expr]] = field(default_factory=dict)
     inner: dict[int, ClassInfo] = field(
         default_factory=dict
@@ -257,7 +259,19 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     if "global " in text:
         declared = (n.names for n in descendants(source.tree) if isinstance(n, ast.Global))
         module.rebound = frozenset(name for names in declared for name in names)
+    if "sys.path." in text:
+        module.search_path = tuple(_added_to_search_path(source.tree))
     return module
+
+
+def _added_to_search_path(tree: ast.Module) -> Iterator[str]:
+    """The paths of `sys.path.append(os.path.join(here, "..", "lib"))` and its like, without their beginning."""
+    for node in descendants(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("sys.path.append", "sys.path.insert"):
+            texts = (n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+            parts = [str(n.value) for n in sorted(texts, key=lambda n: (n.lineno, n.col_offset))]
+            if parts:
+                yield "/".join(parts).lstrip("/")
 
 
 def _index(body: list[ast.stmt], module: ModuleInfo) -> None:

@@ -6,12 +6,15 @@ and notes which files the outcome depends on. Names are looked up by the thousan
 
 from __future__ import annotations
 
+import ast
 import os
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
+from stablelint.diagnostic import NOTHING, Passed, Place, Told
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
@@ -24,6 +27,7 @@ _LARGEST_PLAIN = 30_000  # bytes, without a word of torch: only its constants co
 _LARGEST_FUNCTION = 60  # statements; what a longer one yields is not followed
 _CAPACITY = 3_000_000  # bytes of source of which the parsed definitions are held
 _RE_EXPORTS = 6  # how often a name may lead on to another module
+_INHERITED = 8  # classes between one and the method that it inherits
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +112,23 @@ _LIBRARY = Library()
 
 
 class Project:
-    """The files around the one under analysis, read when an import leads to them."""
+    """The files around the one under analysis, read when an import leads to them.
 
-    def __init__(self, library: Library = _LIBRARY) -> None:
+    `root` is the folder above which no import is looked for, save those of a package that stands higher.
+    """
+
+    def __init__(self, library: Library = _LIBRARY, root: str = "", told: Told = NOTHING) -> None:
         self._library = library
+        self._root = root
         self._modules: dict[str, ModuleInfo | None] = {}
         self._packages: dict[str, tuple[str, str]] = {}  # by folder
+        self._bases: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}  # by folder and search path
         self._tops: dict[tuple[str, str], bool] = {}
-        self._located: dict[tuple[str, str], ModuleInfo | None] = {}  # by root and dotted module
-        self._found: dict[tuple[str, str], Found | None] = {}
+        self._located: dict[tuple[str, str], ModuleInfo | None] = {}  # by base and dotted module
+        self._found: dict[tuple[tuple[str, ...], str], Found | None] = {}
         self._read = 0
+        self._told = told
+        self.asked: set[Place] = set()
         self.consulted: dict[str, str] = {}
 
     def close(self) -> None:
@@ -148,72 +159,117 @@ class Project:
             known = self._packages[inner] = (folder, ".".join(reversed(names)))
         return known
 
+    def told_of(self, target: str, name: str) -> Sequence[Passed]:
+        """What other files pass to a place, as far as they are checked together with this one; notes that it was asked."""
+        self.asked.add((target, name))
+        return self._told.get((target, name), ())
+
     def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:
         """What a qualified name means in this project: a function, a class, or (module, global name)."""
         if origin.path is None:
             return None
-        root = self.package_of(origin.path)[0]
-        key = (root, qualified_name)
+        key = (self._bases_of(origin), qualified_name)
         if key not in self._found:
-            self._found[key] = self._search(qualified_name, root)
+            self._found[key] = self._search(qualified_name, origin, _RE_EXPORTS)
         return self._found[key]
 
-    def _search(self, qualified_name: str, root: str) -> Found | None:
-        for _ in range(_RE_EXPORTS):
-            located = self._locate(qualified_name, root)
-            if located is None:
-                return None
-            module, rest = located
-            name, _, member = rest.partition(".")
-            if name in module.functions and not member:
-                return module.functions[name]
-            if name in module.classes:
-                info = module.classes[name]
-                return info.methods.get(member) if member else info
-            if name in module.assignments and name not in module.imports:
-                return None if member else (module, name)
-            following = self._re_exported(name, module, root)
-            if following is None or following == qualified_name:
-                return None
-            qualified_name = ".".join(filter(None, (following, member)))
+    def resolve(self, node: ast.expr, origin: ModuleInfo) -> Found | None:
+        """What a dotted name at the top level of a file stands for, there or in the files that it imports."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.insert(0, node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        name, member = node.id, ".".join(names)
+        if not origin.defines(name):
+            return None
+        found = _defined(name, member, origin)
+        if found is None and name in origin.imports:
+            found = self.find(".".join(filter(None, (origin.imports[name], member))), origin)
+        return found
+
+    def method(self, info: ClassInfo, name: str, depth: int = _INHERITED) -> FunctionInfo | None:
+        """The method of a class, its own or inherited, whatever file its bases stand in."""
+        if name in info.methods or not depth:
+            return info.methods.get(name)
+        for base in info.node.bases:
+            above = self.resolve(base, info.module)
+            found = self.method(above, name, depth - 1) if isinstance(above, ClassInfo) else None
+            if found is not None:
+                return found
         return None
 
-    def _re_exported(self, name: str, module: ModuleInfo, root: str) -> str | None:
+    def _search(self, qualified_name: str, origin: ModuleInfo, hops: int) -> Found | None:
+        located = self._locate(qualified_name, origin)
+        if located is None or not hops:
+            return None
+        module, rest = located
+        name, _, member = rest.partition(".")
+        found = _defined(name, member, module)
+        following = self._re_exported(name, module) if found is None else None
+        if following is None:
+            return found
+        return self._search(".".join(filter(None, (following, member))), module, hops - 1)
+
+    def _re_exported(self, name: str, module: ModuleInfo) -> str | None:
         """The qualified name that a module imports under `name`, by itself or with a star."""
         if name in module.imports:
             return module.imports[name]
-        for star in module.stars:
-            source = self._file_of(star, root)
-            if source is not None and source is not module and source.defines(name):
+        for star in module.stars if module.path is not None else ():
+            located = self._locate(f"{star}.{name}", module)
+            if located is not None and located[0] is not module and located[0].defines(located[1]):
                 return f"{star}.{name}"
         return None
 
-    def _locate(self, qualified_name: str, root: str) -> tuple[ModuleInfo, str] | None:
-        """The longest prefix of the name that is a file, and what follows it."""
-        if not self._is_here(qualified_name.partition(".")[0], root):
-            return None
-        prefix, _, rest = qualified_name.rpartition(".")
-        while prefix:
-            module = self._file_of(prefix, root)
-            if module is not None:
-                return module, rest
-            prefix, _, last = prefix.rpartition(".")
-            rest = f"{last}.{rest}"
+    def _locate(self, qualified_name: str, origin: ModuleInfo) -> tuple[ModuleInfo, str] | None:
+        """The longest prefix of the name that is a file, seen from the nearest folder, and what follows it."""
+        top = qualified_name.partition(".")[0]
+        for base in self._bases_of(origin):
+            prefix, _, rest = qualified_name.rpartition(".") if self._is_here(top, base) else ("", "", "")
+            while prefix:
+                module = self._file_of(prefix, base)
+                if module is not None:
+                    return module, rest
+                prefix, _, last = prefix.rpartition(".")
+                rest = f"{last}.{rest}"
         return None
 
-    def _is_here(self, top: str, root: str) -> bool:
-        """Whether a top-level name is a module or package of this project; most imports lead elsewhere."""
-        known = self._tops.get((root, top))
+    def _bases_of(self, origin: ModuleInfo) -> tuple[str, ...]:
+        """The folders from which imports of a file may count, nearest first.
+
+        That above its package, its own, and those above up to the root of the project, as it may be run from any; in
+        each, `src` and what the file itself adds to the search path.
+        """
+        inner = os.path.dirname(origin.path or "")
+        key = (inner, origin.search_path)
+        known = self._bases.get(key)
         if known is None:
-            base = os.path.join(root, top)
-            known = self._tops[root, top] = os.path.isdir(base) or os.path.isfile(f"{base}.py")
+            above, _ = self.package_of(os.path.join(inner, "x.py"))
+            folders = [above, inner]
+            inside = self._root.rstrip(os.sep) + os.sep
+            while above.startswith(inside):
+                above = os.path.dirname(above)
+                folders.append(above)
+            added = [
+                os.path.normpath(os.path.join(f, p)) for f in folders for p in ("src", *origin.search_path)
+            ]
+            known = self._bases[key] = (*dict.fromkeys([*folders, *filter(os.path.isdir, added)]),)
         return known
 
-    def _file_of(self, dotted: str, root: str) -> ModuleInfo | None:
-        key = (root, dotted)
+    def _is_here(self, top: str, base: str) -> bool:
+        """Whether a top-level name is a module or package in a folder; most imports lead elsewhere."""
+        known = self._tops.get((base, top))
+        if known is None:
+            place = os.path.join(base, top)
+            known = self._tops[base, top] = os.path.isdir(place) or os.path.isfile(f"{place}.py")
+        return known
+
+    def _file_of(self, dotted: str, base: str) -> ModuleInfo | None:
+        key = (base, dotted)
         if key not in self._located:
-            base = os.path.join(root, *filter(None, dotted.split(".")))
-            self._located[key] = self.load(f"{base}.py") or self.load(os.path.join(base, "__init__.py"))
+            place = os.path.join(base, *filter(None, dotted.split(".")))
+            self._located[key] = self.load(f"{place}.py") or self.load(os.path.join(place, "__init__.py"))
         return self._located[key]
 
     def load(self, path: str) -> ModuleInfo | None:
@@ -227,3 +283,15 @@ class Project:
         self._read += volume.module is not None
         self._modules[path] = volume.module
         return volume.module
+
+
+def _defined(name: str, member: str, module: ModuleInfo) -> Found | None:
+    """What a file itself defines under a name, or under a member of it."""
+    if name in module.functions and not member:
+        return module.functions[name]
+    if name in module.classes:
+        info = module.classes[name]
+        return info.methods.get(member) if member else info
+    if name in module.assignments and name not in module.imports and not member:
+        return module, name
+    return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.diagnostic import Span, Step
+from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
@@ -37,7 +38,7 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
     """The steps from where the operand is born to where it breaks the contract, in that order."""
     operand = site.match.bindings.get(site.judgement.operand)
     if operand is None:
-        return tuple(_covered_steps(site, here))
+        return tuple([*_told_steps(site.match.covered), *_covered_steps(site, here)])
     steps: list[Step] = []
     value: Value | None = operand
     seen: set[int] = set()
@@ -48,7 +49,15 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
             steps.append(step)
         value = _cause(value)
     steps.reverse()
-    return tuple(steps)
+    return tuple([*_told_steps([operand]), *steps])
+
+
+def _told_steps(values: Iterable[Value]) -> Iterator[Step]:
+    """Where other files pass what a value rests on."""
+    on = dict.fromkeys(a for v in values if v.belief is not None for a in v.belief.on if a.filename is not None)
+    for setting in on:
+        start, end = Position(setting.row, 1), Position(setting.row, 2)
+        yield Step(f"`{setting.text}` is passed", Span(start, end), setting.filename)
 
 
 def _covered_steps(site: Site, here: str) -> list[Step]:

@@ -64,7 +64,7 @@ def judge(
         c.variable for contract in (forward, backward) if contract is not None for c in contract.comparisons
     }
     held = (v.belief for name, v in bindings.items() if name in spoken and v.belief is not None)
-    on = tuple(dict.fromkeys(setting.text for belief in held for setting in belief.on))
+    on = tuple(dict.fromkeys(s.text for belief in held for s in belief.on if s.filename is None))
     if told.status is Status.DISCHARGED and on:
         return replace(known, status=Status.ASSUMED, by=told.by, assumes=on)
     return replace(told, assumes=on) if told.ground > known.ground else known

@@ -17,10 +17,11 @@ EVALUATION = 0  # stands for the key of any test that tells evaluation from trai
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A setting that something else may change: `temperature=1.0`, and the row in which it stands."""
+    """A setting that something else may change: `temperature=1.0`, the row and, if it is another, the file it stands in."""
 
     text: str
     row: int = 0
+    filename: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

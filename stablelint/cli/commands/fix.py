@@ -84,7 +84,8 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
         result = without_known(result, wanted.known, session)
         problems = [*session.problems, *result.problems]
         fixes: list[FileFix] = []
-        for _, outcome in fix_files(sorted({item.filename for item in result.diagnostics}), request, wanted):
+        names = sorted({item.filename for item in result.diagnostics})
+        for _, outcome in fix_files(names, request, wanted, result.told):
             if isinstance(outcome, Problem):
                 problems.append(outcome)
             else:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import inline
+from stablelint.analysis.interpret.calls.elsewhere import objects_told
 from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import call_method
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import bases, classes, lookup
 from stablelint.analysis.interpret.objects.lookup import taken
+from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.paths import Paths, agree
+from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
 
@@ -167,8 +170,31 @@ def call_value(
         return _call_instance(target, positional, keywords, node, frame)
     if target.kind is Kind.FOREIGN:
         return frame.graph.foreign(node)
+    objects = objects_told(target, frame)
+    if objects:
+        return _call_told(objects, positional, keywords, node, frame)
+    if frame.frugal and target.op == "unknown" and frame.session.passed_over:
+        return frame.graph.unknown(node=node)  # it may come from a call that was passed over
     operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
     return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
+
+
+def _call_told(
+    objects: list[tuple[Value, Assumption]],
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+) -> Value:
+    """A call of what other files pass: it may be another object, so that nothing is proved by what this one yields."""
+    made: Value = join(
+        frame.graph, [call_value(one, positional, keywords, node, frame) for one, _ in objects]
+    )
+    if made.kind not in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+        return frame.graph.unknown(node=node)
+    on = tuple(where for _, where in objects)
+    opened = open_to_callers(made, frame.graph.key("told", made.key), on[0].text, ())
+    return replace(opened, belief=opened.belief and replace(opened.belief, on=on))
 
 
 def _completed(

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
+from stablelint.analysis.interpret.calls.elsewhere import numbers_told, observe_beyond
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.statements.writing import hand_back
@@ -27,6 +28,7 @@ COST_ELSEWHERE = 4  # of a statement in another file
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
 _WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
+_SMALL = 3  # statements of a function that may hand on what another file makes, though its own never names torch
 SHORT = 16  # what the statements of a function may cost that a frugal frame follows
 
 
@@ -88,6 +90,7 @@ def _result_of(
     if frame.frugal and function.outline.statements * _cost(function, frame) > SHORT:
         frame.session.passed_over += 1
         return frame.graph.unknown(node=node)
+    since = frame.graph.youngest
     inner = run_function(function, bound, receiver, frame)
     if frame.frugal and frame.session.budget <= 0:
         frame.session.passed_over += 1
@@ -95,6 +98,8 @@ def _result_of(
     if inner is None:
         return frame.graph.unknown(node=node)
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
+    if frame.reporting and frame.session.is_elsewhere(function.module):
+        observe_beyond(result, since, node, frame)
     frame.session.memo[memo] = result
     if alike is not None and frame.session.budget > 0 and summaries.says_nothing(result):
         frame.session.mute[look] = result
@@ -123,7 +128,7 @@ def _is_telling(function: FunctionInfo) -> bool:
     outline = function.outline
     if outline.generator or outline.textual or outline.dropped or not outline.returns:
         return False
-    return function.module.mentions_torch
+    return function.module.mentions_torch or outline.statements <= _SMALL
 
 
 def _signature(bound: dict[str, Value]) -> list[int]:
@@ -252,7 +257,9 @@ def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, fram
         key = frame.graph.key("setting", id(function.node), parameter.arg)
         made = frame.graph.constant(known.data, parameter)
         made.module = frame.module
-        return open_to_callers(made, key, f"{parameter.arg}={ast.unparse(default)}", passed, parameter.arg)
+        beyond = numbers_told(function, parameter.arg, frame) if known.kind is Kind.NUMBER else []
+        said = f"{parameter.arg}={ast.unparse(default)}"
+        return open_to_callers(made, key, said, passed, parameter.arg, beyond)
     if known.kind is Kind.SEQUENCE and known.name != "list" and all(_is_number(v) for v in known.data):
         said = f"{parameter.arg}={ast.unparse(default)}"
         key = frame.graph.key("setting", id(function.node), parameter.arg)

@@ -10,6 +10,7 @@ from functools import partial
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
+from stablelint.analysis.interpret.calls.elsewhere import numbers_told
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.storage import stored_spread
@@ -243,7 +244,7 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
         return _reassigned(instance, attr, value, node, frame)
     key = frame.graph.key("attribute", instance.key, attr)
     said = f"self.{attr}={value.data!r}" if value.is_constant else f"self.{attr} as `__init__` leaves it"
-    kept = open_to_callers(value, key, said, (), attr)
+    kept = open_to_callers(value, key, said, (), attr, numbers_told(instance.data[0], attr, frame))
     written = value.is_constant and not isinstance(value.node, ast.arg)
     return replace(kept, node=node, module=frame.module) if written else kept
 
@@ -286,7 +287,9 @@ def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
         number = isinstance(value.data, int | float) and not isinstance(value.data, bool)
         key = frame.graph.key("field", id(info.node), attr) if number else value.key
         value = (
-            open_to_callers(value, key, f"{attr}={ast.unparse(node)}", ())
+            open_to_callers(
+                value, key, f"{attr}={ast.unparse(node)}", (), elsewhere=numbers_told(info, attr, frame)
+            )
             if number
             else replace(value, assumed=True)
         )

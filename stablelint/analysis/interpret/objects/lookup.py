@@ -7,6 +7,7 @@ import math
 import sys
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.interpret.calls.elsewhere import told
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.operations.apply import apply
@@ -111,6 +112,9 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     if module.is_constant(identifier):
         quiet = quiet_frame(module, frame)
         values[place] = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
+        if values[place].kind is Kind.MAPPING and values[place].data == {}:
+            for entry, _ in told((module, identifier), "", frame):
+                values[place].data.update(entry.data)
     return values[place]
 
 

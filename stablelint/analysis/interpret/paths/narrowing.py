@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from stablelint.analysis.values.paths import Assumption
@@ -26,20 +26,27 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
 
 
 def open_to_callers(
-    value: Value, key: int, text: str, others: Iterable[float] | None, name: str = ""
+    value: Value,
+    key: int,
+    text: str,
+    others: Iterable[float] | None,
+    name: str = "",
+    elsewhere: Sequence[tuple[float, Assumption]] = (),
 ) -> Value:
     """What may be set otherwise than to `value`, of which nothing is known then.
 
-    It is believed to be that, or one of the `others`; None for those tells that nothing of what is set can be seen.
+    It is believed to be that, or one of the `others`, or of those that `elsewhere` other files set; None for the others
+    tells that nothing of what is set can be seen.
     """
     told = value.belief
     setting = Assumption(text, getattr(value.node, "lineno", 0))
     on = told.on if told is not None else ()
     if told is None or value.interval != TOP:
         on = (*on, setting)
+    on = (*on, *(where for _, where in elsewhere))
     known = believed(value)
     interval, zero = known.interval, known.zero
-    for number in others or ():
+    for number in (*(others or ()), *(number for number, _ in elsewhere)):
         interval = interval.join(Interval.point(float(number)))
         zero = Ground.EXACT if number == 0 else zero
     ends = known.ends if interval == known.interval else min(known.ends, Ground.COINCIDENCE)

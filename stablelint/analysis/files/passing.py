@@ -1,0 +1,168 @@
+"""What a file passes to the functions and classes of other files, and what its classes set for those they inherit.
+
+The text of each argument is kept where it may tell something: a number other than the default, an object that is made
+on the spot, a class or function by its name. The file that is passed to asks for it by `target_of` and the name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from stablelint.analysis.files.callsites import CallSite, argument_of, default_of, is_number
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, statements_of
+from stablelint.analysis.files.project import Found, Project
+from stablelint.diagnostic import Passed, Place, Told
+from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.sieve import is_of_self
+from stablelint.syntax.walk import descendants
+
+_DEPTH = 4  # names that lead on to others
+_LONGEST = 120  # characters of an argument
+_LINEAGE = 8
+
+
+def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
+    """How a function, class or top-level name is known to other files."""
+    if isinstance(thing, tuple):
+        return f"{thing[0].path}:{thing[1]}"
+    owner = f"{thing.owner.name}." if isinstance(thing, FunctionInfo) and thing.owner is not None else ""
+    return f"{thing.module.path}:{owner}{thing.name}"
+
+
+def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Told:
+    """What a file passes elsewhere, by the place to which it is passed."""
+    found: dict[Place, set[Passed]] = {}
+    pairs = [_passed_in(site, module, project) for site in calls]
+    for info in module.classes.values():
+        pairs += [_registered(info, project), _overridden(info, project)]
+    for place, row, text in chain.from_iterable(pairs):
+        found.setdefault(place, set()).add(Passed(str(module.path), row, text))
+    return {place: tuple(sorted(found[place])) for place in sorted(found)}
+
+
+def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
+    callee, skipped = _callee(site, module, project)
+    function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
+    if isinstance(function, FunctionInfo):
+        if function.module is module:
+            return
+        signature = function.node.args
+        names = [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
+        for name in names:
+            text = _telling(argument_of(site.call, function, name, skipped), site, module, _DEPTH)
+            default = default_of(function.node, name)
+            if text and (default is None or text != ast.unparse(default)):
+                yield (target_of(function), name), site.call.lineno, text
+    elif isinstance(callee, ClassInfo):
+        for above in (callee, *_bases(callee, project)):
+            for keyword in site.call.keywords if above.module is not module else ():
+                if keyword.arg and (text := _telling(keyword.value, site, module, _DEPTH)):
+                    yield (target_of(above), keyword.arg), site.call.lineno, text
+
+
+def _callee(site: CallSite, module: ModuleInfo, project: Project) -> tuple[Found | None, int]:
+    """What is called, and how many of the arguments stand for none of its parameters."""
+    function = site.call.func
+    if called_name(function) == "partial" and site.call.args:
+        return project.resolve(site.call.args[0], module), 1
+    if isinstance(function, ast.Attribute) and function.attr == "__init__":
+        if called_name(function.value) != "super":
+            found = project.resolve(function.value, module)
+            return (project.method(found, "__init__") if isinstance(found, ClassInfo) else None), 1
+        info = module.classes.get(site.owner.name) if site.owner is not None else None
+        above = _bases(info, project) if info is not None else iter(())
+        return next((b.methods["__init__"] for b in above if "__init__" in b.methods), None), 0
+    found = project.resolve(function, module)
+    if isinstance(found, FunctionInfo) and found.owner is not None:
+        return found, int(not found.has_decorator("staticmethod", "classmethod"))
+    return found, 0
+
+
+def _bases(info: ClassInfo, project: Project) -> Iterator[ClassInfo]:
+    """The classes above a class, nearest first, in whatever file."""
+    known = [info]
+    for one in known:  # grows while it is walked
+        for base in one.node.bases if len(known) < _LINEAGE else ():
+            found = project.resolve(base, one.module)
+            if isinstance(found, ClassInfo) and found not in known:
+                known.append(found)
+                yield found
+
+
+def _registered(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
+    """`@register("name")`: the entry of a table that the decorator makes."""
+    for decorator in info.node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        function = project.resolve(called, info.module)
+        if isinstance(function, FunctionInfo):
+            names = [a.value for a in getattr(decorator, "args", ()) if isinstance(a, ast.Constant)]
+            for table in _tables(function):
+                entry = f"{{{(names or [info.name])[0]!r}: {info.name}}}"
+                yield (target_of((function.module, table)), ""), info.node.lineno, entry
+
+
+def _tables(function: FunctionInfo) -> set[str]:
+    """The top-level mappings of its file that a function adds to."""
+    stored = (
+        n.value
+        for n in descendants(function.node)
+        if isinstance(n, ast.Subscript) and type(n.ctx) is ast.Store
+    )
+    return {
+        node.id for node in stored if isinstance(node, ast.Name) and node.id in function.module.assignments
+    }
+
+
+def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
+    """The numbers that a class gives to attributes, as the classes of other files that it inherits from see them."""
+    above = [base for base in _bases(info, project) if base.module is not info.module]
+    numbers = [(name, value) for name, value in info.fields.items() if value is not None] if above else []
+    for method in info.methods.values() if above else ():
+        for statement in statements_of(getattr(method.node, "body", [])):
+            if isinstance(statement, ast.Assign) and is_of_self(statement.targets[0]):
+                numbers.append((last_name(statement.targets[0]), statement.value))
+    for name, value in numbers:
+        if is_number(value):
+            for base in above:
+                yield (target_of(base), name), value.lineno, ast.unparse(value)
+
+
+def _telling(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: int) -> str:
+    """The text of an argument that tells something where nobody knows the names around it; else ""."""
+    if node is None or not depth:
+        return ""
+    if is_number(node):
+        return ast.unparse(node)
+    if isinstance(node, ast.Name):
+        return _of_name(node.id, site, module, depth)
+    made = isinstance(node, ast.Call) and (
+        called_name(node)[:1].isupper() or called_name(node) in module.imports
+    )
+    if not made and not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        return ""
+    if node.lineno != node.end_lineno or (node.end_col_offset or 0) - node.col_offset > _LONGEST:
+        return ""
+    text = ast.unparse(node)
+    return text if module.defines(text.partition("(")[0].partition(".")[0]) else ""
+
+
+def _of_name(name: str, site: CallSite, module: ModuleInfo, depth: int) -> str:
+    """The text of what a name stands for: the one value that is assigned to it, a parameter's default, a definition."""
+    if site.function is not None and not isinstance(site.function, ast.Lambda):
+        default = default_of(site.function, name)
+        if default is not None:
+            return _telling(default, CallSite(site.call, None, None), module, depth - 1)
+        assigned = [
+            statement.value
+            for statement in statements_of(site.function.body)
+            if isinstance(statement, ast.Assign)
+            and any(name == getattr(t, "id", "") for t in statement.targets)
+        ]
+        if assigned:
+            return _telling(assigned[0], site, module, depth - 1) if len(assigned) == 1 else ""
+    values = module.assignments.get(name, [])
+    if len(values) == 1:
+        return _telling(values[0], CallSite(site.call, None, None), module, depth - 1)
+    return name if name in module.classes or name in module.functions or name in module.imports else ""

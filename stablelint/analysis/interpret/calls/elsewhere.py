@@ -1,0 +1,69 @@
+"""What other files pass, and what this one passes to them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.files.passing import target_of
+from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.state import Frame, quiet_frame
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import stripped
+
+_VISITED = 60  # operations of a body in another file that are looked at
+
+
+def told(
+    thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str], name: str, frame: Frame
+) -> Iterator[tuple[Value, Assumption]]:
+    """What other files pass for a parameter, give to an attribute, or enter in a table."""
+    project = frame.session.project
+    for passed in project.told_of(target_of(thing), name):
+        module = project.load(passed.path)
+        if module is not None:
+            node = ast.parse(passed.text, mode="eval").body
+            ast.increment_lineno(node, passed.row - 1)
+            value = frame.session.interpreter.evaluate(node, quiet_frame(module, frame))
+            yield value, Assumption(f"{name}={passed.text}", passed.row, passed.path)
+
+
+def numbers_told(thing: FunctionInfo | ClassInfo, name: str, frame: Frame) -> list[tuple[float, Assumption]]:
+    """The numbers among them."""
+    found = ((value.constant(), where) for value, where in told(thing, name, frame))
+    return [(number, where) for number, where in found if type(number) in (int, float)]
+
+
+def objects_told(target: Value, frame: Frame) -> list[tuple[Value, Assumption]]:
+    """What a parameter or an attribute that is called may be, as other files pass it."""
+    things: list[FunctionInfo | ClassInfo] = []
+    if target.op == "argument" and isinstance(target.data, FunctionInfo):
+        owner = target.data.owner
+        things = [target.data, *([owner] if owner is not None else [])]
+    elif target.op == "attribute" and target.operands["input"].kind is Kind.INSTANCE:
+        things = [target.operands["input"].data[0]]
+    found = (pair for thing in things for pair in told(thing, target.name, frame))
+    return [
+        (value, where) for value, where in found if value.kind in (Kind.INSTANCE, Kind.LAYER, Kind.FUNCTION)
+    ]
+
+
+def observe_beyond(result: Value, since: int, node: ast.AST, frame: Frame) -> None:
+    """Shows, at a call, the operations of a body in another file that are applied to what the call passes.
+
+    What was made in the body has a key beyond `since`.
+    """
+    pending, seen = [result], {result.key}
+    for value in pending:  # grows while it is walked
+        if len(pending) > _VISITED:
+            return
+        operands = list(value.operands.values())
+        if value.module is not frame.module and any(
+            stripped(v).key <= since and v.operands for v in operands
+        ):
+            frame.session.observe(replace(value, node=node), frame)
+        inner = [v for v in operands if v.key > since and v.key not in seen]
+        seen.update(v.key for v in inner)
+        pending.extend(inner)
