@@ -34,7 +34,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
         if statement is not None and _is_read(function, name, gone):
             continue
         statement = statement or _overwritten(tree, function, replaced, name)
-        if statement is None or name in still_read:
+        if statement is None or statement in gone or name in still_read:
             continue
         change = _removal(tree, statement)
         if change is not None:

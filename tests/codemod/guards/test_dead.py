@@ -88,3 +88,8 @@ def test_names_of_a_module_stay() -> None:
     source = "import torch\np = torch.softmax(z, dim=1)\ny = torch.log(p)\n"
     after = rewritten(source, proposal(source, "torch.log(p)", TEMPLATE, z=Binding("z")))
     assert after == "import torch\np = torch.softmax(z, dim=1)\ny = torch.log_softmax(z, dim=1)\n"
+
+
+def test_an_assignment_that_reads_the_name_it_binds_ends_the_chain() -> None:
+    body = "    p = z\n    p = p * 2\n    p = torch.log(p)\n    return p\n"
+    assert fixed(body) == "    p = z\n    p = torch.log_softmax(z, dim=1)\n    return p\n"
