@@ -247,8 +247,8 @@ class Project:
         if known is None:
             above, _ = self.package_of(os.path.join(inner, "x.py"))
             folders = [above, inner]
-            inside = self._root.rstrip(os.sep) + os.sep
-            while above.startswith(inside):
+            inside = os.path.join(self._root, "")
+            while self._root and above != self._root and above.startswith(inside):
                 above = os.path.dirname(above)
                 folders.append(above)
             added = [

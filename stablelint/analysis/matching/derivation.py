@@ -38,7 +38,7 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
     """The steps from where the operand is born to where it breaks the contract, in that order."""
     operand = site.match.bindings.get(site.judgement.operand)
     if operand is None:
-        return tuple([*_told_steps(site.match.covered), *_covered_steps(site, here)])
+        return (*_told_steps(site.match.covered), *_covered_steps(site, here))
     steps: list[Step] = []
     value: Value | None = operand
     seen: set[int] = set()
@@ -49,12 +49,15 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
             steps.append(step)
         value = _cause(value)
     steps.reverse()
-    return tuple([*_told_steps([operand]), *steps])
+    beyond = _failing_step(site, here) if site.value.module is not site.frame.module else None
+    return (*_told_steps([operand]), *steps, *([beyond] if beyond else []))
 
 
 def _told_steps(values: Iterable[Value]) -> Iterator[Step]:
     """Where other files pass what a value rests on."""
-    on = dict.fromkeys(a for v in values if v.belief is not None for a in v.belief.on if a.filename is not None)
+    on = dict.fromkeys(
+        a for v in values if v.belief is not None for a in v.belief.on if a.filename is not None
+    )
     for setting in on:
         start, end = Position(setting.row, 1), Position(setting.row, 2)
         yield Step(f"`{setting.text}` is passed", Span(start, end), setting.filename)
@@ -79,6 +82,11 @@ def _covered_steps(site: Site, here: str) -> list[Step]:
 def _failing_step(site: Site, here: str) -> Step | None:
     """Where it goes wrong, for a finding that is shown where it is mended."""
     node, module = site.value.node, site.value.module
+    if module is not site.frame.module and isinstance(site.value.data, Value):
+        node, module = site.value.data.node, site.value.data.module
+        assert node is not None
+        assert module is not None
+        return Step(f"{site.value.op} is applied to it", module.source.span(node), module.source.filename)
     if site.anchor is None or module is None or not isinstance(node, ast.expr):
         return None
     filename = None if module.source.filename == here else module.source.filename
@@ -93,6 +101,8 @@ def _same_place(step: Step, site: Site) -> bool:
 
 def _step(value: Value, here: str) -> Step | None:
     node, module = value.node, value.module
+    if isinstance(value.data, Value) and value.data.kind is Kind.LAYER:
+        node, module = value.data.node, value.data.module
     if node is None or module is None or not hasattr(node, "lineno") or value.is_constant:
         return None
     if value.op in VIEWS or value.op in SELECTIONS:

@@ -38,6 +38,8 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     A reading that goes deeper, through what a name stands for, may need operands that are out of reach; then a
     fix for a shallower one still serves.
     """
+    if site.value.module is not module:
+        return (), "the operation stands in another file"
     offered, withheld = _offers(site, module)
     for reading in () if withheld is None and not _is_uncertain(offered) else site.readings:
         offered = (*offered, *_offers(reading, module)[0])

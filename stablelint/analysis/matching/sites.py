@@ -176,6 +176,8 @@ class Collector:
         if truth is Truth.NO:
             return
         judgement = self._judge(rule, found, context, frame)
+        if value.module is not frame.module and judgement.status is not Status.VIOLATED:
+            return  # what another file does with an unknown operand is told there
         if truth is Truth.MAYBE or found.elsewhere:
             judgement = _unshown(judgement)
         texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}

@@ -10,4 +10,4 @@ class ClassificationTrainer(Trainer):
         return (loss, outputs) if return_outputs else loss
 
     def entropy(self, x):
-        return -torch.log(self.model(x)).mean()  # error: SL101 via nets.py, main.py
+        return -torch.log(self.model(x)).mean()  # error: SL202 via nets.py, main.py

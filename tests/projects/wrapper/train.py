@@ -8,5 +8,5 @@ likelihood = Likelihood()
 
 for x, y in []:
     loss = weighted(model(x), y)  # error: SL301 via losses.py
-    loss = loss + likelihood(model(x), y)  # error: SL101 via losses.py
+    loss = loss + likelihood(model(x), y)  # error: SL202 via losses.py
     loss.backward()

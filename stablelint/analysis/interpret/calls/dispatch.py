@@ -13,8 +13,8 @@ from stablelint.analysis.interpret.calls.methods import call_method
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import bases, classes, lookup
 from stablelint.analysis.interpret.objects.lookup import taken
-from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from stablelint.analysis.files.callsites import is_number
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.passing import target_of
 from stablelint.analysis.values.paths import Assumption
@@ -22,9 +23,9 @@ def told(
     """What other files pass for a parameter, give to an attribute, or enter in a table."""
     project = frame.session.project
     for passed in project.told_of(target_of(thing), name):
-        module = project.load(passed.path)
+        node = ast.parse(passed.text, mode="eval").body
+        module = frame.module if is_number(node) else project.load(passed.path)
         if module is not None:
-            node = ast.parse(passed.text, mode="eval").body
             ast.increment_lineno(node, passed.row - 1)
             value = frame.session.interpreter.evaluate(node, quiet_frame(module, frame))
             yield value, Assumption(f"{name}={passed.text}", passed.row, passed.path)
@@ -53,7 +54,7 @@ def objects_told(target: Value, frame: Frame) -> list[tuple[Value, Assumption]]:
 def observe_beyond(result: Value, since: int, node: ast.AST, frame: Frame) -> None:
     """Shows, at a call, the operations of a body in another file that are applied to what the call passes.
 
-    What was made in the body has a key beyond `since`.
+    What was made in the body has a key beyond `since`. The call stands for the operation, which is kept as its `data`.
     """
     pending, seen = [result], {result.key}
     for value in pending:  # grows while it is walked
@@ -63,7 +64,7 @@ def observe_beyond(result: Value, since: int, node: ast.AST, frame: Frame) -> No
         if value.module is not frame.module and any(
             stripped(v).key <= since and v.operands for v in operands
         ):
-            frame.session.observe(replace(value, node=node), frame)
+            frame.session.observe(replace(value, node=node, data=value), frame)
         inner = [v for v in operands if v.key > since and v.key not in seen]
         seen.update(v.key for v in inner)
         pending.extend(inner)

@@ -28,7 +28,9 @@ COST_ELSEWHERE = 4  # of a statement in another file
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
 _WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
-_SMALL = 3  # statements of a function that may hand on what another file makes, though its own never names torch
+_SMALL = (
+    3  # statements of a function that may hand on what another file makes, though its own never names torch
+)
 SHORT = 16  # what the statements of a function may cost that a frugal frame follows
 
 

@@ -248,6 +248,8 @@ def call_layer(
     if layer.operation == "dropout" or layer.operation == "identity":
         operands = {"input": positional[0]} if positional else operands
     result = apply(layer.operation, operands, node, frame)
+    if target.module is not frame.module and result.node is node:
+        result.data = target  # where it was made, which the call does not show
     return result
 
 

@@ -11,7 +11,7 @@ def step(x, y):
 
 
 def nll(x, y):
-    return -torch.log(model(x)).gather(1, y).mean()  # error: SL101 via src/shapes/models/net.py
+    return -torch.log(model(x)).gather(1, y).mean()  # error: SL202 via src/shapes/models/net.py
 
 
 print(step(torch.randn(4, 8), torch.zeros(4, dtype=torch.long)))

@@ -1,0 +1,147 @@
+"""A setting that another file sets otherwise is no longer assumed; results follow what other files say now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.config import Settings
+from stablelint.diagnostic import Diagnostic, Level
+from stablelint.workspace import cache as cache_module
+from stablelint.workspace import pool
+from stablelint.workspace.pipeline import CheckResult, Request, check
+from stablelint.workspace.selection import Selection
+from tests.analysis.support import CATALOG
+
+LOSSES = """import torch
+from torch import nn
+
+def ratio(x, y, eps=1e-6):
+    return x / (y.abs() + eps)
+
+class Ratio(nn.Module):
+    floor = 1e-6
+
+    def __init__(self, tau=1.0):
+        super().__init__()
+        self.tau = tau
+
+    def forward(self, x, y):
+        return (x / self.tau) / (y.abs() + self.floor)
+"""
+CONTRADICTED = {
+    "a keyword": ("from lib.losses import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0)\n", "eps=0.0", 5),
+    "a place": ("import lib.losses as l\n\ndef f(x):\n    return l.ratio(x, x, 0)\n", "eps=0", 5),
+    "a constant": ("from lib.losses import ratio\nE = 0.0\n\ndef f(x):\n    return ratio(x, x, E)\n", "eps=0.0", 5),
+    "a default of its own": ("from lib import ratio\n\ndef f(x, e=0.0):\n    return ratio(x, x, eps=e)\n", "eps=0.0", 5),
+    "a partial": ("from functools import partial\nfrom lib import ratio\ng = partial(ratio, eps=0.0)\n", "eps=0.0", 5),
+    "a constructor": ("from lib import Ratio\nloss = Ratio(0.0)\n", "tau=0.0", 15),
+    "a subclass": (
+        "from lib import Ratio\n\nclass R(Ratio):\n    def __init__(self):\n        super().__init__(tau=0.0)\n",
+        "tau=0.0", 15,
+    ),
+    "a subclass by name": (
+        "from lib import Ratio\n\nclass R(Ratio):\n    def __init__(self):\n        Ratio.__init__(self, 0.0)\n",
+        "tau=0.0", 15,
+    ),
+    "an inherited constructor": ("from lib import Ratio\n\nclass R(Ratio):\n    pass\n\nr = R(tau=0.0)\n", "tau=0.0", 15),
+    "a class attribute": ("from lib import Ratio\n\nclass R(Ratio):\n    floor = 0.0\n", "floor=0.0", 15),
+    "an attribute": (
+        "from lib import Ratio\n\nclass R(Ratio):\n    def set(self):\n        self.floor = 0.0\n", "floor=0.0", 15,
+    ),
+}  # fmt: skip
+AGREED = {
+    "the default itself": "from lib import ratio\n\ndef f(x):\n    return ratio(x, x, 1e-06)\n",
+    "what cannot be told": "from lib import ratio\n\ndef f(x, options):\n    return ratio(x, x, options.eps)\n",
+    "another positive number": "from lib import ratio, Ratio\n\ndef f(x):\n    return ratio(x, x, 1e-3) + Ratio(0.1)(x)\n",
+    "another function of that name": "from other import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0)\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cache_module, "_RACY_NS", 0)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/__init__.py").write_text("from .losses import *\n")
+    (tmp_path / "lib/losses.py").write_text(LOSSES)
+    return tmp_path
+
+
+def run(root: Path, *names: str, jobs: int = 1) -> CheckResult:
+    settings = Settings(root=root, level=Level.POSSIBLE)
+    request = Request(settings, Selection(frozenset({"SL102"}), "/"), discharged=True, jobs=jobs)
+    result = check([str(root / name) for name in names or (".",)], request, CATALOG)
+    assert result.problems == ()
+    return result
+
+
+def of_losses(result: CheckResult) -> list[Diagnostic]:
+    return [item for item in result.diagnostics if item.filename.endswith("losses.py")]
+
+
+@pytest.mark.parametrize("name", CONTRADICTED)
+def test_what_another_file_passes_takes_the_bound_away(name: str, project: Path) -> None:
+    text, setting, row = CONTRADICTED[name]
+    (project / "scripts").mkdir()
+    (project / "scripts/train.py").write_text("import torch\n" + text)
+    [found] = of_losses(run(project))
+    assert found.span.start.row == row
+    places = [(step.text, Path(step.filename or "").name) for step in found.derivation]
+    assert (f"`{setting}` is passed", "train.py") in places
+
+
+@pytest.mark.parametrize("name", AGREED)
+def test_what_agrees_with_the_bound_leaves_it(name: str, project: Path) -> None:
+    (project / "train.py").write_text("import torch\n" + AGREED[name])
+    result = run(project)
+    assert of_losses(result) == []
+    assert len(result.discharged) == 3
+
+
+def test_an_edit_of_one_file_reaches_those_that_depend_on_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = project / "train.py"
+    text = "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps={})\n"
+    looked: list[str] = []
+    guarded = pool._guarded
+    monkeypatch.setattr(
+        pool, "_guarded", lambda task, path: looked.append(Path(path).name) or guarded(task, path)
+    )
+    seen = []
+    for eps in ("1e-6", "0.0", "0.0", "1e-3"):
+        caller.write_text(text.format(eps))
+        looked.clear()
+        seen.append((len(of_losses(run(project))), sorted(looked)))
+    assert seen == [
+        (0, ["losses.py", "train.py"]),
+        (1, ["losses.py", "train.py"]),
+        (1, []),
+        (0, ["losses.py", "train.py"]),
+    ]
+
+
+def test_only_files_that_are_checked_together_see_each_other(project: Path) -> None:
+    (project / "train.py").write_text(
+        "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0)\n"
+    )
+    assert len(of_losses(run(project))) == 1
+    assert of_losses(run(project, "lib/losses.py")) == []
+    assert len(of_losses(run(project))) == 1
+
+
+def test_neither_number_nor_order_of_processes_matters(project: Path) -> None:
+    for name, (text, _, _) in CONTRADICTED.items():
+        (project / f"{name.replace(' ', '_')}.py").write_text("import torch\n" + text + "# line\n" * 4000)
+    settings = Settings(root=project, level=Level.POSSIBLE)
+    results = [
+        check(
+            [str(project)],
+            Request(settings, Selection(frozenset({"SL102"}), "/"), use_cache=False, jobs=jobs),
+            CATALOG,
+        )
+        for jobs in (1, 2, 3)
+    ]
+    assert results[0].diagnostics
+    assert results[0] == results[1] == results[2]
