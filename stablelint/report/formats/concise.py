@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stablelint.diagnostic import Level
 from stablelint.report.cells import plain
 from stablelint.report.context import Context, fix_marker
 from stablelint.report.summary import discharged_lines, summary_lines
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
 
 
 def render(result: CheckResult, context: Context) -> str:
-    """`path:row:column: code message`, then the summary."""
+    """`path:row:column: code message`, with the confidence of what is not likely, then the summary."""
     style = context.style
     lines = []
     for item in result.diagnostics:
         start = item.span.start
         mark = fix_marker(item)
         place = f"{style.bold(context.shown(item.filename))}:{start.row}:{start.column}:"
-        words = [place, style.error(item.code), style.cause(mark), plain(item.message)]
+        doubt = "" if item.level is Level.LIKELY else style.dim(f"(possible, {item.confidence:.0%})")
+        words = [place, style.error(item.code), doubt, style.cause(mark), plain(item.message)]
         lines.append(" ".join(word for word in words if word))
     if result.discharged:
         lines += discharged_lines(result, context)
