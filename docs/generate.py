@@ -102,8 +102,10 @@ def _rule_page(rule: Rule) -> str:
     facts = [rule.code, rule.severity.value, "on by default" if rule.enabled else "off by default"]
     fixes = sorted({fix.applicability.value for fix in rule.fixes})
     facts.append(f"fix: {', '.join(fixes)}" if fixes else "no fix")
-    needs = [f"{side} needs `{text}`" for side, text in (("the value", rule.forward), ("the gradient", rule.backward))
-             if text]  # fmt: skip
+    sides = {"the value": rule.forward, "the gradient": rule.backward}
+    if rule.forward == rule.backward:
+        sides = {"value and gradient": rule.forward}
+    needs = [f"{side} need{'' if ' and ' in side else 's'} `{text}`" for side, text in sides.items() if text]
     head = f"{' · '.join(facts + needs)}\n{{: .facts }}\n"
 
     def folded(block: re.Match[str]) -> str:

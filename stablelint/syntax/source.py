@@ -35,7 +35,8 @@ def decode(data: bytes, filename: str) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return data.decode(encoding)
     except SyntaxError as error:
-        raise SourceError(Problem(f"cannot decode: {error}", filename, Position(1, 1))) from None
+        what = "parse" if b"\0" in data else "decode"  # some versions of Python look for null bytes first
+        raise SourceError(Problem(f"cannot {what}: {error}", filename, Position(1, 1))) from None
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
         message = f"cannot decode: byte 0x{data[error.start]:02x} is not {error.encoding}"

@@ -168,7 +168,7 @@ def test_deep_nesting_is_analysed(name: str, source: str, catalog: Catalog) -> N
 
 def test_nesting_that_python_refuses_is_a_problem(catalog: Catalog) -> None:
     (problem,) = check(HEAD + "x = " + " + ".join(["1"] * 20_000) + "\n", catalog).problems
-    assert problem.message == "cannot parse: nested too deeply"
+    assert "nested too deeply" in problem.message  # some versions of Python parse it
 
 
 def test_a_function_too_deep_to_analyse_costs_only_its_own_findings(
