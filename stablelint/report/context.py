@@ -31,6 +31,7 @@ class Context:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     summary: bool = True
     terminal: bool = False  # a person reads along
+    seconds: float | None = None  # that the run took, where a person wants to know
     repository: str | None = None
 
     def path(self, filename: str) -> str:

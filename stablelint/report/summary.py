@@ -20,27 +20,49 @@ def plural(count: int, noun: str) -> str:
 
 
 def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
-    """What was found, what can be done about it, and what was left out."""
+    """What was found, what was proved safe, what was left out, and what to do next."""
     style = context.style
-    scope = f"in {plural(result.files, 'file')}"
-    proved = sum(result.discharge_counts.values())
-    safe = f"; {plural(proved, 'operation')} proved safe" if proved else ""
-    if result.assumed:
-        safe += f"; {result.assumed:,} safe as long as settings keep their values"
+    took = f" in {context.seconds:.1f} s" if context.seconds is not None else ""
+    scope = f"in {plural(result.files, 'file')}{took}."
     if result.diagnostics:
-        found = style.bold("Found " + _by_level(result))
-        yield f"{found} {scope}{safe}.{_fixable(result.shown)}"
+        yield f"{style.bold('Found ' + _by_level(result))} {scope}"
     elif result.files:
-        yield f"{style.bold('No findings')} {scope}{safe}."
-    left_out = []
+        yield f"{style.bold('No findings')} {scope}"
+    if safe := " and ".join(_safe(result)):
+        yield f"Proved safe: {safe}" + ("." if result.discharged else "; `--show-discharged` lists them.")
+    if left_out := ", ".join(_left_out(result)):
+        yield style.dim(f"Not shown: {left_out}.")
+    for at, step in enumerate(_next_steps(result, context)):
+        yield f"{'      ' if at else 'Next: '}{step}."
+
+
+def _safe(result: CheckResult) -> Iterator[str]:
+    if proved := sum(result.discharge_counts.values()):
+        yield plural(proved, "operation")
+    if result.assumed:
+        yield f"{result.assumed:,} as long as settings keep their values"
+
+
+def _left_out(result: CheckResult) -> Iterator[str]:
     if result.silenced:
-        left_out.append(f"{result.silenced:,} silenced by comments")
+        yield f"{result.silenced:,} silenced by comments"
     if result.baselined:
-        left_out.append(f"{result.baselined:,} in the baseline")
+        yield f"{result.baselined:,} in the baseline"
     if result.unsure:
-        left_out.append(f"{result.unsure:,} of less confidence than asked for")
-    if left_out:
-        yield style.dim("Not shown: " + ", ".join(left_out) + ".")
+        yield f"{result.unsure:,} of less confidence than asked for"
+
+
+def _next_steps(result: CheckResult, context: Context) -> Iterator[str]:
+    """The rewrites on offer, and for a person who reads along the command that tries the findings."""
+    counts = Counter(item.fix.applicability for item in result.shown if item.fix is not None)
+    safe, unsafe = counts[Applicability.SAFE], counts[Applicability.UNSAFE]
+    if safe:
+        more = f", {unsafe:,} more with `--unsafe-fixes`" if unsafe else ""
+        yield f"`stablelint fix` shows {plural(safe, 'rewrite')}{more}"
+    elif unsafe:
+        yield f"`stablelint fix --unsafe-fixes` shows {plural(unsafe, 'rewrite')}"
+    if context.terminal and result.diagnostics:
+        yield "`stablelint verify -- pytest` runs the tests and says which findings they meet"
 
 
 def _by_level(result: CheckResult) -> str:
@@ -55,16 +77,6 @@ def _by_severity(found: Iterable[Diagnostic]) -> str:
     counts = Counter(item.severity for item in found)
     parts = [plural(counts[kind], kind.value) for kind in (Severity.ERROR, Severity.WARNING) if counts[kind]]
     return " and ".join(parts)
-
-
-def _fixable(found: Iterable[Diagnostic]) -> str:
-    counts = Counter(item.fix.applicability for item in found if item.fix is not None)
-    safe, unsafe = counts[Applicability.SAFE], counts[Applicability.UNSAFE]
-    if safe and unsafe:
-        return f" {safe:,} fixable with `stablelint fix`, {unsafe:,} more with `--unsafe-fixes`."
-    if safe:
-        return f" {safe:,} fixable with `stablelint fix`."
-    return f" {unsafe:,} fixable with `stablelint fix --unsafe-fixes`." if unsafe else ""
 
 
 def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:

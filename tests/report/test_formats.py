@@ -161,4 +161,4 @@ def test_quiet_leaves_the_summary_out() -> None:
 
 def test_a_clean_run_says_what_was_proved() -> None:
     text = render("full", CheckResult(files=2, discharge_counts={"clamp": 3, "eps": 1}), CONTEXT)
-    assert text == "No findings in 2 files; 4 operations proved safe.\n"
+    assert text == "No findings in 2 files.\nProved safe: 4 operations; `--show-discharged` lists them.\n"

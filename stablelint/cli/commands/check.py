@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    options.begun = time.monotonic()
     try:
         session = open_session(options, _named_paths(options))
         result = _check(options, session)
@@ -154,6 +156,7 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
     from stablelint.report.style import PIPED_WIDTH, Style, is_terminal, wants_colour, width_of
 
     output_format = options.output_format or session.settings.output_format
+    read_along = terminal and is_terminal(sys.stdout)
     context = Context(
         folder=os.getcwd(),
         style=Style(terminal and wants_colour(sys.stdout)),
@@ -161,7 +164,8 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         sources=Sources(result.sources),
         rules=session.catalog.rules if output_format == "sarif" else {},
         summary=not options.quiet,
-        terminal=terminal and is_terminal(sys.stdout),
+        terminal=read_along,
+        seconds=time.monotonic() - options.begun if read_along else None,
         repository=_repository(output_format),
     )
     if options.statistics and result.diagnostics:
