@@ -40,7 +40,7 @@ class _Text:
     def between(self, span: Span) -> str:
         return self.text[self.offset(span.start) : self.offset(span.end)]
 
-    def span(self, node: ast.expr | ast.stmt) -> Span:
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return Span(
@@ -159,14 +159,15 @@ def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:
     target = _target(statement or tree, text, [diagnostic.span, *(edit.span for edit in local)])
     if target is None:
         return site
-    span = text.span(target)
-    original = _value_text(target, text)
-    if site.expect == "inaccurate":
-        site = replace(site, hidden=_dropped(statement or tree, target))
     fixed = None
     if local:
-        rewritten = _applied(text, span, local)
+        rewritten = _applied(text, text.span(target), local)
+        target, rewritten = _narrowed(target, rewritten, text, diagnostic.span)
         fixed = _spelled(rewritten, _hoisted(edits, local))
+    span = text.span(target)
+    original = text.between(span)
+    if site.expect == "inaccurate":
+        site = replace(site, hidden=_dropped(statement or tree, target))
     model = None
     if fixed is not None and statement is not None:
         model = _inlined(original, fixed, tree, text, span)
@@ -202,8 +203,45 @@ def _target(root: ast.AST, text: _Text, spans: Sequence[Span]) -> ast.expr | ast
     return found
 
 
-def _value_text(node: ast.expr | ast.stmt, text: _Text) -> str:
-    return text.between(text.span(node))
+def _narrowed(
+    target: ast.expr | ast.stmt, rewritten: str, text: _Text, span: Span
+) -> tuple[ast.expr | ast.stmt, str]:
+    """The part of a rewritten expression, around the finding, that is all that differs, and what it becomes.
+
+    A fix that breaks a long line replaces more than it changes, and what else stands there may fail by itself.
+    """
+    node: ast.AST = target
+    other: ast.AST = parse_expression(rewritten)
+    part: ast.expr | None = None
+    while type(node) is type(other):
+        pair = _difference(node, other)
+        if (
+            pair is None
+            or not isinstance(pair[0], ast.expr | ast.keyword)
+            or not _touches(text.span(pair[0]), span)
+        ):
+            break
+        node, other = pair
+        if isinstance(node, ast.expr) and isinstance(other, ast.expr):
+            target, part = node, other
+    if part is None:
+        return target, rewritten
+    return target, ast.get_source_segment(f"({rewritten}\n)", part) or ast.unparse(part)
+
+
+def _difference(node: ast.AST, other: ast.AST) -> tuple[ast.AST, ast.AST] | None:
+    """The one child in which two nodes of a kind differ; None where that is not all, or not one."""
+    found: list[tuple[ast.AST, ast.AST]] = []
+    for (_, one), (_, two) in zip(ast.iter_fields(node), ast.iter_fields(other), strict=True):
+        ones, twos = (each if isinstance(each, list) else [each] for each in (one, two))
+        if len(ones) != len(twos):
+            return None
+        for first, second in zip(ones, twos, strict=True):
+            if isinstance(first, ast.AST) and isinstance(second, ast.AST):
+                found += [(first, second)] if ast.dump(first) != ast.dump(second) else []
+            elif first != second:
+                return None
+    return found[0] if len(found) == 1 else None
 
 
 def _applied(text: _Text, span: Span, edits: Sequence[Edit]) -> str:

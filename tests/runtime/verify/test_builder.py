@@ -83,10 +83,18 @@ def test_an_edit_of_a_part_is_read_in_the_whole() -> None:
 def test_an_edit_beyond_the_finding_widens_the_site() -> None:
     span = _span("torch.log(p)", 7)
     wider = _span("-torch.log(p) * y", 7)
-    site = _site(span, Edit(wider, "-F.log_softmax(z, -1) * y"), bindings={"x": Binding("z")})
+    site = _site(span, Edit(wider, "F.cross_entropy(z, y)"), bindings={"x": Binding("z")})
     assert site.original == "-torch.log(p) * y"
     assert site.probe_span == wider
     assert site.span == span, "the place of the finding is still told"
+
+
+def test_of_a_wide_edit_only_what_it_changes_is_judged() -> None:
+    span = _span("torch.log(p)", 7)
+    wider = _span("-torch.log(p) * y", 7)
+    site = _site(span, Edit(wider, "-F.log_softmax(z, -1) * y"), bindings={"x": Binding("z")})
+    assert (site.original, site.fixed) == ("torch.log(p)", "F.log_softmax(z, -1)")
+    assert site.probe_span == span
 
 
 def test_a_name_that_is_made_of_itself_is_not_spelled_out() -> None:
@@ -110,8 +118,8 @@ def test_a_line_that_the_fix_breaks_is_still_one_expression() -> None:
     opened = Edit(Span(whole.start, whole.start), "(\n        ")
     closed = Edit(Span(whole.end, whole.end), "\n    )")
     site = _site(span, opened, Edit(inner, "p.clamp_min(1e-9)"), closed, bindings={"x": Binding("p")})
-    assert site.fixed is not None
-    assert "p.clamp_min(1e-9)" in site.fixed
+    assert site.fixed == "torch.log(p.clamp_min(1e-9))"
+    assert site.probe_span == span, "what else stands on the line is not judged"
 
 
 def test_a_fix_elsewhere_is_no_fix_of_the_expression() -> None:
