@@ -11,7 +11,7 @@ from stablelint.numerics.functions import BELOW, Monotone, total
 from stablelint.numerics.interval import TOP, UNIT, Interval
 from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
-from stablelint.numerics.ranges.elementary import SHAPES
+from stablelint.numerics.ranges.elementary import through_exp
 
 _ZERO = Interval.point(0.0)
 _SELU_SCALE = 1.0507009873554805
@@ -101,7 +101,7 @@ def _tanhshrink(call: Call) -> Interval:
 
 def _glu(call: Call) -> Interval:
     """The first half of the operand times the sigmoid of the second."""
-    gate = SHAPES["sigmoid"].image(call.x, call.fmt)
+    gate = through_exp(call, "sigmoid")
     return arithmetic.mul(call.x, gate, call.fmt)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stablelint.numerics import arithmetic, functions
+from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.functions import ABOVE, BELOW, BOTH, Monotone, Valley, total
 from stablelint.numerics.interval import SIGNED_UNIT, TOP, UNIT, Interval
 from stablelint.numerics.ranges import scalars
@@ -55,6 +57,7 @@ _GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW
 _GELU_TANH = Valley(scalars.gelu_tanh, -0.7524614220710162, attains=BELOW, undefined=BELOW)
 _ZERO = Interval.point(0.0)
 _ERF_ERROR = 2e-7
+_GELU_ERROR = 8e-7  # that of erf times half of the operands at which there is anything left
 _TAN = Monotone(math.tan)
 _LGAMMA = Valley(total(math.lgamma, at_0=math.inf, at_inf=math.inf), 1.4616321449683623)
 
@@ -69,9 +72,20 @@ def _gelu(call: Call) -> Interval:
     shape = _GELU_TANH if call.params.get("approximate") == "tanh" else _GELU
     result = shape.image(call.x, call.fmt).with_nan(shape is _GELU and call.x.contains(math.inf))
     # Below 0 the computed 1 + erf(x) cancels: its error is an absolute one, and the result 0 at worst.
-    if result.hi >= 0:
+    if call.x.lo >= 0:
         return result
-    return Interval(shape.function(shape.bottom), 0.0, nan=result.nan).rounded(call.fmt)
+    least = shape.function(shape.bottom)
+    low = least if result.hi < 0 else max(least, result.lo - _GELU_ERROR)
+    return replace(
+        result, lo=low, lo_open=False, hi=max(result.hi, 0.0), hi_open=result.hi_open and result.hi > 0
+    )
+
+
+def through_exp(call: Call, shape: str) -> Interval:
+    """A function computed with 1 / (1 + exp(-x)): 0 as soon as exp(-x) overflows, far above the exact underflow."""
+    exact = SHAPES[shape].image(call.x, call.fmt)
+    widest = max(call.fmt.max, FLOAT32.max)  # half types are computed in single precision
+    return exact.join(_ZERO) if call.x.lo < -math.log(widest) + 0.5 else exact
 
 
 def _ndtr(call: Call) -> Interval:
@@ -179,6 +193,8 @@ def _bessel_i0(call: Call) -> Interval:
 ELEMENTARY: Mapping[str, Transfer] = {
     **{name: of_shape(shape) for name, shape in SHAPES.items()},
     "gelu": _gelu,
+    "sigmoid": lambda call: through_exp(call, "sigmoid"),
+    "silu": lambda call: through_exp(call, "silu"),
     "ndtr": _ndtr,
     "erf": _erf,
     "rsqrt": _rsqrt,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stablelint.numerics import arithmetic
+from stablelint.numerics.formats import FLOAT16
 from stablelint.numerics.functions import Valley
 from stablelint.numerics.interval import BOOLEAN, COUNT, TOP, Interval
 from stablelint.numerics.ranges.call import Call, Transfer
@@ -47,6 +48,20 @@ def _mean(call: Call) -> Interval:
     empty = not call.flag("nonempty", True) or _may_be_empty(call.named("size"))
     opposite = x.contains(math.inf) and x.contains(-math.inf)
     return replace(x, nonzero=False, integral=False, nan=x.nan or empty or opposite)
+
+
+def _nanmean(call: Call) -> Interval:
+    """The quotient of a sum, which is rounded to the format first: in float16 that of many elements overflows."""
+    mean = _mean(call)
+    if call.fmt is not FLOAT16:
+        return mean
+    return replace(
+        mean,
+        lo=-math.inf if mean.lo < 0 else mean.lo,
+        hi=math.inf if mean.hi > 0 else mean.hi,
+        lo_open=mean.lo_open and mean.lo >= 0,
+        hi_open=mean.hi_open and mean.hi <= 0,
+    )
 
 
 def _prod(call: Call) -> Interval:
@@ -145,7 +160,7 @@ REDUCTIONS: Mapping[str, Transfer] = {
     "nansum": _nansum,
     "trace": _sum,
     "mean": _mean,
-    "nanmean": _mean,
+    "nanmean": _nanmean,
     "prod": _prod,
     "cumprod": _prod,
     "var": _variance,

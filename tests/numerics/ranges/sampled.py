@@ -51,6 +51,7 @@ NAMED = [
     Interval.point(-1.0),
     Interval.point(INF),
     Interval(-200, 100),
+    Interval(-95, -4),
     Interval(-3, -0.25),
     Interval(0.125, 0.5, lo_open=True),
 ]
