@@ -255,7 +255,7 @@ class _Analysis:
         if root.function.name.startswith("_"):
             return passed
         told = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
-        return settings | {name: value for name, value in told.items() if not _is_any(passed[name])}
+        return settings | {name: value for name, value in told.items() if not _is_any(value)}
 
     def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
         """What the calls of a function pass, defaults where they leave a parameter out."""
@@ -285,8 +285,10 @@ class _Analysis:
 
 
 def _is_any(value: Value) -> bool:
-    """A tensor of which a call tells nothing: a script's stand-in for whatever a method will be given."""
-    return value.kind is Kind.TENSOR and value.interval == TOP and value.dtype is None
+    """What tells nothing of other calls: None, and a script's stand-in for whatever a method will be given."""
+    return value.kind is Kind.NONE or (
+        value.kind is Kind.TENSOR and value.interval == TOP and value.dtype is None
+    )
 
 
 def _joined(graph: Graph, seen: list[dict[str, Value]]) -> dict[str, Value]:

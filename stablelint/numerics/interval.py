@@ -233,4 +233,5 @@ UNIT = Interval(0.0, 1.0)
 SIGNED_UNIT = Interval(-1.0, 1.0)
 BOOLEAN = Interval(0.0, 1.0, integral=True)
 COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
+AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True, integral=True)
 """Whole numbers from 0: indices, counts, sizes."""

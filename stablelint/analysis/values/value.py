@@ -7,6 +7,7 @@ finding can retell how an operand came about by walking the graph.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
@@ -15,7 +16,7 @@ from typing import Any
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.paths import Assumption, Paths
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
 
 class Kind(Enum):
@@ -106,6 +107,19 @@ class Value:
         return self.data if self.op == "const" else None
 
 
+def sized(value: Value, text: str) -> Value:
+    """The value, believed to be a positive whole number where nothing speaks against it."""
+    if value.belief is None and value.kind in (Kind.UNKNOWN, Kind.NUMBER) and not value.is_constant:
+        if (
+            value.zero <= Ground.COINCIDENCE
+            and value.interval.hi == math.inf
+            and value.interval.contains(0.0)
+        ):
+            setting = Assumption(f"{text} is positive", getattr(value.node, "lineno", 0))
+            value.belief = Belief(AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+    return value
+
+
 def believed(value: Value) -> Value:
     """The value as it is where nobody changes a setting."""
     told = value.belief
@@ -146,9 +160,15 @@ def restricted(value: Value, key: int, interval: Interval, guard: str) -> Value:
     zero = value.zero if interval.contains(0.0) else Ground.NONE
     told = value.belief
     if told is not None:
-        met = told.interval.meet(interval)
+        met = told.interval.meet(interval) or _another(told.interval, interval)
         told = replace(told, interval=met) if met is not None and met != interval else None
     return replace(value, key=key, interval=interval, zero=zero, guard=guard, belief=told)
+
+
+def _another(default: Interval, interval: Interval) -> Interval | None:
+    """Where a count lies that is a positive number by default, and is something else here."""
+    counts = default.is_point and default.integral and default.lo >= 1
+    return AT_LEAST_ONE.meet(interval) if counts else None
 
 
 class Attributes(dict[str, Value]):

@@ -85,12 +85,12 @@ Flatten flatten
 Linear linear_module in_features,out_features,bias
 LazyLinear linear_module out_features,bias
 Bilinear linear_module
-Conv1d linear_module
-Conv2d linear_module
-Conv3d linear_module
+Conv1d linear_module in_channels,out_channels
+Conv2d linear_module in_channels,out_channels
+Conv3d linear_module in_channels,out_channels
 ConvTranspose1d linear_module
 ConvTranspose2d linear_module
-Embedding linear_module
+Embedding linear_module num_embeddings,embedding_dim
 LayerNorm norm_module normalized_shape,eps
 BatchNorm1d norm_module num_features,eps
 BatchNorm2d norm_module num_features,eps

@@ -19,7 +19,7 @@ from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.statements.writing import hand_back
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, quiet_frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Ground, Kind, Value, join, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 
@@ -304,7 +304,10 @@ def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
         value.interval, value.zero, value.ends = BOOLEAN, Ground.EXACT, Ground.EXACT
     elif dtype is not None and dtype not in FORMATS:
         value.interval = _WHOLE
-    return value
+    annotation = parameter.annotation
+    return (
+        sized(value, parameter.arg) if isinstance(annotation, ast.Name) and annotation.id == "int" else value
+    )
 
 
 def left_out(function: FunctionInfo, parameter: ast.arg, default: ast.expr | None, frame: Frame) -> Value:

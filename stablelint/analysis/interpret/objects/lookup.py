@@ -159,6 +159,9 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         return namespace(f"{base.data}.{attr}", frame)
     if base.kind is Kind.INSTANCE:
         return classes.instance_attribute(base, attr, node, frame)
+    if base.kind is Kind.LAYER and attr in base.data.arguments:
+        argument: Value = base.data.arguments[attr]
+        return argument
     if base.kind is Kind.CLASS:
         return classes.class_attribute(base.data, attr, frame)
     if base.op in ("finfo", "iinfo"):

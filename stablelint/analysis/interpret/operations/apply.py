@@ -8,16 +8,15 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from stablelint.analysis.interpret.operations.beliefs import belief_of
 from stablelint.analysis.interpret.operations.blends import blended, chance_of_target
 from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.grounds import grounds
-from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.relations import in_matrix, peaks
+from stablelint.analysis.values.relations import peaks
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import (
-    Belief,
     Ground,
     Kind,
     Value,
@@ -221,26 +220,9 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     if any(v.belief is not None for v in values):
         told = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
         value.belief = belief_in(*told, value, values)
-    if op == "clamp" and value.belief is None and {"input", "min", "max"} <= operands.keys():
-        value.belief = _between_bounds(value, operands, frame, fmt)
-    matrix = in_matrix(op, operands)
-    if matrix is not None and value.belief is None:
-        setting = Assumption(f"{matrix[1]} has two dimensions", getattr(node, "lineno", 0))
-        value.belief = Belief(matrix[0], Ground.NONE, Ground.COINCIDENCE, (setting,))
+    if value.belief is None or value.belief.interval.contains(0.0):
+        value.belief = belief_of(value, operands, frame.state) or value.belief
     return value
-
-
-def _between_bounds(
-    value: Value, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat
-) -> Belief | None:
-    """What a clamp yields if its bounds do not cross, where the upper one is not known."""
-    low, high = (frame.state.believed(operands[name]) for name in ("min", "max"))
-    if high.lo > low.lo or low.lo == -math.inf:
-        return None
-    told = _extent("clamp", {n: believed(v) for n, v in operands.items() if n != "max"}, frame, fmt)
-    setting = Assumption(f"{operands['max'].name or 'max'} is above {operands['min'].name or low.lo}")
-    held = (v.belief.on for v in operands.values() if v.belief is not None)
-    return Belief(*told, (*(a for on in held for a in on), setting))
 
 
 def _extent(

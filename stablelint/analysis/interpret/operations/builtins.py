@@ -12,11 +12,11 @@ from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import not_empty
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, of_any
-from stablelint.numerics.interval import COUNT, TOP, Interval
+from stablelint.analysis.values.value import Ground, Kind, Value, of_any, sized
+from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
-_POSITIVE_COUNT = Interval(1.0, math.inf, hi_open=True, integral=True)
+_SET = frozenset("argument attribute const item".split())  # what a program is given, by whoever configures it
 
 
 def call_builtin(
@@ -73,7 +73,7 @@ def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
     emptiable = first.op in ("list_of", "nonzero") and (first.zero is Ground.EXACT or first.op == "nonzero")
     zero = Ground.EXACT if emptiable else Ground.COINCIDENCE
     known = first.key in frame.state.nonempty
-    interval = _POSITIVE_COUNT if known else COUNT
+    interval = AT_LEAST_ONE if known else COUNT
     interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
     ends = Ground.EXACT if emptiable else Ground.COINCIDENCE
     value = Value(
@@ -110,7 +110,14 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     value = Value(
         "item", key, Kind.NUMBER, {"input": first}, interval, first.zero, first.ends, node=node, module=frame.module
     )  # fmt: skip
-    return of_any(value, [first]) if name == "float" else value
+    if name == "float":
+        return of_any(value, [first])
+    settings = (
+        first.kind is not Kind.TENSOR
+        and first.operands
+        and all(v.op in _SET for v in first.operands.values())
+    )
+    return sized(value, f"int({ast.unparse(node.args[0])})") if name == "int" and settings else value
 
 
 def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:

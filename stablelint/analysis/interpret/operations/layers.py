@@ -9,13 +9,16 @@ from typing import Any
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Attributes, Kind, Value, join
+from stablelint.analysis.values.value import Attributes, Kind, Value, join, sized
 from stablelint.syntax import operations
 
 CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 MODULE_METHODS = (
     frozenset("to type cuda cpu eval train requires_grad_ apply share_memory compile".split()) | CASTS.keys()
 )
+_SIZES = frozenset(
+    "in_features out_features in_channels out_channels num_embeddings embedding_dim normalized_shape".split()
+)  # arguments of constructors that count something
 CHANGING = frozenset({"append", "extend", "add_module", "register_module"})  # methods that add layers
 
 
@@ -48,6 +51,8 @@ def make_layer(
     if found is not None:
         layer.operation = found.operation
         layer.arguments = dict(zip(found.parameters, positional, strict=False)) | keywords
+        for size in _SIZES & layer.arguments.keys():
+            sized(layer.arguments[size], layer.arguments[size].name or size)
     value = Value(
         "layer", frame.graph.fresh(), Kind.LAYER, node=node, module=frame.module, data=layer, name=name
     )

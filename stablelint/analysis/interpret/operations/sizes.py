@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Hashable
 
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value
-from stablelint.numerics.interval import COUNT, Interval
-
-_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True, integral=True)
+from stablelint.numerics.interval import AT_LEAST_ONE, COUNT
 
 
 def _spelled(part: object) -> Hashable:
@@ -44,5 +41,5 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
 def not_empty(count: Value, counted: Value) -> Value:
     """A count that is believed to be at least 1."""
     setting = Assumption(f"{counted.name or 'it'} is not empty", getattr(count.node, "lineno", 0))
-    count.belief = Belief(_AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+    count.belief = Belief(AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (setting,))
     return count

@@ -16,7 +16,7 @@ from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join, of_any
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
 
@@ -189,7 +189,7 @@ def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         value.key = frame.graph.key("numel", tensor.key)
         value.op = "numel"
         if tensor.key in frame.state.nonempty:
-            value.interval, value.zero = Interval(1.0, math.inf, hi_open=True, integral=True), Ground.NONE
+            value.interval, value.zero = AT_LEAST_ONE, Ground.NONE
             value.belief = None
     return value
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value, believed, restricted
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
 _NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 
@@ -51,6 +51,11 @@ def open_to_callers(
         zero = Ground.EXACT if number == 0 else zero
     ends = known.ends if interval == known.interval else min(known.ends, Ground.COINCIDENCE)
     belief = Belief(interval, zero, ends, on) if others is not None and value.kind in _NUMERIC else None
+    if (
+        others is None and type(value.constant()) is int and value.data >= 1
+    ):  # a count, of whatever a caller counts
+        counted = Assumption(f"{name} is positive", setting.row)
+        belief = Belief(AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (counted,))
     return replace(
         value, key=key, interval=TOP, zero=Ground.NONE, ends=Ground.NONE, peak=None, guard=None,
         assumed=value.is_constant, belief=belief, name=name or value.name,

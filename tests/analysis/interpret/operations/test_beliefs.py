@@ -1,0 +1,56 @@
+"""What is assumed, and not proved: that an offset is positive, that a size is, that nothing cancels."""
+
+from __future__ import annotations
+
+import pytest
+
+from ...support import assumed, open_
+
+SAFE_UNLESS_SET = {
+    "an offset of tiny size": ("x, y", "x / (y + 1e-8)"),
+    "an offset that a setting gives": ("x, y, eps=1e-6", "torch.log(y + eps)"),
+    "a setting of any size in a quotient": ("x, y, smooth=1.0", "x / (y + smooth)"),
+    "an offset without a default beside squares": ("x, y, c: float", "x / (y.pow(2) + c)"),
+    "a difference that meets minus the offset by chance": ("x, y, z, eps=1e-7", "x / (y - z + eps)"),
+    "an integer": ("x, n: int", "x / n"),
+    "a share of a setting": ("x, dim, heads=8", "x * (dim // heads) ** -0.5"),
+    "a product of settings": ("x, c", "x / math.sqrt(int(c.width * c.share))"),
+    "a count that is not its default": ("x, n: int = 1", "x if n == 1 else x / n"),
+}
+MATH = "import math\nimport torch\nfrom torch import nn\n"
+
+
+@pytest.mark.parametrize(("parameters", "result"), SAFE_UNLESS_SET.values(), ids=SAFE_UNLESS_SET.keys())
+def test_it_is_safe_unless_something_is_set(parameters: str, result: str) -> None:
+    code = f"def f({parameters}):\n    return {result}"
+    assert assumed(code, MATH)
+    assert not open_(code, MATH)
+
+
+OPEN = {
+    "numbers of both signs": "torch.log(torch.randn(3) + 1e-8)",
+    "a difference under a logarithm": "torch.log(x - y + 1e-8)",
+    "a mean of squares less a squared mean": "1 / ((x * x).mean() - x.mean() * x.mean() + 1e-8)",
+    "an offset that is no guard": "torch.log(x + 0.5)",
+    "a setting that is 0": "x / (y + off)",
+    "a product of differences of squares": "1 / ((x - y.pow(2)) * (y - x.pow(2)) + 1e-8)",
+}
+
+
+@pytest.mark.parametrize("result", OPEN.values(), ids=OPEN.keys())
+def test_an_offset_is_not_taken_for_a_guard(result: str) -> None:
+    assert open_(f"def f(x, y, off=0.0):\n    return {result}")
+
+
+def test_the_size_of_a_layer_is_positive() -> None:
+    code = """
+    class Codes(nn.Module):
+        def __init__(self, n, dim):
+            super().__init__()
+            self.n = n
+            self.table = nn.Embedding(self.n, dim)
+        def forward(self, x):
+            return x / self.n, x / math.sqrt(self.table.embedding_dim)
+    """
+    assert len(assumed(code, MATH)) == 2
+    assert not open_(code, MATH)
