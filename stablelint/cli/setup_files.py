@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from stablelint import __version__
 
 BASELINE = ".stablelint-baseline.json"
 REPOSITORY = "https://github.com/stablelint/stablelint"
-_SECTION = re.compile(r"^\s*\[\s*tool\s*\.\s*stablelint\s*[\].]", re.MULTILINE)
+_HEADER = re.compile(r"^\[tool\.stablelint\][^\n]*\n", re.MULTILINE)
 _HOOK = """\
 - repo: {repository}
   rev: v{version}
@@ -44,7 +45,7 @@ def changes(root: Path, findings: int) -> Iterator[Change]:
     """What the project lacks. With findings, the settings name a baseline. Raises OSError, UnicodeDecodeError."""
     pyproject = root / "pyproject.toml"
     text = _read(pyproject)
-    if text is None or not _SECTION.search(text):
+    if not _is_set_up(text or ""):
         why = "the project's settings; `stablelint rules` lists what can be selected"
         yield Change(pyproject, text, _joined(text or "", _section(findings)), why)
     hooks = root / ".pre-commit-config.yaml"
@@ -57,6 +58,13 @@ def changes(root: Path, findings: int) -> Iterator[Change]:
         action = REPOSITORY.removeprefix("https://github.com/")
         text = _WORKFLOW.format(action=action, version=__version__)
         yield Change(workflow, None, text, "annotates pull requests with what is found")
+
+
+def with_setting(text: str, setting: str) -> str | None:
+    """The text of a pyproject.toml with one more setting; None where its section is written in an unusual way."""
+    if header := _HEADER.search(text):
+        return f"{text[: header.end()]}{setting}\n{text[header.end() :]}"
+    return None if _is_set_up(text) else _joined(text, f"[tool.stablelint]\n{setting}\n")
 
 
 def with_hook(text: str) -> str:
@@ -87,6 +95,11 @@ def _into(text: str, hook: str) -> str:
 
 def _indented(text: str, indent: str) -> str:
     return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
+def _is_set_up(pyproject: str) -> bool:
+    """Whether a pyproject.toml has settings for stablelint, however they are written. Raises TOMLDecodeError."""
+    return "stablelint" in tomllib.loads(pyproject).get("tool", {})
 
 
 def _section(findings: int) -> str:

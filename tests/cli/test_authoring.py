@@ -15,13 +15,34 @@ USE = "import torch\n\n\ndef f(x):\n    return torch.digamma(torch.relu(x))\n"
 def test_a_new_page_passes_its_tests_and_finds_something(run: Run, project: Path) -> None:
     written = run("rules", "new", "unguarded-digamma")
     assert written.code == 0
-    assert 'Add `rules = ["lint_rules"]`' in written.out
-    (project / "pyproject.toml").write_text('[tool.stablelint]\nrules = ["lint_rules"]\n')
+    assert 'Added `rules = ["lint_rules"]` to pyproject.toml' in written.out
     (project / "bad.py").write_text(USE)
     tested = run("rules", "test")
     assert tested.code == 0, tested.out
     assert tested.out.endswith("passed, 0 failed.\n")
     assert "bad.py:5:12: OWN001" in run("check", "--output-format", "concise").out
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '[tool.stablelint]\nrules = ["lint_rules"]\n'),
+        ('[project]\nname = "a"\n', '[project]\nname = "a"\n\n[tool.stablelint]\nrules = ["lint_rules"]\n'),
+        (
+            "[tool.stablelint]  # ours\njobs = 1\n",
+            '[tool.stablelint]  # ours\nrules = ["lint_rules"]\njobs = 1\n',
+        ),
+        ("[tool]\nstablelint = { jobs = 1 }\n", "[tool]\nstablelint = { jobs = 1 }\n"),
+    ],
+)
+def test_the_folder_of_a_first_page_is_named_in_the_settings(
+    run: Run, project: Path, before: str, after: str
+) -> None:
+    (project / "pyproject.toml").write_text(before)
+    outcome = run("rules", "new", "one")
+    assert (project / "pyproject.toml").read_text() == after
+    assert ("Added `rules" if after != before else "Add `rules") in outcome.out
+    assert outcome.code == 0
 
 
 def test_codes_of_new_pages_are_free(run: Run, project: Path) -> None:
