@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _ADDING = frozenset(("append", "extend", "insert", "appendleft", "add"))
 _COLLECTIONS = frozenset(("list", "dict", "defaultdict", "deque", "OrderedDict"))
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class _Kept:

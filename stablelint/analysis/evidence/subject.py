@@ -13,7 +13,6 @@ from stablelint.analysis.values.views import behind, stripped
 
 # Operations whose result is 0 where one operand is.
 _SCALES = frozenset("mul div pow square sqrt abs neg item index part gather mean sum clamp add".split())
-_SUMS = frozenset("sum mean nansum nanmean count_nonzero python.sum".split())
 _DEPTH = 8
 
 
@@ -72,16 +71,6 @@ class Subject:
         """What a quotient's dividend is made of, nearest first."""
         divided = self.site.value.operands.get("input")
         return [] if divided is None else list(behind(divided, lambda _: False))
-
-    @cached_property
-    def total(self) -> Value | None:
-        """The sum, mean or count that the operand is, if it is one."""
-        value = None if self.operand is None else stripped(self.operand)
-        for _ in range(_DEPTH):
-            if value is None or value.op in _SUMS:
-                return value
-            value = _step(value)
-        return None
 
     @cached_property
     def is_replaced(self) -> bool:

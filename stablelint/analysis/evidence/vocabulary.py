@@ -24,7 +24,6 @@ def _says(pattern: str) -> Speaks:
 
 
 # Operands.
-names_a_mask = _says(r"mask|(^|_)(valid|keep|kept|padding)(_|$)|^is_")
 names_a_setting = _says(
     r"(^|_)(temp|temperature|tau|t|scale|scaling|gamma|beta|lambda|sigma|lr|rate|factor|ratio|momentum|decay|step_?size|"
     r"alpha|theta|max|min|warmup\w*|accum\w*)(_|\d|$)"

@@ -13,7 +13,6 @@ _REACHED = {
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = frozenset("sum count_nonzero python.sum mean".split())
 _HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
-_SIZES = frozenset({"size", "numel", "len"})
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through

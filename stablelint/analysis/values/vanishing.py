@@ -9,7 +9,6 @@ _TOGETHER = frozenset("add sub maximum minimum cat stack phi".split())  # 0 wher
 _ALONE = frozenset(
     "div neg abs pow sqrt index part relu sum mean sign sin tanh cumsum".split()
 )  # where the first is
-_GATHERED = frozenset({"index", "index_select"})
 _DEPTH = 8
 
 

@@ -10,9 +10,6 @@ from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Status
 
-_EXPONENTIALS = frozenset("exp exp2 expm1 sinh cosh".split())
-_ROOTS = frozenset("sqrt rsqrt pow".split())
-_SQUARES = frozenset("pow square mul".split())
 _PICKS = frozenset("index gather part amax amin max min select".split())
 
 

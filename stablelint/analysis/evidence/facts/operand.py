@@ -9,11 +9,7 @@ from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Value
 from stablelint.numerics.interval import TOP
 
-_LAYERS = frozenset("linear_module norm_module layer_output linear conv1d conv2d conv3d embedding".split())
-_EXTREMES = frozenset("amax amin max min median quantile kthvalue".split())
 _SQUASHED = frozenset("softmax sigmoid softplus exp exp2 tanh erf erfc ndtr".split())
-_SIZES = frozenset("size numel len shape dim".split())
-_POWERS = frozenset("pow square abs".split())
 
 
 def _name(value: Value | None) -> str:

@@ -6,12 +6,16 @@ import ast
 from collections.abc import Hashable, Iterator
 
 from stablelint.analysis.evidence.forms.cancelling import root_of
-from stablelint.analysis.evidence.zeros import is_made
+from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.relations import contracted_with_itself
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 
 _DEPTH = 4  # sums looked into
+_MADE = frozenset(
+    "linear_module norm_module layer_output linear conv1d conv2d conv3d embedding parameter exp softmax sigmoid softplus "
+    "rsample".split()
+)
 _PLANES = frozenset({"real", "imag"})
 _CHANNELS = frozenset("index part split chunk unbind".split())
 _FILTERS = frozenset("diff conv1d conv2d conv3d".split())
@@ -23,7 +27,7 @@ def is_squared_length(value: Value) -> bool:
     It is 0 where the vector is, where two points agree, or where the signal is flat.
     """
     if (contracted := contracted_with_itself(stripped(value))) is not None:
-        return not is_made(contracted)
+        return not _is_made(contracted)
     roots = [root_of(term) for term in _terms(value)]
     if len(roots) < 2 or any(root is None for root in roots):
         return False
@@ -34,7 +38,7 @@ def is_squared_length(value: Value) -> bool:
         ends = [_vector_of([list(c.operands.values())[side] for c in components]) for side in (0, 1)]
         return None not in ends
     vector = _vector_of([root for root in roots if root is not None])
-    return vector is not None and not is_made(vector)
+    return vector is not None and not _is_made(vector)
 
 
 def _terms(value: Value, depth: int = _DEPTH) -> Iterator[Value]:
@@ -52,7 +56,7 @@ def _are_slopes(components: list[Value]) -> bool:
     first = signals[0]
     if first is None or any(signal is None or signal.key != first.key for signal in signals):
         return False
-    return len({component.key for component in components}) == len(components) and not is_made(first)
+    return len({component.key for component in components}) == len(components) and not _is_made(first)
 
 
 def _signal_of(slope: Value) -> Value | None:
@@ -110,3 +114,9 @@ def _plane(value: Value) -> str | None:
         if inner is None or stripped(value).key == value.key:
             return None
         value = inner
+
+
+def _is_made(value: Value) -> bool:
+    """Whether a network, a draw or a call yields the elements of a value, which ordinary data do not make 0 all at once."""
+    parts = behind(value, lambda v: v.op in _MADE or v.kind is Kind.INSTANCE)
+    return any(v.op in _MADE or v.op in DRAWN or v.op.startswith(("call.", "method.")) for v in parts)

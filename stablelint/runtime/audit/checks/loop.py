@@ -17,7 +17,6 @@ _LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-7  # of a weight, in one step
 _CLIPPED_AWAY = 1e-3  # what clipping leaves of a gradient
 _COLLAPSE = 1e-2  # of a learning rate, over a few steps
 _VANISHING = 1e-7  # the least gradient over the largest, by layer
-_SCALAR = ("MeanBackward0", "SumBackward0")
 
 
 def _by_optimizer(run: Run) -> list[list[Step]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import platform
 import sys
 import textwrap
@@ -19,7 +18,6 @@ from stablelint.runtime.compare.compiling.minimise import Reduced
 from stablelint.runtime.guard.tensors.measure import tensors_in
 
 _LITERAL = 256  # elements of an input that are written into the script; more stand in a file beside it
-_BUILT_IN = {math.inf: "float('inf')", -math.inf: "float('-inf')"}
 
 _BODY = '''
 """{title}

@@ -16,7 +16,6 @@ from itertools import zip_longest
 from stablelint.runtime.compare.recording.trace import Record, Step, Trace
 
 _WINDOW = 1500  # records of a step that are aligned together, from the first that differ
-_CASTS = frozenset({"to_copy", "clone"})
 
 
 class Kind(StrEnum):

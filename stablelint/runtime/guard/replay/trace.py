@@ -28,7 +28,6 @@ _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not wo
 # Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
 _RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1, "mkldnn_rnn_layer": 3}
 _NOTHING: tuple[tuple[()], tuple[()], tuple[()], frozenset[str]] = ((), (), (), frozenset())
-_CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())
 
 
 def results_of(operation: Any, returned: Any) -> Any:

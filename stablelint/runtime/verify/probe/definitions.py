@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
 
 def only_definitions(tree: ast.Module) -> None:
     """Take the rest out of a tree, in place; an assignment that raises is as if it were not there."""
