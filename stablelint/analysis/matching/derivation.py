@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.views import SELECTORS
 from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import SELECTIONS, VIEWS
@@ -35,22 +37,31 @@ _REASONS: dict[str, str] = {
 
 
 def derivation(site: Site, here: str) -> tuple[Step, ...]:
-    """The steps from where the operand is born to where it breaks the contract, in that order."""
+    """The steps from where the operand is born to where it breaks the contract, in that order.
+
+    Between the origin and the site, what can be any number tells nothing and is passed over.
+    """
     operand = site.match.bindings.get(site.judgement.operand)
     if operand is None:
         return (*_told_steps(site.match.covered), *_covered_steps(site, here))
-    steps: list[Step] = []
+    chain = [(value, step) for value in _causes(operand) if (step := _step(value, here)) is not None]
+    told = [step for value, step in chain if _tells(value)] or [step for _, step in chain[-1:]]
+    beyond = _failing_step(site, here) if site.value.module is not site.frame.module else None
+    return (*_told_steps([operand]), *dict.fromkeys(reversed(told)), *([beyond] if beyond else []))
+
+
+def _causes(operand: Value) -> Iterator[Value]:
+    """The operand and, step by step, what brings it to its critical point."""
     value: Value | None = operand
     seen: set[int] = set()
-    while value is not None and len(steps) < _MAX_STEPS and value.key not in seen:
+    while value is not None and len(seen) < _MAX_STEPS and value.key not in seen:
         seen.add(value.key)
-        step = _step(value, here)
-        if step is not None and (not steps or step != steps[-1]):
-            steps.append(step)
+        yield value
         value = _cause(value)
-    steps.reverse()
-    beyond = _failing_step(site, here) if site.value.module is not site.frame.module else None
-    return (*_told_steps([operand]), *steps, *([beyond] if beyond else []))
+
+
+def _tells(value: Value) -> bool:
+    return value.op in _REASONS or value.op in HANDED_OVER or value.interval != TOP
 
 
 def _told_steps(values: Iterable[Value]) -> Iterator[Step]:
@@ -70,7 +81,7 @@ def _covered_steps(site: Site, here: str) -> list[Step]:
     """
     steps: list[Step] = []
     for value in site.match.covered:
-        if value is site.value or (value.op not in _REASONS and value.interval == TOP):
+        if value is site.value or not (value.op in _REASONS or value.interval != TOP):
             continue
         step = _step(value, here)
         if step is not None and step not in steps and not _same_place(step, site):
@@ -116,44 +127,42 @@ def _step(value: Value, here: str) -> Step | None:
 
 
 def describe(value: Value) -> str | None:
-    """What the analysis knows of a value, in one clause."""
-    label = _label(value)
+    """What the analysis knows of a value, in one clause; None where it cannot be called anything."""
     if value.op in _REASONS:
         return _REASONS[value.op]
-    if (
-        value.op in ("unknown", "attribute", "item", "free", "part", "phi", "index")
-        or value.kind is Kind.FOREIGN
-    ):
-        if value.zero or value.ends:
-            return f"{label} lies in {value.interval}" if label else f"the value lies in {value.interval}"
-        return f"nothing is known of {label}" if label else None
+    label = _label(value)
+    if not label:
+        return None
     if value.op == "argument":
-        return f"{label} is an argument of unknown range" if label else None
-    known = f" lies in {value.interval}"
-    return f"{label or value.op}{known}"
+        return f"{label} is an argument of unknown range"
+    if value.interval != TOP:
+        return f"{label} lies in {value.interval}"
+    given = value.op in HANDED_OVER or value.op in ("part", "phi", "index") or value.kind is Kind.FOREIGN
+    return f"nothing is known of {label}" if given else f"{label} can be any number"
 
 
 def _label(value: Value) -> str:
-    if (
-        isinstance(value.node, ast.expr)
-        and value.module is not None
-        and value.node.lineno == value.node.end_lineno
-    ):
-        text = value.module.source.segment(value.node)
-        if 0 < len(text) <= 48:
+    """How a value is called: as it is written, or by its name where several paths meet or the text is long."""
+    node, module = value.node, value.module
+    if value.op != "phi" and isinstance(node, ast.expr) and module is not None:
+        text = module.source.segment(node)
+        if 0 < len(text) <= 48 and node.lineno == node.end_lineno:
             return f"`{text}`"
     return f"`{value.name}`" if value.name.isidentifier() else ""
 
 
 def _cause(value: Value) -> Value | None:
     """The operand through which a value reaches its critical point."""
-    operands = [
-        v
-        for v in value.operands.values()
-        if v.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER) and not v.is_constant
-    ]
-    if not operands or (value.op in _REASONS and value.op not in ("std", "norm", "var", "exp")):
+    if value.op in _REASONS and value.op not in ("std", "norm", "var", "exp"):
         return None
-    ranked = sorted(operands, key=lambda v: max(v.zero, v.ends), reverse=True)
-    best = ranked[0]
-    return best if max(best.zero, best.ends) > Ground.NONE or len(operands) == 1 else None
+    operands = [v for name, v in value.operands.items() if name not in SELECTORS and _may_cause(v)]
+    best = max(operands, key=lambda v: max(v.zero, v.ends), default=None)
+    if best is None or len(operands) == 1:
+        return best
+    return best if max(best.zero, best.ends) > Ground.NONE else None
+
+
+def _may_cause(value: Value) -> bool:
+    """Whether a value can be what makes another 0 or infinite: it comes to 0, or has no bound, itself."""
+    numeric = value.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER) and not value.is_constant
+    return numeric and (value.interval.contains(0.0) or not value.interval.is_bounded)

@@ -10,7 +10,7 @@ from stablelint.syntax.operations import VIEWS
 COPIES = frozenset(
     "clone detach contiguous cpu cuda float double half bfloat16 to type type_as requires_grad_ identity".split()
 )
-_SELECTORS = frozenset({"condition", "mask", "index", "dim"})
+SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 _WIDTH = 80  # values looked at
 
 
@@ -40,7 +40,7 @@ def behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
             seen.add(part.key)
             yield part
             if not stops(part):
-                below.extend(v for n, v in part.operands.items() if n not in _SELECTORS)
+                below.extend(v for n, v in part.operands.items() if n not in SELECTORS)
                 if part.kind is Kind.SEQUENCE and isinstance(part.data, list):
                     below.extend(part.data)
         level = below

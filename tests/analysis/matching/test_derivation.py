@@ -1,0 +1,42 @@
+"""The chain that a finding prints: from where its operand is born, by what brings it to the critical point."""
+
+from __future__ import annotations
+
+from tests.analysis.support import findings
+
+
+def _chain(body: str) -> list[str]:
+    """What the steps of the only finding in a function say."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    (found,) = findings(f"def f(x, y, flag):\n{lines}")
+    return [step.text for step in found.derivation]
+
+
+def test_starts_at_the_argument() -> None:
+    assert _chain("return torch.log(x)") == ["`x` is an argument of unknown range"]
+
+
+def test_passes_over_what_can_be_any_number() -> None:
+    steps = _chain("d = x - y\nn = d.abs()\nreturn 1 / n")
+    assert steps[-1] == "`d.abs()` lies in [0, inf)"
+    assert not any("can be any number" in step for step in steps)
+
+
+def test_says_that_the_operand_can_be_any_number_where_nothing_else_is_to_say() -> None:
+    assert _chain("return torch.log(x @ y)") == ["`x @ y` can be any number"]
+
+
+def test_leaves_the_condition_of_a_selection_out() -> None:
+    steps = _chain("a = torch.where(y < 0, x * x, x.abs())\nreturn 1 / a")
+    assert not any(step.startswith("`y < 0`") for step in steps)
+
+
+def test_leaves_a_factor_out_that_is_never_zero() -> None:
+    steps = _chain("sign = torch.where(y < 0, -1.0, 1.0)\nn = torch.norm(x * sign)\nreturn x / n")
+    assert steps[-1] == "a norm is 0 for a zero vector"
+    assert not any("sign" in step for step in steps)
+
+
+def test_calls_what_several_paths_make_by_no_single_path() -> None:
+    steps = _chain("n = x.abs()\nif flag:\n    n = 1.0\nreturn y / n")
+    assert steps[-1] == "`x.abs()` lies in [0, inf)"
