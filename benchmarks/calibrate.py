@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures what each fact of a finding weighs, and writes `stablelint/analysis/evidence/weights.json`.
 
-    python benchmarks/calibrate.py collect FACTS --mirrors MIRRORS --repairs REPAIRS --trees TREES --sampled SAMPLED
+    python benchmarks/calibrate.py collect FACTS --mirrors MIRRORS --repairs REPAIRS --unpacked FOLDER \
+        --trees TREES --sampled SAMPLED
     python benchmarks/calibrate.py fit FACTS [--write] [--plot FILE]
 
 `collect` runs the analysis over every file that a label names and stores the facts of the findings there:
@@ -12,6 +13,10 @@ MIRRORS), SAMPLED are findings drawn at random over all of them, each read once 
 often one is worth it: the intercept is that of the sample alone. Whole repositories are left out in each of ten folds;
 a fact whose weight changes its sign between folds, has not the sign that it is said to have, or does not lower the loss
 of what was left out, is reported and dropped. Needs scikit-learn.
+
+A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance is that of its rule: of the
+findings that were drawn and read, with those judged in `judgements.jsonl` before them. The judged ones were drawn from
+what was once called likely, so all of them together count as PRIOR rows.
 """
 
 from __future__ import annotations
@@ -19,21 +24,24 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import subprocess
 import sys
 import tarfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.evidence.fact import all_facts
+from stablelint.analysis.evidence.score import RULE
 from stablelint.catalog import load_catalog
 from stablelint.diagnostic import Diagnostic, Level
 
 WEIGHTS = Path(__file__).parents[1] / "stablelint/analysis/evidence/weights.json"
+JUDGEMENTS = Path(__file__).with_name("judgements.jsonl")
 Record = dict[str, Any]
 
 
@@ -235,13 +243,24 @@ def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict
     every = []
     for fold in range(FOLDS):
         kept = [r for r in rows if fold_of(r["repo"]) != fold and r["source"] in SOURCES and r["code"]]
-        base, weights = fitted(kept, names)
+        base, weights = fitted([r for r in kept if not is_flaw(r)], names)
         every.append(weights)
-        out = [i for i, r in enumerate(rows) if fold_of(r["repo"]) == fold]
-        odds = matrix([rows[i] for i in out], names) @ np.array([weights[n] for n in names]) + base
-        for i, z in zip(out, odds, strict=True):
-            confidences[i] = float(1 / (1 + np.exp(-z)))
+        share = shares(kept)
+        for i, r in enumerate(rows):
+            if fold_of(r["repo"]) == fold:
+                odds = odds_of(r, base, weights, share)
+                confidences[i] = float(1 / (1 + np.exp(-odds)))
     return confidences, every
+
+
+def odds_of(
+    r: Record, base: float, weights: dict[str, float], share: Callable[[str], tuple[float, int, int]]
+) -> float:
+    """The log-odds that a row is worth a repair."""
+    if not is_flaw(r):
+        return base + sum(weights.get(fact, 0.0) for fact in r["facts"])
+    p = share(r["code"])[0]
+    return math.log(p / (1 - p)) + sum(weights.get(fact, 0.0) for fact in r["facts"] if fact in ON_FLAWS)
 
 
 def loss(rows: list[Record], confidences: list[float]) -> float:
@@ -258,6 +277,47 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
     stands = [w for w in every if w]
     area = float(roc_auc_score(*zip(*read_one, strict=True), sample_weight=stands))
     return 2.0 - area - float(roc_auc_score(*zip(*files, strict=True)))
+
+
+PRIOR = 4.0  # sampled rows that the judged ones of a rule, or of its family where there are few, stand for
+ON_FLAWS = ("in_test",)  # a test makes mistakes on purpose; elsewhere a flaw is one wherever it stands
+
+
+def is_flaw(r: Record) -> bool:
+    """Whether a row is of a flaw, which the text alone shows."""
+    return RULE in r["facts"]
+
+
+def flawed() -> list[str]:
+    """The rules that can find flaws: those that state no contract of an operand."""
+    rules = load_catalog(entry_points=False).rules
+    return sorted(code for code, rule in rules.items() if rule.forward is None and rule.backward is None)
+
+
+def shares(rows: list[Record]) -> Callable[[str], tuple[float, int, int]]:
+    """By rule: the share of its flaws that are worth a change; how many were read, how many of those were worth it."""
+    judged, family, drawn = Counter[Any](), Counter[Any](), Counter[Any]()
+    codes = flawed()
+    for r in (r for r in read(JUDGEMENTS) if r["code"] in codes):
+        judged[r["code"], r["verdict"] != "noise"] += 1
+        family[r["code"][:3], r["verdict"] != "noise"] += 1
+    for r in rows:
+        if r["source"] == "sample" and is_flaw(r):
+            drawn[r["code"], r["label"] == 1] += 1
+
+    def share(code: str) -> tuple[float, int, int]:
+        of_family = smoothed(family[code[:3], True], family[code[:3], False], 0.5, 1.0)
+        prior = smoothed(judged[code, True], judged[code, False], of_family, 3.0)
+        worth, noise = drawn[code, True], drawn[code, False]
+        counted = worth + judged[code, True]
+        return smoothed(worth, noise, prior, PRIOR), counted + noise + judged[code, False], counted
+
+    return share
+
+
+def smoothed(worth: int, noise: int, prior: float, strength: float) -> float:
+    """A share of few, drawn towards what is known before (the mean of a Beta distribution)."""
+    return (worth + prior * strength) / (worth + noise + strength)
 
 
 def pruned(rows: list[Record], names: list[str]) -> list[str]:
@@ -355,13 +415,21 @@ def fit(options: argparse.Namespace) -> None:
     names = pruned(rows, names)
     confidences, _ = scored(rows, names)
     report(rows, confidences, [0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
-    base, weights = fitted([r for r in rows if r["source"] in SOURCES and r["code"]], names)
+    kept = [r for r in rows if r["source"] in SOURCES and r["code"]]
+    base, weights = fitted([r for r in kept if not is_flaw(r)], names)
     print(f"base {base:+.2f}")
     for name, weight in sorted(weights.items(), key=lambda item: -abs(item[1])):
         print(f"  {weight:+.2f} {name} ({held[name]})")
+    share = shares(kept)
+    rates = {code: share(code) for code in flawed()}
+    for code, (mean, count, worth) in rates.items():
+        print(f"  {code} {mean:.2f} ({worth} of {count})")
     if options.write:
         table = {"base": round(base, 3), "likely": options.likely,
                  "facts": {n: round(w, 3) for n, w in sorted(weights.items())},
+                 "flaws": {n: round(weights[n], 3) for n in ON_FLAWS if n in weights},
+                 "rates": {code: [round(mean, 3), *counts] for code, (mean, *counts) in rates.items()},
+                 "unread": round(sum(mean for mean, *_ in rates.values()) / len(rates), 3),
                  "reliability": [[round(v, 3) for v in line] for line in reliability(rows, confidences)]}  # fmt: skip
         WEIGHTS.write_text(json.dumps(table, indent=1) + "\n", encoding="utf8")
 
@@ -376,7 +444,7 @@ def main() -> int:
     one.add_argument("facts", type=Path)
     one.add_argument("--mirrors", type=Path)
     one.add_argument("--repairs", type=Path, nargs="*")
-    one.add_argument("--unpacked", type=Path, default=Path("/tmp/calibrate-trees"))
+    one.add_argument("--unpacked", type=Path, required=True)
     one.add_argument("--trees", type=Path)
     one.add_argument("--sampled", type=Path, nargs="*")
     one.add_argument("--jobs", type=int, default=2)

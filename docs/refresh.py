@@ -1,9 +1,10 @@
 """Brings what the README and docs/levels.md show of the current version up to date.
 
 In the README a block is a comment `<!-- $ stablelint check FILE -->` and the fenced text behind it: the command is
-run in the repository's folder and its output takes the text's place. In docs/levels.md the facts, their weights and
-the reliability of confidences take the place of what stands between their comments, and docs/reliability.svg is drawn
-from the same figures. With `--check` nothing is written, and the exit code is 1 if something would be.
+run in the repository's folder and its output takes the text's place. In docs/levels.md the facts, their weights, the
+shares of flaws and the reliability of confidences take the place of what stands between their comments, and
+docs/reliability.svg is drawn from the same figures. With `--check` nothing is written, and the exit code is 1 if
+something would be.
 """
 
 from __future__ import annotations
@@ -57,7 +58,27 @@ def levels(text: str) -> str:
         for low, mean, share, count in measured.reliability
     ]
     head = ["| said | mean | worth a repair | read |", "| --- | ---: | ---: | ---: |"]
-    return _between(_between(text, "facts", table), "reliability", "\n".join([*head, *seen]))
+    for name, content in (
+        ("facts", table),
+        ("flaws", _flaws()),
+        ("reliability", "\n".join([*head, *seen])),
+    ):
+        text = _between(text, name, content)
+    return text
+
+
+def _flaws() -> str:
+    """The rules whose flaws were read, with the share that was worth a change; the most worthwhile first."""
+    from stablelint.analysis.evidence.score import weights
+    from stablelint.catalog import load_catalog
+
+    rules = load_catalog(entry_points=False).rules
+    known = [(rate, rules[code]) for code, rate in weights().rates.items() if rate.read and code in rules]
+    rows = [
+        f"| {rule.code} {rule.name} | {rate.worth} of {rate.read} | {rate.share:.2f} |"
+        for rate, rule in sorted(known, key=lambda item: (-item[0].share, item[1].code))
+    ]
+    return "\n".join(["| rule | worth a change | confidence |", "| --- | ---: | ---: |", *rows])
 
 
 def _between(text: str, name: str, content: str) -> str:

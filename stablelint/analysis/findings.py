@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from stablelint.analysis.evidence.forms.table import anchor_of, form_of
+from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.score import confidence_of, level_of, reasons
 from stablelint.analysis.evidence.subject import Subject, Surroundings
 from stablelint.analysis.matching.composites import discharge_of_parts
@@ -99,7 +99,6 @@ def _finding(subject: Subject, review: Review, level: Level) -> Diagnostic:
     form = form_of(subject)
     if form is not None:
         site.message = site.message or form.message
-        site.anchor = site.anchor or anchor_of(form, site)
     because = reasons(subject)
     confidence = confidence_of(because)
     found = replace(

@@ -37,11 +37,6 @@ def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
     return any(map(words.names_a_metric, [*scopes(function), *places(module)[-2:]]))
 
 
-def is_shown(function: FunctionInfo | None, module: ModuleInfo) -> bool:
-    """Whether code draws pictures for people to look at, or measures a program."""
-    return any(map(words.names_a_display, [*scopes(function), *places(module)]))
-
-
 def is_differentiated(function: FunctionInfo | None, module: ModuleInfo) -> bool:
     """Whether gradients flow to a function's arguments: it is a module's method, or a loss."""
     if function is None or isinstance(function.node, ast.Lambda):

@@ -1,14 +1,17 @@
 """Confidence: the chance that a maintainer would repair a finding, by the facts that hold of it.
 
-A logistic model: the log-odds are the sum of the weights of the facts that hold. Weights and threshold are measured
-on repairs that maintainers made and on sites that were read (`benchmarks/calibrate.py`), with whole repositories left out.
+A logistic model: the log-odds are the sum of the weights of the facts that hold. A flaw, which the text alone shows,
+has no operand to ask about: its chance is the share of its rule's findings that were worth a change to those who read
+them. Weights, shares and threshold are measured on repairs that maintainers made and on sites that were read
+(`benchmarks/calibrate.py`), with whole repositories left out.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +19,17 @@ from stablelint.analysis.evidence.fact import all_facts
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.diagnostic import Diagnostic, Level, Reason
 
+RULE = "rule"  # the reason that stands for what is known of a rule's flaws
 _WEIGHTS = Path(__file__).with_name("weights.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The share of a rule's flaws that are worth a change, how many were read, and how many of those were worth it."""
+
+    share: float
+    read: int
+    worth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +38,10 @@ class Weights:
 
     base: float
     likely: float
-    facts: dict[str, float]
+    facts: Mapping[str, float]
+    flaws: Mapping[str, float] = field(default_factory=dict)  # the facts that tell on a flaw too
+    rates: Mapping[str, Rate] = field(default_factory=dict)  # of flaws, by rule
+    unread: float = 0.5  # the share of a rule of which nobody has read a finding
     reliability: tuple[
         tuple[float, float, float, float], ...
     ] = ()  # tenth, mean said, share worth it, number read
@@ -35,15 +51,32 @@ class Weights:
 def weights() -> Weights:
     """The measured weights."""
     table = json.loads(_WEIGHTS.read_text(encoding="utf8"))
-    reliability = tuple(tuple(row) for row in table.get("reliability", ()))
-    return Weights(table["base"], table["likely"], table["facts"], reliability)
+    reliability = tuple(tuple(row) for row in table.pop("reliability", ()))
+    rates = {code: Rate(*row) for code, row in table.pop("rates", {}).items()}
+    return Weights(**table, rates=rates, reliability=reliability)
 
 
 def reasons(subject: Subject) -> tuple[Reason, ...]:
     """The facts that hold of a subject and what each adds to the log-odds, the heaviest first."""
-    table = weights().facts
+    measured = weights()
+    table = measured.flaws if subject.is_flaw else measured.facts
     found = [Reason(f.name, f.sentence, table.get(f.name, 0.0)) for f in all_facts() if f.holds(subject)]
+    if subject.is_flaw:
+        found = [reason for reason in found if reason.weight]
+        found.append(_of_rule(subject.site.rule.code))
     return tuple(sorted(found, key=lambda reason: (-abs(reason.weight), reason.fact)))
+
+
+def _of_rule(code: str) -> Reason:
+    """What is known of a rule's flaws, as a weight beside the base."""
+    measured = weights()
+    rate = measured.rates.get(code, Rate(measured.unread, 0, 0))
+    sentence = (
+        f"of {rate.read} such findings that were read {rate.worth} were worth a change"
+        if rate.read
+        else "the text alone shows it"
+    )
+    return Reason(RULE, sentence, math.log(rate.share / (1.0 - rate.share)) - measured.base)
 
 
 def confidence_of(because: tuple[Reason, ...]) -> float:

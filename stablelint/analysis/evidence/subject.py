@@ -10,6 +10,7 @@ from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.replacement import Replacement, is_replaced
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
+from stablelint.diagnostic import Status
 
 # Operations whose result is 0 where one operand is.
 _SCALES = frozenset("mul div pow square sqrt abs neg item index part gather mean sum clamp add".split())
@@ -47,6 +48,11 @@ class Subject:
     def operand(self) -> Value | None:
         """The operand that may be bad; None for a form that is a flaw by itself."""
         return self.site.operand
+
+    @property
+    def is_flaw(self) -> bool:
+        """Whether the text alone shows what is wrong, whatever the operands are."""
+        return self.operand is None and self.site.judgement.status is Status.VIOLATED
 
     @cached_property
     def origin(self) -> Value | None:

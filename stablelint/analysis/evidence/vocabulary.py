@@ -30,6 +30,11 @@ names_a_setting = _says(
 )
 names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|norms|scale)(_|$)")
 names_an_outcome = _says(r"(^|_)(adv|advantages?|returns?|rewards?|rets?|scores?)(_|$)")
+names_a_whole_number = _says(
+    r"(^|_)(pos|positions?|coords?|coordinates?|counts?|lengths?|durations?|degrees?)(_|$)"
+)
+names_a_cosine = _says(r"(^|_)(cos|cosine|costheta)($|_)")
+names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
 # Where code stands.
 names_an_objective = _says(
@@ -40,9 +45,6 @@ names_a_metric = _says(
     r"metric|(^|_)(evaluat\w*|accuracy|precision|recall|f1|iou|dice|psnr|ssim|auc|perplexity|meter)(_|$)|(Metric|Evaluator|Meter)s?$"
 )
 names_a_test = _says(r"^(unit)?tests?$|^testing$|^test_|_tests?$|^conftest$")
-names_a_display = _says(
-    r"visuali[sz]|heat_?maps?|(^|_)(plots?|plotting|draw|render|benchmarks?|demo|examples?|figures?)(_|$)"
-)
 names_a_script = _says(
     r"^(train\w*|main|run\w*|finetune\w*|pretrain\w*|scripts?|tools?|recipes?|examples?|experiments?)$"
 )

@@ -7,3 +7,10 @@ WAVES = frozenset({"sin", "cos"})
 HANDED_OVER = frozenset("argument item free unknown attribute".split())  # nothing in sight has computed it
 CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
 FINITE_TESTS = frozenset("isnan isinf isfinite".split())
+MEASURES = frozenset(  # one number of a whole, or one of each row
+    "sum mean nansum nanmean norm vector_norm std var amax amin max min median logsumexp count_nonzero".split()
+)
+SQUASHING = frozenset(
+    "softmax sigmoid softplus exp exp2 tanh erf erfc ndtr".split()
+)  # flat where it underflows
+PICKING = frozenset("index gather part select amax amin max min".split())  # elements of what they are given

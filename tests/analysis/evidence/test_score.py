@@ -13,7 +13,14 @@ from stablelint.analysis.evidence import score
 from stablelint.analysis.evidence.fact import Fact
 from stablelint.diagnostic import Level, Reason
 
-TABLE = score.Weights(base=-1.0, likely=0.5, facts={"heavy": 2.0, "light": 0.5, "against": -2.5})
+TABLE = score.Weights(
+    base=-1.0,
+    likely=0.5,
+    facts={"heavy": 2.0, "light": 0.5, "against": -2.5},
+    flaws={"against": -2.5},
+    rates={"SL205": score.Rate(0.8, 20, 17)},
+    unread=0.3,
+)
 FACTS = (
     Fact("against", "speaks against it", -1, lambda subject: subject.bad),
     Fact("heavy", "speaks for it", 1, lambda subject: True),
@@ -29,8 +36,9 @@ def _table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score, "all_facts", lambda: FACTS)
 
 
-def subject(*, bad: bool) -> SimpleNamespace:
-    return SimpleNamespace(bad=bad)
+def subject(*, bad: bool, flaw_of: str = "") -> SimpleNamespace:
+    site = SimpleNamespace(rule=SimpleNamespace(code=flaw_of))
+    return SimpleNamespace(bad=bad, is_flaw=bool(flaw_of), site=site)
 
 
 def because(*parts: float) -> tuple[Reason, ...]:
@@ -72,3 +80,21 @@ def test_the_order_of_reasons_does_not_matter(pair: tuple[list[float], list[floa
 
 def test_a_finding_is_likely_from_the_threshold_on() -> None:
     assert [score.level_of(c) for c in (0.49, 0.5, 0.51)] == [Level.POSSIBLE, Level.LIKELY, Level.LIKELY]
+
+
+@pytest.mark.parametrize(("code", "share"), [("SL205", 0.8), ("SL999", 0.3)])
+def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
+    told = score.reasons(subject(bad=False, flaw_of=code))  # type: ignore[arg-type]
+    assert score.confidence_of(told) == pytest.approx(share)
+    assert [reason.fact for reason in told] == [score.RULE]
+
+
+def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
+    (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
+    assert told.sentence == "of 20 such findings that were read 17 were worth a change"
+
+
+def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
+    told = score.reasons(subject(bad=True, flaw_of="SL205"))  # type: ignore[arg-type]
+    odds = math.log(0.8 / 0.2) - 2.5
+    assert score.confidence_of(told) == pytest.approx(1 / (1 + math.exp(-odds)))

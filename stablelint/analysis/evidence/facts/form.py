@@ -5,12 +5,10 @@ from __future__ import annotations
 from stablelint.analysis.evidence.fact import raises
 from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.values.families import LOGARITHMS
+from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
 from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
-
-_PICKS = frozenset("index gather part amax amin max min select".split())
 
 
 @raises
@@ -33,11 +31,18 @@ def logarithm(s: Subject) -> bool:
 
 @raises
 def own_measure(s: Subject) -> bool:
-    """divides a value by its own measure"""
+    """divides a value by its own sum, mean or norm"""
     if s.site.value.op != "div" or s.operand is None:
         return False
-    divided = {v.key for v in s.behind_dividend}
-    return any(v.key in divided for v in s.behind_operand if not v.is_constant)
+    divided = {v.key for v in s.behind_dividend if not v.is_constant}
+    sums = (v for v in s.behind_operand if v.op in MEASURES and v.first is not None)
+    return any(v.key in divided for total in sums for v in behind(total, lambda _: False))
+
+
+@raises
+def difference(s: Subject) -> bool:
+    """owes its zeros to a difference"""
+    return s.origin is not None and s.origin.op == "sub"
 
 
 @raises
@@ -47,7 +52,7 @@ def difference_of_neighbours(s: Subject) -> bool:
     if s.site.value.op != "div" or found is None:
         return False
     ends = [stripped(v) for v in found.operands.values()]
-    return all(e.op in _PICKS and e.first is not None for e in ends) and _source(ends[0]) == _source(ends[1])
+    return all(e.op in PICKING and e.first is not None for e in ends) and _source(ends[0]) == _source(ends[1])
 
 
 def _source(picked: Value) -> int | None:

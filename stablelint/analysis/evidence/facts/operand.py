@@ -5,11 +5,9 @@ from __future__ import annotations
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.values.families import HANDED_OVER
+from stablelint.analysis.values.families import HANDED_OVER, SQUASHING
 from stablelint.analysis.values.value import Value
 from stablelint.numerics.interval import TOP
-
-_SQUASHED = frozenset("softmax sigmoid softplus exp exp2 tanh erf erfc ndtr".split())
 
 
 def _name(value: Value | None) -> str:
@@ -29,7 +27,7 @@ def _names(subject: Subject) -> list[str]:
 @raises
 def squashed(s: Subject) -> bool:
     """is made by a sigmoid, softmax or exponential"""
-    return any(v.op in _SQUASHED for v in s.chain)
+    return any(v.op in SQUASHING for v in s.chain)
 
 
 @raises

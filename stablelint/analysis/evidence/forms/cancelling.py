@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
 
+from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.values.families import CONDITIONS, LOGARITHMS
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -18,9 +18,7 @@ _FUSED = frozenset({"addmm", "baddbmm"})  # a product added to what stands first
 _COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
 _SIZES = frozenset("abs norm vector_norm".split())
 _COUNTED = CONDITIONS | {"one_hot", "bincount"}
-_WHOLE = re.compile(r"(^|_)(pos|positions?|coords?|coordinates?|counts?|lengths?|durations?|degrees?)(_|$)")
 _LIFTS = frozenset({"clamp", "maximum"})
-_COSINE = re.compile(r"(^|_)(cos|cosine|costheta)($|_)")
 _LEAVES = frozenset("unknown argument attribute item free const".split())
 TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _DEPTH = 6  # sums looked into
@@ -81,7 +79,7 @@ def is_size(value: Value, depth: int = _DEPTH) -> bool:
 def _is_whole(value: Value) -> bool:
     """Whether a value is called, or made of, whole numbers: the digits of 1 plus a whole number are all there."""
     made = {v.op for v in behind(value, lambda _: False)}
-    return _WHOLE.search(value.name) is not None or ("arange" in made and made.isdisjoint({"div", "mul"}))
+    return words.names_a_whole_number(value.name) or ("arange" in made and made.isdisjoint({"div", "mul"}))
 
 
 def is_own_logarithm(value: Value) -> bool:
@@ -216,10 +214,10 @@ def root_of(square: Value) -> Value | None:
 
 
 def _is_called_cosine(value: Value) -> bool:
-    if _COSINE.search(value.name):
+    if words.names_a_cosine(value.name):
         return True
     nodes = descendants(value.node) if value.node is not None else ()
-    return any(isinstance(n, ast.Name) and _COSINE.search(n.id) is not None for n in nodes)
+    return any(isinstance(n, ast.Name) and words.names_a_cosine(n.id) for n in nodes)
 
 
 def is_scaled_down(cosine: Value) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.forms.cancelling import root_of, summands
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
@@ -14,7 +14,6 @@ from stablelint.syntax.walk import children, descendants
 _ROOTS = frozenset("sqrt rsqrt sqrt_ rsqrt_ log log_ log2 log10".split())
 _BOUNDS = frozenset({"clamp", "maximum"})
 _HALF_SMALLEST = 2.0**-150  # what is no greater becomes 0 in float32
-_MEAN = re.compile(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)", re.I)
 
 
 def is_magnified(difference: ast.AST, body: ast.AST) -> bool:
@@ -67,7 +66,7 @@ def is_variance_by_difference(value: Value) -> bool:
         return False
     if stripped(base).op == "mean" and all(stripped(v).op == "mean" for v in others):
         return False  # two means of one tensor: there is a rule for them
-    return _MEAN.search(ast.unparse(taken[0].node)) is not None
+    return words.names_a_mean(ast.unparse(taken[0].node))
 
 
 def is_guarded_by_nothing(value: Value) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,13 +14,7 @@ from stablelint.analysis.evidence.forms.cancelling import (
     is_squared_distance,
     is_squared_sine,
 )
-from stablelint.analysis.evidence.forms.correlations import is_correlation
-from stablelint.analysis.evidence.forms.divisors import (
-    is_growth,
-    is_inside_of_window,
-    is_running_spread,
-    is_step,
-)
+from stablelint.analysis.evidence.forms.divisors import is_growth
 from stablelint.analysis.evidence.forms.dwindling import is_moving_square, is_sum_of_compared
 from stablelint.analysis.evidence.forms.laid_out import is_laid_out
 from stablelint.analysis.evidence.forms.lengths import is_squared_length
@@ -34,13 +27,11 @@ from stablelint.analysis.evidence.forms.magnified import (
 )
 from stablelint.analysis.evidence.forms.pooling import SPREADS, pooled_spreads
 from stablelint.analysis.evidence.forms.shares import shares
-from stablelint.analysis.evidence.places import is_measured, is_shown
+from stablelint.analysis.evidence.places import is_measured
 from stablelint.analysis.evidence.provenance import is_trained
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.evidence.uses import WITHOUT_GRADIENT, uses_of
-from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.matching.shadows import has_contract
-from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import WAVES
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
@@ -65,24 +56,6 @@ def form_of(subject: Subject) -> Form | None:
         if form.shows(subject):
             return form
     return None
-
-
-def anchor_of(form: Form, site: Site) -> ast.AST | None:
-    """Where a finding of that form is shown, where that is not the operation."""
-    return _definition(site) if form.at_definition else None
-
-
-def _definition(site: Site) -> ast.AST | None:
-    """Where a divisor is computed that has a name: several quotients by it are one finding, at the place to change."""
-    divisor = site.match.bindings[site.judgement.operand]
-    node = divisor.node
-    if node is None or divisor.module is not site.frame.module or encloses(site.node, node):
-        return None
-    return node if _stands_in(site.frame.function, node) else None
-
-
-def _stands_in(function: FunctionInfo | None, node: ast.AST) -> bool:
-    return function is not None and encloses(function.node, node)
 
 
 def _is_computed_cosine(site: Site) -> bool:
@@ -189,15 +162,10 @@ def _is_sine_of_cosine(site: Site) -> bool:
 
 def _is_root_of_length(site: Site) -> bool:
     """The root of the squares of a vector's components has no gradient where the vector is 0, or two points agree."""
-    if not (_is_root(site) and site.judgement.backward_only) or is_shown(
-        site.frame.function, site.frame.module
-    ):
+    if not (_is_root(site) and site.judgement.backward_only):
         return False
     squares = site.match.bindings[site.judgement.operand]
-    if not is_squared_length(squares) or not is_trained(squares, site.frame):
-        return False
-    uses = uses_of(site.node, site.frame.function, gradient=True)
-    return not (uses and uses <= WITHOUT_GRADIENT)
+    return is_squared_length(squares) and is_trained(squares, site.frame)
 
 
 def _divides(site: Site) -> bool:
@@ -256,15 +224,13 @@ class Form:
 
     `in_metric` tells that it holds where something is only measured as well; `despite_where` that it does where a later
     selection replaces the result: one by something else, as by the angle, where NaN stays in the gradient, by the place
-    between steps, or by the size, where what is kept is short of digits. `at_definition`: the finding is where the
-    divisor is computed.
+    between steps, or by the size, where what is kept is short of digits.
     """
 
     shows: Callable[[Subject], bool]
     message: str
     in_metric: bool = False
     despite_where: bool = False
-    at_definition: bool = False
 
 
 FORMS = (
@@ -309,16 +275,7 @@ FORMS = (
     Form(
         _of_site(_is_root_of_length), "the root of a sum of squares has no gradient where all of them are 0"
     ),
-    Form(
-        _by_divisor(is_step),
-        "neighbours may be equal, and the step between them is 0 then",
-        in_metric=True,
-        despite_where=True,
-        at_definition=True,
-    ),
     Form(_by_divisor(is_growth), "a cumulative sum does not grow where nothing is added"),
-    Form(_by_divisor(is_inside_of_window), "a window of a single element leaves 0 here"),
-    Form(_by_divisor(is_running_spread), "the running variance of a channel that is dead is 0"),
     Form(
         _by_divisor(is_moving_square),
         "squares that are gathered step by step come to 0 for what was always 0",
@@ -343,11 +300,6 @@ FORMS = (
         "a quotient may be small, and adding 1 first loses its digits",
         in_metric=True,
         despite_where=True,
-    ),
-    Form(
-        _of_site(is_correlation),
-        "the variance of constant data is 0, and Python raises ZeroDivisionError",
-        in_metric=True,
     ),
     Form(
         _is_pooled,
