@@ -66,20 +66,3 @@ def test_what_is_called_a_mask_selects() -> None:
         return s
     """
     assert [rule for _, rule in open_(code.format(index="mask"))] == ["SL403"]
-
-
-@pytest.mark.parametrize(
-    ("mask", "empty"),
-    [
-        ("attention_mask", True),
-        ("caption_mask", True),
-        ("token_mask", True),
-    ],
-)
-def test_only_a_text_may_be_empty_whether_it_is_attended_to_or_averaged(mask: str, empty: bool) -> None:
-    program = f"""
-    def attend(e: torch.Tensor, h: torch.Tensor, {mask}):
-        weights = e.masked_fill({mask} == 0, float("-inf")).softmax(-1)
-        return weights @ h, (h * {mask}).sum(1) / {mask}.sum(1)
-    """
-    assert open_(program) == ([(2, "SL501"), (3, "SL102")] if empty else [])

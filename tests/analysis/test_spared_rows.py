@@ -110,27 +110,6 @@ def test_a_mask_that_is_passed_beside_lengths_spares_a_place_in_each_row(beside:
     assert unmet(ALIGNMENT.format(beside=beside)) == []
 
 
-@pytest.mark.parametrize(
-    ("mask", "shown"),
-    [
-        ("text_mask", True),
-        ("neighbor_mask == 0", True),
-        ("x_mask | y_mask", True),
-        ("x_mask & ~text_mask", True),
-        ("hidden", True),
-        ("scores > x_mask", True),
-    ],
-)
-def test_a_mask_that_a_caller_passes_spares_a_place_in_each_row_but_of_texts_and_ties(
-    mask: str, shown: bool
-) -> None:
-    code = f"""
-    def attend(scores: torch.Tensor, x_mask, y_mask, text_mask, neighbor_mask, hidden: torch.Tensor):
-        return torch.softmax(scores.masked_fill({mask}, float("-inf")), dim=-1)
-    """
-    assert open_(code) == ([(2, "SL501")] if shown else [])
-
-
 def test_a_softmax_in_a_wider_dtype_has_the_same_rows() -> None:
     code = """
     def attend(scores: torch.Tensor, closeness: torch.Tensor):
@@ -157,39 +136,6 @@ def test_a_row_that_would_be_masked_throughout_and_is_not_masked_at_all(mask: st
         return torch.softmax(scores.masked_fill({mask}, float("-inf")), dim=-1)
     """
     assert open_(code) == ([(3, "SL501")] if shown else [])
-
-
-@pytest.mark.parametrize(
-    ("mask", "found"),
-    [
-        ("F.pad(chosen_mask, (0, 1))", True),
-    ],
-)
-def test_a_mask_of_padding_that_was_lengthened_leaves_something(mask: str, found: bool) -> None:
-    code = f"""
-    class Attention(nn.Module):
-        def forward(self, x, key_padding_mask, chosen_mask):
-            mask = {mask}
-            return torch.softmax(x.masked_fill(mask, float("-inf")), dim=-1)
-    """
-    assert ("SL501" in [code for _, code in open_(code)]) is found
-
-
-@pytest.mark.parametrize(
-    ("subject", "found"),
-    [
-        ("bias[:, :4, :4]", True),
-    ],
-)
-def test_a_part_of_a_mask_that_an_object_keeps(subject: str, found: bool) -> None:
-    code = f"""
-    class Attention(nn.Module):
-        bias: torch.Tensor
-
-        def forward(self, x, bias):
-            return torch.softmax(x.masked_fill({subject} == 0, float("-inf")), dim=-1)
-    """
-    assert ("SL501" in [code for _, code in open_(code)]) is found
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 
-from .support import CATALOG, found_in_package, open_
+from .support import CATALOG, open_
 
 
 @pytest.mark.parametrize(
@@ -54,50 +54,3 @@ def test_python_numbers_have_no_gradient() -> None:
         return torch.as_tensor(size).clamp(min=0) ** power
     """
     assert open_(code) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("features", True),
-    ],
-)
-def test_no_gradient_flows_into_what_an_episode_yields_nor_into_a_mask(name: str, shown: bool) -> None:
-    code = f"""
-    class Loss(nn.Module):
-        def forward(self, {name}):
-            return {name}.pow(2).clamp(min=0).sqrt().sum()
-    """
-    assert ((3, "SL103") in open_(code)) is shown
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("spread", True),
-    ],
-)
-def test_a_private_static_method_is_like_a_private_function(tmp_path: Path, name: str, shown: bool) -> None:
-    code = f"""
-    class Scaler(nn.Module):
-        @staticmethod
-        def {name}(x):
-            return x.clamp(min=0).sqrt()
-    """
-    assert ("SL103" in found_in_package(tmp_path, code)) is shown
-
-
-@pytest.mark.parametrize(
-    ("annotation", "shown"),
-    [
-        ("torch.Tensor", True),
-    ],
-)
-def test_what_may_be_plain_numbers_throughout_is_not_trained(
-    tmp_path: Path, annotation: str, shown: bool
-) -> None:
-    code = f"""
-    def angle(a: {annotation}, b: {annotation}, device="cpu"):
-        return torch.asin((torch.as_tensor(a) / b).clamp(-1, 1))
-    """
-    assert ("SL104" in found_in_package(tmp_path, code)) is shown
