@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .support import open_, unmet
+from tests.analysis.support import open_, unmet
 
 SILENT = {
     "a local log that clamps": """

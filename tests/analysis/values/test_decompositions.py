@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import body, report
+from tests.analysis.support import body, report
 
 
 def spectral(code: str) -> list[int]:

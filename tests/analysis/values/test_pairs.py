@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import open_
+from tests.analysis.support import open_
 
 _LAYER = """
 class Repulsion(nn.Module):

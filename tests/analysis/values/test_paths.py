@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import findings, open_, unmet, violated
+from tests.analysis.support import findings, open_, unmet, violated
 
 FOUND = {
     "an optional mask": (

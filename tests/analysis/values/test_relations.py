@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import open_, violated
+from tests.analysis.support import open_, violated
 
 
 @pytest.mark.parametrize(

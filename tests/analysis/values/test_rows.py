@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..support import violated
+from tests.analysis.support import violated
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..support import open_, violated
+from tests.analysis.support import open_, violated
 
 BOXES = """
 def enclosing(a, b):

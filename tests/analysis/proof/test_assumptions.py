@@ -1,0 +1,129 @@
+"""What holds as long as a setting keeps its value is assumed, not proved; a call in sight can contradict it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import IMPORTS, body, report
+
+PUBLIC = """
+    __all__ = ["f"]
+    {code}
+"""
+
+
+def status(code: str, rule: str = "SL102") -> set[tuple[str, tuple[str, ...]]]:
+    """Statuses at the places of a rule, and what they assume."""
+    found = report(body(code), IMPORTS)
+    return {(d.status.value, d.assumes) for d in (*found.diagnostics, *found.discharged) if d.code == rule}
+
+
+def test_a_default_is_assumed() -> None:
+    assert status("def f(x, t=1.0):\n    return x / t\n") == {("assumed", ("t=1.0",))}
+
+
+def test_a_default_that_is_bad_is_reported_as_it_is() -> None:
+    assert status("def f(x, t=0.0):\n    return torch.log(F.relu(x) + t)\n", "SL101") == {
+        ("violated", ("t=0.0",))
+    }
+
+
+def test_a_literal_is_proved() -> None:
+    code = "def f(x):\n    t = 1e-6\n    return torch.log(F.relu(x) + t)\n"
+    assert status(code, "SL101") == {("discharged", ())}
+
+
+def test_a_name_proves_nothing() -> None:
+    for name in ("eps", "tol", "mask", "std", "shift"):
+        code = f"def f(x, {name}):\n    return torch.log(F.relu(x) + {name})\n"
+        assert status(code, "SL101") == {("unguarded", ())}
+
+
+@pytest.mark.parametrize("test", ["t > 0", "t > 1e-3", "not t <= 0"])
+def test_a_test_of_a_default_proves(test: str) -> None:
+    code = f"def f(x, t=1.0):\n    if {test}:\n        return x / t\n    return x\n"
+    assert status(code) == {("discharged", ())}
+
+
+def test_both_branches_of_a_default_are_looked_at() -> None:
+    code = "def f(x, t=1.0):\n    if t > 0:\n        return x\n    return torch.log(torch.softmax(x, -1))\n"
+    assert {kind for kind, _ in status(code, "SL202")} == {"violated"}
+
+
+def test_what_a_default_of_none_stands_for_is_assumed() -> None:
+    code = "def f(x, t=None):\n    if t is None:\n        t = 1.0\n    return x / t\n"
+    assert status(code) == {("assumed", ("t=None",))}
+
+
+@pytest.mark.parametrize("call", ["f(y, 0.0)", "f(y, t=0.0)", "functools.partial(f, t=0.0)", "f(y, t=z)"])
+def test_a_call_in_sight_contradicts(call: str) -> None:
+    code = f"import functools\ndef g(y, z):\n    return {call}\ndef f(x, t=1.0):\n    return x / t\n"
+    assert {kind for kind, _ in status(code)} & {"unguarded", "violated"}
+
+
+def test_a_wrapper_that_passes_its_own_default_on_is_assumed_too() -> None:
+    code = (
+        "class A:\n"
+        "    def __init__(self, c=2.0):\n"
+        "        self.c = c\n"
+        "    def g(self, y):\n"
+        "        return self.f(y, t=self.c)\n"
+        "    def f(self, x, t=1.0):\n"
+        "        return x / t\n"
+    )
+    assert {kind for kind, _ in status(code)} == {"assumed"}
+
+
+MODULE = """
+    class Base(nn.Module):
+        def __init__(self, t=1.0):
+            super().__init__()
+            self.t = t
+        def forward(self, x):
+            return x / self.t
+"""
+
+
+def test_what_a_constructor_keeps_is_assumed() -> None:
+    assert status(MODULE) == {("assumed", ("t=1.0",))}
+
+
+def test_an_attribute_is_assumed_although_it_is_a_literal() -> None:
+    code = body(MODULE).replace("self.t = t", "self.t = 2.0")
+    assert status(code) == {("assumed", ("self.t=2.0",))}
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "class Cold(Base):\n    def __init__(self):\n        super().__init__(t=0.0)\n",
+        "class Cold(Base):\n    def __init__(self):\n        super().__init__()\n        self.t = 0.0\n",
+        "def cold():\n    return Base(t=0.0)\n",
+        "def cool(model):\n    model.t = 0.0\n",
+    ],
+)
+def test_a_subclass_or_a_caller_contradicts(elsewhere: str) -> None:
+    assert {kind for kind, _ in status(body(MODULE) + elsewhere)} <= {"unguarded", "violated"}
+
+
+def test_a_call_that_leaves_a_parameter_out_knows_its_default() -> None:
+    code = "def g(x, t=1e-6):\n    return F.relu(x) + t\ndef f(x):\n    return torch.log(g(x))\n"
+    assert status(code, "SL101") == {("discharged", ())}
+
+
+def test_what_options_may_hold_is_assumed() -> None:
+    code = "def g(x, t=1e-6):\n    return F.relu(x) + t\ndef f(x, **o):\n    return torch.log(g(x, **o))\n"
+    assert status(code, "SL101") == {("assumed", ("t=1e-06",))}
+
+
+def test_a_constant_of_the_module_is_proved_unless_something_binds_it_again() -> None:
+    code = "TINY = 1e-6\ndef f(x):\n    return torch.log(F.relu(x) + TINY)\n"
+    assert status(code, "SL101") == {("discharged", ())}
+    again = code + "def g():\n    global TINY\n    TINY = 0.0\n"
+    assert status(again, "SL101") == {("unguarded", ())}
+    assert status("TINY = 1e-6\n" + code + "TINY -= 1\n", "SL101") == {("unguarded", ())}
+
+
+def test_assumptions_are_counted_apart() -> None:
+    found = report("def f(x, t=1.0):\n    return x / t + torch.log(F.relu(x) + 1e-6)\n")
+    assert (found.assumed, sum(found.discharge_counts.values())) == (1, 1)

@@ -1,0 +1,269 @@
+"""Ways in which programs keep clear of a count of 0, or of an empty selection."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import open_
+
+HEAD = "def f(x: torch.Tensor, mask: torch.Tensor):\n    mask = mask > 0\n"
+
+GUARDED = {
+    "a sum compared with 0": "    n = mask.sum()\n    if n == 0:\n        return x\n    return x.sum() / n\n",
+    "an empty count made 1": "    n = mask.sum()\n    n = n + (n == 0)\n    return x.sum() / n\n",
+    "an empty count made 1 in place": "    n = mask.sum()\n    n += n == 0\n    return x.sum() / n\n",
+    "an empty count overwritten": "    n = mask.sum()\n    n[n == 0] = 1\n    return x.sum() / n\n",
+    "a count below 1 replaced": "    n = mask.sum()\n    if n < 1:\n        n = 1\n    return x.sum() / n\n",
+    "a conditional 1": "    n = mask.sum()\n    n = n if n != 0 else 1\n    return x.sum() / n\n",
+    "torch._assert": "    torch._assert(mask.sum() > 0, 'empty')\n    return x.sum() / mask.sum()\n",
+    "torch._check": "    n = mask.sum()\n    torch._check(n > 0)\n    return x.sum() / n\n",
+    "no numel": "    sel = x[mask]\n    if not sel.numel():\n        return x\n    return sel.mean()\n",
+    "nelement": "    sel = x[mask]\n    if sel.nelement() == 0:\n        return x\n    return sel.mean()\n",
+    "size(0)": "    sel = x[mask]\n    if sel.size(0) == 0:\n        return x\n    return sel.mean()\n",
+    "an item below 1": "    if mask.sum().item() < 1:\n        return x\n    return x[mask].mean()\n",
+    "torch.any": "    if torch.any(mask):\n        return x[mask].mean()\n    return x\n",
+    "any().item()": "    if not mask.any().item():\n        return x\n    return x[mask].mean()\n",
+    "a raise": "    if mask.sum() == 0:\n        raise ValueError\n    return x[mask].mean()\n",
+    "a loss of what was tested": (
+        "    if not mask.any():\n        return x.sum() * 0\n    return F.mse_loss(x[mask], x[mask] + 1)\n"
+    ),
+    "a loss of as many indices as were tested": (
+        "    idx = torch.nonzero(mask)[:, 0]\n    if idx.numel() > 0:\n        return F.mse_loss(x[idx], x[idx] + 1)\n"
+        "    return x\n"
+    ),
+    "a loss that takes the sum": "    return F.mse_loss(x[mask], x[mask] + 1, reduction='sum')\n",
+    "a count of the first dimension": "    return x[mask].sum(0).mean()\n",
+    "an empty index": (
+        "    idx = torch.nonzero(mask)\n    if idx.numel() == 0:\n"
+        "        return x\n    return x[mask].mean()\n"
+    ),
+    "an assert of all": "    s = x.relu()\n    assert (s > 0).all()\n    return torch.log(s)\n",
+    "torch.all": "    s = x.relu()\n    if torch.all(s > 0):\n        return torch.log(s)\n    return s\n",
+    "any with a raise": (
+        "    s = x.relu()\n    if (s <= 0).any():\n        raise ValueError('x')\n    return torch.log(s)\n"
+    ),
+    "a minimum": (
+        "    s = x.relu()\n    if s.min() <= 0:\n        raise ValueError('x')\n    return torch.log(s)\n"
+    ),
+    "a truthy int": "    n = int(mask.sum())\n    if n:\n        return x.sum() / n\n    return x\n",
+    "a conditional expression": "    n = mask.sum()\n    return x.sum() / n if n > 0 else x\n",
+    "a conditional expression turned round": "    n = mask.sum()\n    return x if n == 0 else x.sum() / n\n",
+    "or 1": "    n = int(mask.sum()) or 1\n    return x.sum() / n\n",
+    "and": "    n = mask.sum()\n    return n > 0 and x.sum() / n\n",
+    "or": "    n = mask.sum()\n    return n == 0 or x.sum() / n\n",
+    "not": "    n = mask.sum()\n    if not n:\n        return x\n    return x.sum() / n\n",
+    "an item compared with 0": "    n = mask.sum()\n    if n.item() == 0:\n        return x\n    return x.sum() / n\n",
+    "a named test": (
+        "    n = mask.sum()\n    empty = n == 0\n    if empty:\n        return x\n    return x.sum() / n\n"
+    ),
+    "a named test that holds": "    n = mask.sum()\n    ok = n > 0\n    if ok:\n        return x.sum() / n\n    return x\n",
+    "a caught division": (
+        "    total = sum(m.sum().item() for m in mask)\n    try:\n"
+        "        return 1.0 / total\n    except Exception:\n        return 0.0\n"
+    ),
+    "a length of 0": (
+        "    good = [m for m in mask if m.any()]\n    n = len(good)\n"
+        "    if n == 0:\n        return x\n    return sum(good) / n\n"
+    ),
+    "while": "    n = mask.sum()\n    while n == 0:\n        n = mask.sum() + 1\n    return x.sum() / n\n",
+    "a tensor put in place": "    n = mask.sum()\n    if n == 0: n = torch.ones_like(n)\n    return x.sum() / n\n",
+    "a case that returns": (
+        "    n = mask.sum()\n    match n.item():\n"
+        "        case 0:\n            return x\n    return x.sum() / n\n"
+    ),
+    "one of two cases": (
+        "    match mask.sum().item():\n        case 0 | 1:\n"
+        "            return x\n        case n:\n            return x.sum() / n\n"
+    ),
+    "a case with a guard": (
+        "    match mask.sum().item():\n        case n if n > 0:\n"
+        "            return x.sum() / n\n    return x\n"
+    ),
+    "a shape above 0": "    sel = x[mask]\n    if sel.shape[0] > 0:\n        return sel.mean()\n    return x\n",
+    "the length of an index": (
+        "    idx = mask.nonzero(as_tuple=True)[0]\n    if len(idx) == 0:\n"
+        "        return x\n    return x[idx].mean()\n"
+    ),
+    "where": (
+        "    n = mask.sum(-1)\n    n = torch.where(n == 0, torch.ones_like(n), n)\n    return x.sum(-1) / n\n"
+    ),
+    "an in-place clamp": "    n = mask.sum(-1, keepdim=True)\n    n.clamp_(min=1)\n    return x.sum(-1) / n\n",
+    "a valid part": "    n = mask.sum(-1)\n    valid = n > 0\n    return x.sum(-1)[valid] / n[valid]\n",
+    "the indices of a valid part": (
+        "    n = mask.sum(-1)\n"
+        "    valid = (n > 0).nonzero().squeeze(1)\n    return x.sum(-1)[valid] / n[valid]\n"
+    ),
+    "a walrus": (
+        "    n = mask.sum()\n    if (n := mask.sum()) == 0:\n        return x\n    return x.sum() / n\n"
+    ),
+}
+
+UNGUARDED = {
+    "nothing": ("    return x.sum() / mask.sum()\n", "SL102"),
+    "a test of something else": (
+        "    if x.sum() > 0:\n        return x.sum() / mask.sum()\n    return x\n",
+        "SL102",
+    ),
+    "a test that lets 0 through": (
+        "    n = mask.sum()\n    if n >= 0:\n        return x.sum() / n\n    return x\n",
+        "SL102",
+    ),
+    "a test without a consequence": (
+        "    if not mask.any():\n        print(x)\n    return x[mask].mean()\n",
+        "SL502",
+    ),
+    "or 0": ("    n = int(mask.sum()) or 0\n    return x.sum() / n\n", "SL102"),
+    "a selection": ("    sel = x[mask]\n    return sel.mean()\n", "SL502"),
+    "a selection that is computed with": (
+        "    sel = x[mask]\n    return ((sel - 1) ** 2).abs().sum(-1).mean()\n",
+        "SL502",
+    ),
+    "indices of a selection": ("    idx = torch.nonzero(mask)[:, 0]\n    return x[idx].mean()\n", "SL502"),
+    "a loss that takes the mean": ("    return F.mse_loss(x[mask], x[mask] + 1)\n", "SL502"),
+    "a loss of each element": (
+        "    return F.mse_loss(x[mask], x[mask] + 1, reduction='none').mean()\n",
+        "SL502",
+    ),
+    "a layer's loss": ("    return nn.CrossEntropyLoss()(x[mask], x[mask].argmax(-1))\n", "SL502"),
+    "a case of something else": (
+        "    match mask.sum().item():\n        case 1:\n            return x\n        case n:\n            return 1.0 / n\n",
+        "SL102",
+    ),
+    "a caught error of another kind": (
+        "    n = mask.sum().item()\n    try:\n        return 1.0 / n\n    except KeyError:\n        return 0.0\n",
+        "SL102",
+    ),
+    "a tensor's division, which raises nothing": (
+        "    try:\n        return x.sum() / mask.sum()\n    except ZeroDivisionError:\n        return 0.0\n",
+        "SL102",
+    ),
+}
+
+
+@pytest.mark.parametrize("body", GUARDED.values(), ids=GUARDED.keys())
+def test_a_guard_is_understood(body: str) -> None:
+    assert open_(HEAD + body) == []
+
+
+@pytest.mark.parametrize(("body", "code"), UNGUARDED.values(), ids=UNGUARDED.keys())
+def test_what_guards_nothing_is_seen_through(body: str, code: str) -> None:
+    assert code in {found for _, found in open_(HEAD + body)}
+
+
+def test_a_suppressed_error_is_a_guard() -> None:
+    program = """
+    import contextlib
+
+    def f(mask: torch.Tensor):
+        n = (mask > 0).sum().item()
+        share = 0.0
+        with contextlib.suppress(ZeroDivisionError):
+            share = 1.0 / n
+        return share
+    """
+    assert open_(program) == []
+    unguarded = program.replace("ZeroDivisionError", "KeyError")
+    assert [code for _, code in open_(unguarded)] == ["SL102"]
+
+
+def test_each_case_of_a_match_is_followed() -> None:
+    program = """
+    def f(z, y, kind):
+        match kind:
+            case "soft":
+                p = torch.softmax(z, -1)
+            case _:
+                p = z
+        match kind:
+            case "soft":
+                return p
+            case _:
+                return F.cross_entropy(p, y)
+    """
+    assert open_(program) == []
+    assert [
+        code for _, code in open_(program.replace('"soft"', '"a" | "b"').replace("return p", "pass"))
+    ] == []
+    assert [
+        code
+        for _, code in open_(
+            program.replace("                return p\n", "                return F.cross_entropy(p, y)\n")
+        )
+    ] == ["SL301"]
+
+
+def test_a_case_that_takes_parts_binds_them() -> None:
+    program = """
+    def f(pair):
+        match pair:
+            case (first, *others):
+                return torch.log(F.relu(first))
+            case {"x": x, **rest}:
+                return x
+    """
+    assert [code for _, code in open_(program)] == ["SL101"]
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("labels != -100", [(3, "SL502")]),
+    ],
+)
+def test_a_batch_is_not_padding_throughout_yet_all_its_targets_can_be_ignored(
+    test: str, expected: list[tuple[int, str]]
+) -> None:
+    program = f"""
+    def f(x: torch.Tensor, labels: torch.Tensor, pad_id: int):
+        kept = {test}
+        return F.cross_entropy(x[kept], labels[kept])
+    """
+    assert open_(program) == expected
+
+
+def test_a_mask_that_is_passed_selects_something_as_far_as_its_caller_knows() -> None:
+    program = """
+    def f(x: torch.Tensor, labels: torch.Tensor, attention_mask: torch.Tensor):
+        active = attention_mask.view(-1) == 1
+        return F.cross_entropy(x[active], labels[active])
+    """
+    assert open_(program) == [(3, "SL502")]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [("ordered[count] > bound", False), ("ordered[count] < bound", True), ("count > 3", True)],
+)
+def test_a_selection_holds_the_element_that_was_tested(test: str, found: bool) -> None:
+    code = f"""
+    def hard_loss(x: torch.Tensor, count: int, bound: float):
+        ordered, _ = torch.sort(x, descending=True)
+        if {test}:
+            kept = ordered[ordered > bound]
+        else:
+            kept = ordered[:count]
+        return kept.mean()
+    """
+    assert ((7, "SL502") in open_(code)) is found
+
+
+def test_a_selection_laid_out_in_rows_has_as_many_rows_as_it_says() -> None:
+    code = """
+    def pairs_loss(x: torch.Tensor, y: torch.Tensor):
+        apart = x.masked_select(x > y)
+        return apart{rows}.sum(dim=-1).exp().mean()
+    """
+    assert (3, "SL502") not in open_(code.format(rows=".view(len(y), -1)"))
+    assert (3, "SL502") in open_(code.format(rows="[:, None]"))
+
+
+def test_the_smaller_of_two_counts_is_positive_where_both_are() -> None:
+    code = """
+    def spread_loss(x: torch.Tensor, y: torch.Tensor, most: int):
+        kept = x[x > y]
+        if {test}:
+            return kept.mean()
+        return x.sum()
+    """
+    assert open_(code.format(test="min(most, len(kept)) != 0")) == []
+    assert (4, "SL502") in open_(code.format(test="most != 0"))

@@ -1,0 +1,185 @@
+"""Mechanisms that looked like proofs, on code that the engine was not written for, and are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from tests.analysis.support import CATALOG, IMPORTS, report
+
+OPEN = {"unguarded", "violated"}
+
+
+def statuses(code: str, rules: frozenset[str]) -> set[str]:
+    found = report(code)
+    return {d.status.value for d in (*found.diagnostics, *found.discharged) if d.code in rules}
+
+
+LOGS = frozenset({"SL101", "SL204"})
+QUOTIENTS = frozenset({"SL102", "SL206"})
+ROOTS = frozenset({"SL103"})
+FALSE = {
+    "a maximum over everything, a sum over rows": (
+        "def f(x):\n    return torch.log(torch.sum(torch.exp(x - x.max()), 1))",
+        LOGS,
+    ),
+    "a maximum over columns, a sum over rows": (
+        "def f(x):\n    e = (x - x.max(0, keepdim=True)[0]).exp()\n    return e / e.sum(1, keepdim=True)",
+        QUOTIENTS,
+    ),
+    "a weight beside the largest exponential": (
+        "def f(x, w):\n"
+        "    e = torch.exp(x - x.amax(1, keepdim=True)) * torch.sigmoid(w)\n"
+        "    return torch.log(e.sum(1))",
+        LOGS,
+    ),
+    "a maximum that was raised": (
+        "def f(x):\n"
+        "    m = x.amax(1, keepdim=True).clamp(min=0)\n"
+        "    return torch.log(torch.exp(x - m).sum(1))",
+        LOGS,
+    ),
+    "classes of which no sample is": (
+        "def f(y):\n    return 1 / F.one_hot(y).sum(0)",
+        QUOTIENTS,
+    ),
+    "a class's rows, summed over the batch": (
+        "def f(a):\n    a = torch.sigmoid(a) + torch.eye(3)\n    return 1 / (a - 0.5).relu().sum(0)",
+        QUOTIENTS,
+    ),
+    "NaN is replaced and inf is not": (
+        "def f(x, y):\n    r = x / y\n    r[torch.isnan(r)] = 0\n    return r",
+        QUOTIENTS,
+    ),
+    "inf is replaced and NaN is not": (
+        "def f(w, i, n):\n"
+        "    deg = torch.zeros(n).scatter_add_(0, i, w)\n"
+        "    d = deg.pow(-0.5)\n"
+        "    d[d == float('inf')] = 0\n"
+        "    return d",
+        ROOTS,
+    ),
+    "a guard whose square is 0": (
+        "def f(x):\n    return 1 / (x.norm() + 1e-20)",
+        QUOTIENTS,
+    ),
+    "a guard that is lost beside 1": (
+        "def f(x):\n    return torch.log(1 + 1e-10 - torch.sigmoid(x))",
+        LOGS,
+    ),
+    "a guard that float32 has not": (
+        "def f(x):\n    return torch.log(F.relu(x) + 1e-50)",
+        LOGS,
+    ),
+    "a clamp undone through a view": (
+        "def f(x):\n    n = x.clamp(min=1e-6)\n    n.view(-1).sub_(1.)\n    return torch.log(n)",
+        LOGS,
+    ),
+    "a mask of some length, none of which need be true": (
+        "def f(x, mask):\n    m = mask > 0\n    if m.numel() > 0:\n        return x / m.sum()",
+        QUOTIENTS,
+    ),
+    "a function that changes its argument and returns it": (
+        "def _clear(t):\n    t.zero_()\n    return t\n\n"
+        "def f(y):\n    x = torch.ones(3)\n    z = _clear(x)\n    return y / x",
+        QUOTIENTS,
+    ),
+    "a nested function that changes what stands around it": (
+        "def f(y):\n    x = torch.ones(3)\n    def clear():\n        x.zero_()\n    clear()\n    return y / x",
+        QUOTIENTS,
+    ),
+    "a distance to the maximum, beside a bound that nobody knows": (
+        "def f(x, t):\n    return 1 / torch.sum(x - x.max() > -1 / (1 - t))",
+        QUOTIENTS,
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "rules"), FALSE.values(), ids=FALSE)
+def test_no_proof(code: str, rules: frozenset[str]) -> None:
+    found = statuses(code, rules)
+    assert found
+    assert found & OPEN
+
+
+TRUE = {
+    "a maximum and a sum over rows": (
+        "def f(x):\n    e = (x - x.max(1, keepdim=True)[0]).exp()\n    return e / e.sum(1, keepdim=True)",
+        QUOTIENTS,
+    ),
+    "a maximum and a sum over everything": (
+        "def f(x):\n    e = torch.exp(x - x.max())\n    return e / e.sum()",
+        QUOTIENTS,
+    ),
+    "a maximum over rows, a sum over everything": (
+        "def f(x):\n    return torch.log(torch.exp(x - x.amax(-1, keepdim=True)).sum())",
+        LOGS,
+    ),
+    "an infinite inverse root of a count": (
+        "def f(i):\n    d = torch.bincount(i).float().pow(-0.5)\n    d[d == float('inf')] = 0\n    return d",
+        ROOTS,
+    ),
+    "NaN where the mask of both sums is empty": (
+        "@torch.no_grad()\n"
+        "def f(x, y):\n"
+        "    m = (y > 0).float()\n"
+        "    r = (x * m).sum(1) / m.sum(1)\n"
+        "    r[torch.isnan(r)] = 0\n"
+        "    return r",
+        QUOTIENTS,
+    ),
+    "whatever is not finite": (
+        "@torch.no_grad()\ndef f(x, y):\n    r = x / y\n    r[~torch.isfinite(r)] = 0\n    return r",
+        QUOTIENTS,
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "rules"), TRUE.values(), ids=TRUE)
+def test_a_proof(code: str, rules: frozenset[str]) -> None:
+    assert statuses(code, rules) == {"discharged"}
+
+
+@pytest.mark.parametrize("count", ["len(xs)", "len(set(xs))", "x.size(0)", "x.shape[1]", "x.numel()"])
+def test_that_there_is_something_is_assumed(count: str) -> None:
+    found = report(f"def f(x: torch.Tensor, xs):\n    return x / {count}")
+    assert [(d.status.value, bool(d.assumes)) for d in found.discharged] == [("assumed", True)]
+
+
+def test_what_a_script_passes_to_a_public_function_is_assumed() -> None:
+    code = "def scale(x, n):\n    return torch.sqrt(x.abs() + n)\n\nprint(scale(torch.randn(3), 0.1))"
+    assert statuses(code, ROOTS) == {"assumed"}
+
+
+def test_a_column_of_what_may_be_a_batch_of_matrices_is_assumed_not_to_vanish() -> None:
+    code = "def f(x):\n    a = x.relu() + torch.eye(3)\n    return x / a.sum(0)"
+    assert statuses(code, QUOTIENTS) == {"assumed"}
+
+
+@pytest.mark.parametrize("guard", ["mask.float().sum() > 0", "mask.any()", "mask.bool().sum() > 0"])
+def test_a_true_element_is_one_in_every_dtype(guard: str) -> None:
+    code = f"def f(x, mask):\n    if {guard}:\n        return x[mask.bool()].mean()"
+    assert not statuses(code, frozenset({"SL502"})) & OPEN
+
+
+def test_what_a_callee_writes_is_a_guard_for_the_caller() -> None:
+    code = (
+        "def _raise(t):\n    t.clamp_(min=1.0)\n\ndef f(x: torch.Tensor, y):\n    _raise(x)\n    return y / x"
+    )
+    assert statuses(code, QUOTIENTS) == {"discharged"}
+
+
+def test_a_test_proves_that_there_is_something() -> None:
+    code = "def f(x, xs):\n    if not len(xs):\n        return x\n    return x / len(xs)"
+    assert statuses(code, QUOTIENTS) == {"discharged"}
+
+
+def test_callers_in_sight_do_not_tell_that_nobody_trains_through_a_public_function(tmp_path: Path) -> None:
+    code = "def root(x):\n    return torch.sqrt((x**2).sum(-1))\n\n@torch.no_grad()\ndef f(x):\n    return root(x)\n"
+    path = tmp_path / "package" / "sizes.py"
+    path.parent.mkdir()
+    (path.parent / "__init__.py").touch()
+    found = check_source((IMPORTS + code).encode(), str(path), CATALOG, AnalysisOptions(root=tmp_path))
+    assert {d.code for d in found.diagnostics} & {"SL103", "SL105"}

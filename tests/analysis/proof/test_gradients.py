@@ -1,0 +1,47 @@
+"""Where a gradient is taken, and through which operands none can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import open_
+
+
+def test_python_numbers_have_no_gradient() -> None:
+    code = """
+    def weights(size: float, power: float = 0.5):
+        return torch.as_tensor(size).clamp(min=0) ** power
+    """
+    assert open_(code) == []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "shown"), [("float", False), ("int | None", False), ("torch.Tensor", True)]
+)
+def test_what_takes_plain_numbers_is_not_trained(annotation: str, shown: bool) -> None:
+    code = f"""
+    def filters(low: {annotation}, high: {annotation}):
+        def scale(x):
+            return torch.where(x > 1, torch.log(x), x)
+        return scale(high) - scale(low)
+    """
+    assert ("SL503" in [rule for _, rule in open_(code)]) is shown
+
+
+_SOLVER = """
+def {name}(a: torch.Tensor, b: torch.Tensor, max_iter: int = 20):
+    total = b
+    for _ in range(max_iter):
+        scale = total.clamp(min=0).sqrt()
+        total = total + a * scale
+    return total
+"""
+
+
+def test_a_loss_may_be_gathered_over_turns() -> None:
+    assert (4, "SL103") in open_(_SOLVER.format(name="loss"))
+
+
+def test_a_module_is_trained_through_the_iteration_that_it_runs() -> None:
+    module = "class Layer(nn.Module):\n    def forward(self, x):\n        return solve(x, x)\n"
+    assert (4, "SL103") in open_(_SOLVER.format(name="solve") + module)

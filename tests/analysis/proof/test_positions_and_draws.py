@@ -1,0 +1,56 @@
+"""Zeros that positions, draws, and tests of an element keep away."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import open_
+
+
+def rules(code: str) -> list[str]:
+    """The rules of what is reported by default."""
+    return [rule for _, rule in open_(code)]
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        ("(y > 0) | (t > 1e-6)", ["SL102"]),
+        ("t > -1.0", ["SL102"]),
+        ("y > 1e-6", ["SL102"]),
+    ],
+)
+def test_a_power_of_what_was_kept_above_a_bound_is_not_zero(mask: str, expected: list[str]) -> None:
+    code = f"""
+    def coefficients(x: torch.Tensor, y: torch.Tensor):
+        t = (x[1:] - x[:-1]).norm(dim=-1)
+        t2 = t * t
+        return (1 - t.cos())[{mask}] / t2[{mask}]
+    """
+    assert rules(code) == expected
+
+
+@pytest.mark.parametrize(("filled", "expected"), [("1e-6", []), ("0.0", ["SL102"])])
+def test_a_new_tensor_takes_no_value_from_the_one_that_makes_it(filled: str, expected: list[str]) -> None:
+    code = f"""
+    def ratio(overlap: torch.Tensor, union: torch.Tensor):
+        floor = union.new_tensor([{filled}])
+        other = union.new_full((1,), {filled})
+        return overlap / torch.max(union.relu(), floor), overlap / torch.max(union.relu(), other)
+    """
+    assert rules(code) == expected * 2
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ("p - centre", ["SL102"]),
+    ],
+)
+def test_a_matrix_was_chosen_for_the_points_that_it_maps(points: str, expected: list[str]) -> None:
+    code = f"""
+    def project(p: torch.Tensor, matrix: torch.Tensor, centre: torch.Tensor):
+        q = {points}
+        return q[..., :2] / q[..., 2:]
+    """
+    assert rules(code) == expected

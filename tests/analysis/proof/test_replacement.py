@@ -1,0 +1,53 @@
+"""Quotients and logarithms whose NaN is wiped away after the fact, by whatever spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import open_, unmet
+
+_SATURATION = """
+class Saturation(nn.Module):
+    def forward(self, image):
+        largest, smallest = image.amax(1), image.amin(1)
+        s = (largest - smallest) / largest
+        {wiped}
+        return s
+"""
+
+
+@pytest.mark.parametrize(
+    "wiped",
+    [
+        "s = torch.where(torch.isfinite(s), s, torch.zeros_like(s))",
+        "s = torch.nan_to_num(s)",
+    ],
+)
+def test_what_is_not_finite_is_wiped_away_but_not_its_gradient(wiped: str) -> None:
+    assert [rule for _, rule in open_(_SATURATION.format(wiped=wiped))] == ["SL503"]
+
+
+@pytest.mark.parametrize(
+    "wiped",
+    [
+        "s[torch.isnan(s)] = 0",
+        "s = torch.where(torch.isnan(s), torch.zeros_like(s), s)",
+        "s = s.masked_fill(s.isnan(), 0.0)",
+    ],
+)
+def test_who_wipes_nan_away_leaves_the_infinity_of_a_quotient_by_0(wiped: str) -> None:
+    assert [rule for _, rule in open_(_SATURATION.format(wiped=wiped))] == ["SL102"]
+
+
+def test_the_nan_of_something_else_tells_nothing() -> None:
+    assert unmet(_SATURATION.format(wiped="s[torch.isnan(image)] = 0")) == []
+
+
+def test_nan_of_what_several_paths_yield_is_wiped_away_too() -> None:
+    code = """
+    class Distance(nn.Module):
+        def forward(self, x, flat):
+            y = self.filter(x) if flat else self.wide(x)
+            return torch.nan_to_num(y{shape}.log())
+    """
+    assert [rule for _, rule in open_(code.format(shape=""))] == ["SL503"]
