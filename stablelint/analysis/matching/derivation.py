@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, believed
 from stablelint.analysis.values.views import SELECTORS
 from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
@@ -28,8 +28,10 @@ _REASONS: dict[str, str] = {
     "linear_module": "the output of a layer is unbounded",
     "parameter": "a trained parameter is unbounded",
     "rand": "rand lies in [0, 1); 0 is drawn",
+    "rand_like": "rand lies in [0, 1); 0 is drawn",
     "uniform_": "a uniform sample reaches its lower end",
     "randn": "a normal sample is unbounded",
+    "randn_like": "a normal sample is unbounded",
     "cos": "cos lies in [-1, 1]",
     "sin": "sin lies in [-1, 1]",
     "tanh": "tanh lies in [-1, 1]; both ends are reached by rounding",
@@ -44,18 +46,20 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
     operand = site.match.bindings.get(site.judgement.operand)
     if operand is None:
         return (*_told_steps(site.match.covered), *_covered_steps(site, here))
-    chain = [(value, step) for value in _causes(operand) if (step := _step(value, here)) is not None]
+    causes = _causes(operand, believing=bool(site.judgement.assumes))
+    chain = [(value, step) for value in causes if (step := _step(value, here)) is not None]
     told = [step for value, step in chain if _tells(value)] or [step for _, step in chain[-1:]]
     beyond = _failing_step(site, here) if site.value.module is not site.frame.module else None
     return (*_told_steps([operand]), *dict.fromkeys(reversed(told)), *([beyond] if beyond else []))
 
 
-def _causes(operand: Value) -> Iterator[Value]:
-    """The operand and, step by step, what brings it to its critical point."""
+def _causes(operand: Value, believing: bool) -> Iterator[Value]:
+    """The operand and, step by step, what brings it to its critical point; `believing` that settings stay as they are."""
     value: Value | None = operand
     seen: set[int] = set()
     while value is not None and len(seen) < _MAX_STEPS and value.key not in seen:
         seen.add(value.key)
+        value = believed(value) if believing else value
         yield value
         value = _cause(value)
 

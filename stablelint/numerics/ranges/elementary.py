@@ -55,6 +55,7 @@ SHAPES: Mapping[str, Monotone | Valley] = {
 
 _GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW)
 _GELU_TANH = Valley(scalars.gelu_tanh, -0.7524614220710162, attains=BELOW, undefined=BELOW)
+_ZERO = Interval.point(0.0)
 _ERF_ERROR = 2e-7
 _GELU_ERROR = 8e-7  # that of erf times half of the operands at which there is anything left
 _TAN = Monotone(math.tan)

@@ -48,6 +48,8 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
         if step.filename not in (None, item.filename):
             place = f"{context.shown(step.filename or '')}:{step.span.start.row}"
             yield from _note(indent, "because", f"{plain(step.text)} ({place})", context)
+    if item.assumes:
+        yield from _note(indent, "assumes", ", ".join(item.assumes), context)
     if item.fix is not None:
         yield from _rewrite(indent, item.fix, lines, context)
     elif item.fix_withheld:

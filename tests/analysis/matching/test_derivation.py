@@ -40,3 +40,13 @@ def test_leaves_a_factor_out_that_is_never_zero() -> None:
 def test_calls_what_several_paths_make_by_no_single_path() -> None:
     steps = _chain("n = x.abs()\nif flag:\n    n = 1.0\nreturn y / n")
     assert steps[-1] == "`x.abs()` lies in [0, inf)"
+
+
+def test_tells_what_the_message_tells_where_a_setting_keeps_its_default() -> None:
+    code = (
+        "def f(x, eps=1e-7):\n    u = torch.rand_like(x)\n    return torch.log(-torch.log(u + eps) + eps)\n"
+    )
+    (found,) = [item for item in findings(code) if item.assumes]
+    known = found.message.rpartition(" lies in ")[2]
+    assert found.assumes == ("eps=1e-07",)
+    assert found.derivation[-1].text.endswith(f" lies in {known}")
