@@ -11,6 +11,7 @@ from pathlib import Path
 from stablelint.cli.main import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import CheckResult
 from stablelint.workspace.suppress import UNUSED_CODE
 
@@ -38,6 +39,8 @@ def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
     from stablelint.codemod.text.noqa import add_noqa as with_comments
     from stablelint.codemod.text.source import SourceError
 
+    if filename.endswith(NOTEBOOK):
+        return Problem("comments are not added to notebooks", filename)
     try:
         with open(filename, "rb") as file:
             before = file.read()

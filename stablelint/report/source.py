@@ -8,6 +8,7 @@ import tokenize
 from collections.abc import Mapping, Sequence
 
 from stablelint.diagnostic import Edit, Span
+from stablelint.workspace.notebooks import cell_of, lines_of_cell
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -27,6 +28,8 @@ class Sources:
         return found
 
     def _read(self, filename: str) -> list[str]:
+        if cell_of(filename)[1] is not None:
+            return lines_of_cell(filename)
         try:
             data = self._held.get(filename)
             if data is None:

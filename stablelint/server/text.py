@@ -14,10 +14,8 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from stablelint.diagnostic import Edit, Position, Span
+from stablelint.syntax.notebook import without_magic
 
-_MAGIC = re.compile(
-    r"^(\s*)(?:[%!?].*|.*[^=!<>\s#]\?{1,2})$"
-)  # a line of a cell that is IPython's, not Python's
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -61,7 +59,7 @@ class Text:
         """The lines of all parts, as Python reads them."""
         if not self.is_notebook:
             return list(self.parts[0].lines)
-        return [line for part in self.parts for line in _without_magic(part.lines)]
+        return [line for part in self.parts for line in without_magic(part.lines)]
 
     @cached_property
     def data(self) -> bytes:
@@ -143,16 +141,3 @@ class Text:
 def _lines(text: str) -> list[str]:
     """Lines as the editor counts them: a form feed does not end one."""
     return _LINE_END.split(text)
-
-
-def _without_magic(lines: Sequence[str]) -> Iterator[str]:
-    if (
-        lines
-        and lines[0].lstrip().startswith("%%")
-        and not lines[0].lstrip().startswith(("%%time", "%%capture"))
-    ):
-        yield from ("" for _ in lines)  # a cell in another language
-        return
-    for line in lines:
-        found = _MAGIC.match(line)
-        yield f"{found[1]}pass" if found else line

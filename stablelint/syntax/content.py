@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+NOTEBOOK = ".ipynb"
+"""How the names of notebooks end."""
+
 
 def digest(data: bytes) -> str:
     """The digest by which contents are compared, and by which `FileReport.consulted` names them."""

@@ -10,6 +10,7 @@ from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.syntax.source import SourceError, decode, syntax_problem
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
+from stablelint.workspace.notebooks import in_cells
 from stablelint.workspace.pipeline import Request, check_text
 from stablelint.workspace.pipeline import check as check_paths
 from stablelint.workspace.selection import Selectors
@@ -64,7 +65,7 @@ def check(
         result = check_text(source, path, request, session.catalog)
     if problems := (*session.problems, *result.problems):
         raise CheckError(problems, result.diagnostics)
-    return list(result.diagnostics if possible else result.shown)
+    return list(in_cells(result.diagnostics if possible else result.shown))
 
 
 def fix(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
+from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace import gitignore
 from stablelint.workspace.globs import PathPatterns
 
@@ -51,9 +52,6 @@ class Candidate:
     size: int
 
 
-_NOTEBOOK = "a notebook is not Python text: check the script that `jupyter nbconvert --to script` makes of it"
-
-
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """The files found, ordered by path, and the paths that could not be used."""
@@ -63,7 +61,7 @@ class Discovery:
 
 
 def discover(paths: Sequence[str], settings: Settings) -> Discovery:
-    """Python files under `paths`. A file that is named itself is taken whatever its suffix and the excludes
+    """Python files and notebooks under `paths`. A file that is named itself is taken whatever its suffix and the excludes
     (unless `force-exclude` is set)."""
     walker = _Walker(settings)
     found: dict[str, Candidate] = {}
@@ -79,9 +77,7 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
             ):
                 problems.append(Problem("no Python files in this folder", given))
         elif os.path.exists(path):
-            if path.endswith(".ipynb"):
-                problems.append(Problem(_NOTEBOOK, given))
-            elif not (settings.force_exclude and walker.excluded(path)):
+            if not (settings.force_exclude and walker.excluded(path)):
                 problems.extend(_take(path, found))
         else:
             problems.append(Problem("no such file or folder", given))
@@ -146,7 +142,7 @@ class _Walker:
                 if entry.is_dir(follow_symlinks=False):
                     if not self._skips(entry.path, entry.name, rules, folder=True):
                         pending.append((entry.path, rules))
-                elif entry.name.endswith(".py") and not self._skips(
+                elif entry.name.endswith((".py", NOTEBOOK)) and not self._skips(
                     entry.path, entry.name, rules, folder=False
                 ):
                     yield from self._candidate(entry)

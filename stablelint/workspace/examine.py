@@ -18,6 +18,7 @@ from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem, Told
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
+from stablelint.workspace.notebooks import python_of
 from stablelint.workspace.observed import informed
 from stablelint.workspace.suppress import mentions, suppress
 
@@ -78,6 +79,7 @@ class Examiner:
     def __call__(self, path: str) -> tuple[str, Json]:
         """The digest of the file's content, and its entry."""
         from stablelint.syntax.content import digest
+        from stablelint.syntax.source import SourceError
 
         try:
             with open(path, "rb") as file:
@@ -86,8 +88,12 @@ class Examiner:
             return "", {
                 "problems": [codec.encode_problem(Problem(f"cannot read this file: {error.strerror}"))]
             }
-        entry = trivial_entry(data, path)
-        return digest(data), self.examine(data, path) if entry is None else entry
+        try:
+            source = python_of(data, path)
+        except SourceError as error:
+            return digest(data), {"problems": [codec.encode_problem(error.problem)]}
+        entry = trivial_entry(source, path)
+        return digest(data), self.examine(source, path) if entry is None else entry
 
     def examine(self, data: bytes, path: str, fixes: bool = True) -> Json:
         """The entry of a file that holds `data`; without `fixes`, its findings alone, which take half the time."""

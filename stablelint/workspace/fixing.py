@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Applicability, Diagnostic, Problem, Span, Told
 from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
 from stablelint.workspace.examine import NOTHING_TOLD, Examiner, Scope, setup
+from stablelint.workspace.notebooks import python_of
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
@@ -98,15 +100,17 @@ def fix_text(before: bytes, filename: str, request: Request, wanted: Wanted) -> 
 
 def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, path: str) -> FileFix | Problem:
     try:
-        before = Path(path).read_bytes()
+        before = python_of(Path(path).read_bytes(), path)
     except OSError as error:
         return Problem(f"cannot read this file: {error.strerror}", path)
+    except SourceError as error:
+        return error.problem
     return _fixed(examiner, scope, wanted, path, before)
 
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:
     from stablelint.codemod.fixpoint import fix_source
-    from stablelint.codemod.text.source import SourceError
+    from stablelint.codemod.text.source import SourceError as UnreadableError
 
     try:
         accept = _Acceptance(examiner, scope, wanted, before, path)
@@ -115,7 +119,7 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
         first = fix_source(before, _sparing(found, wanted, scope), accept)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
         second = fix_source(first.source, _sparing(idle, wanted, scope), accept)
-    except SourceError as error:
+    except UnreadableError as error:
         return Problem(str(error), path)
     after = second.source
     left = unknown(wanted.known, sorted((*found(after), *idle(after)), key=_place), scope.root)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Level, Passed, Place, Problem, Told
-from stablelint.syntax.content import digest
+from stablelint.syntax.content import NOTEBOOK, digest
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
 from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import NOTHING_TOLD, Scope, setup, trivial_entry
+from stablelint.workspace.notebooks import problem_in_cell
 from stablelint.workspace.observed import are_observed, informed
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE
@@ -182,6 +183,8 @@ def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
 
 def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
     """The answer for a file that no examiner is needed for."""
+    if file.path.endswith(NOTEBOOK):
+        return None
     try:
         with open(file.path, "rb") as stream:
             data = stream.read()
@@ -232,7 +235,10 @@ def _collect(
     return CheckResult(
         diagnostics=tuple(sorted(findings, key=lambda item: item.sort_key)),
         discharged=tuple(sorted(discharged, key=lambda item: item.sort_key)),
-        problems=(*problems, *(problem for path in sorted(answers) for problem in answers[path].problems)),
+        problems=(
+            *problems,
+            *(problem_in_cell(p) for path in sorted(answers) for p in answers[path].problems),
+        ),
         files=sum(not answer.problems for answer in answers.values()),
         lines=sum(answer.lines for answer in answers.values()),
         silenced=sum(answer.silenced for answer in answers.values()),

@@ -128,14 +128,9 @@ def test_links_do_not_lead_round_in_circles(tmp_path: Path) -> None:
     assert found(tmp_path) == ["a/b.py"]
 
 
-def test_a_named_notebook_is_said_not_to_be_read(tmp_path: Path) -> None:
-    tree(tmp_path, "study.ipynb", "a.py")
-    discovery = discover([str(tmp_path / "study.ipynb"), str(tmp_path / "a.py")], Settings(root=tmp_path))
-    assert [Path(file.path).name for file in discovery.files] == ["a.py"]
-    (problem,) = discovery.problems
-    assert "notebook" in problem.message
-    assert problem.filename == str(tmp_path / "study.ipynb")
-    assert found(tmp_path) == ["a.py"]
+def test_notebooks_are_found_but_for_copies_that_jupyter_keeps(tmp_path: Path) -> None:
+    tree(tmp_path, "study.ipynb", "a.py", ".ipynb_checkpoints/study-checkpoint.ipynb")
+    assert found(tmp_path) == ["a.py", "study.ipynb"]
 
 
 def test_a_folder_whose_name_begins_another_has_its_own_answer(tmp_path: Path) -> None:

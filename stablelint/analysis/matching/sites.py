@@ -16,6 +16,7 @@ from stablelint.analysis.proof.judge import Judgement, judge
 from stablelint.analysis.proof.replacement import Obligation
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.views import stripped
 from stablelint.catalog import contract
 from stablelint.catalog.catalog import Catalog
 from stablelint.catalog.predicates import parse_predicate
@@ -176,8 +177,8 @@ class Collector:
         if truth is Truth.NO:
             return
         judgement = self._judge(rule, found, context, frame)
-        if value.module is not frame.module and judgement.status is not Status.VIOLATED:
-            return  # what another file does with an unknown operand is told there
+        if value.module is not frame.module and not _is_passed_on(judgement, found, value):
+            return
         if truth is Truth.MAYBE or found.elsewhere:
             judgement = _unshown(judgement)
         texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
@@ -212,6 +213,13 @@ class Collector:
         held = (v for v in found.bindings.values() if v.belief is not None)
         beliefs = {v.key: frame.state.believed(v) for v in held}
         return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient, beliefs)
+
+
+def _is_passed_on(judgement: Judgement, found: Match, value: Value) -> bool:
+    """Whether an operation of another file goes wrong for what this one passes; anything else is told in that file."""
+    operand = found.bindings.get(judgement.operand)
+    causes = [operand] if operand is not None else [v for v in found.covered if v is not value]
+    return judgement.status is Status.VIOLATED and any(stripped(v).module is not value.module for v in causes)
 
 
 def _believed(ranges: Mapping[str, Interval], found: Match, frame: Frame) -> dict[str, Interval]:

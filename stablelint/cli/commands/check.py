@@ -23,6 +23,7 @@ from stablelint.cli.options import (
 from stablelint.config import OUTPUT_FORMATS, ConfigError
 from stablelint.diagnostic import Level, Problem
 from stablelint.workspace.baseline import BaselineError
+from stablelint.workspace.notebooks import in_cells
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
 
 NAME = "check"
@@ -127,7 +128,8 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
         print_problems(result.problems)
         return FAILED if result.problems else CLEAN
     result = without_known(result, known_findings(options, session), session)
-    _report(options, session, result)
+    found, proved = in_cells(result.diagnostics), in_cells(result.discharged)
+    _report(options, session, replace(result, diagnostics=found, discharged=proved))
     if result.problems:
         return FAILED
     failing = Level(options.fail_on) if options.fail_on else session.settings.fail_on

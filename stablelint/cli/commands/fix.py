@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from stablelint.cli.options import (
 from stablelint.cli.progress import ProgressLine
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Level, Problem
+from stablelint.workspace.notebooks import as_file, in_cells
 from stablelint.workspace.pipeline import Request, check, check_text
 
 if TYPE_CHECKING:
@@ -163,8 +165,8 @@ def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
     for item in fixes:
         try:
             if item.before != item.after:
-                write(Path(item.filename), item.before, item.after)
-        except WriteRefused as error:
+                write(Path(item.filename), *as_file(item.filename, item.before, item.after))
+        except (WriteRefused, ValueError) as error:
             problems.append(Problem(str(error), item.filename))
         except KeyboardInterrupt:
             problems.append(
@@ -188,6 +190,7 @@ def _show(options: argparse.Namespace, fixes: list[FileFix], known: int) -> None
     from stablelint.report.fixes import diff, explained
 
     context = _context(options)
+    fixes = [replace(one, withheld=in_cells(one.withheld), left=in_cells(one.left)) for one in fixes]
     changed = [item for item in fixes if item.before != item.after]
     if options.diff:
         _print_bytes(b"".join(diff(item, context) for item in changed))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stablelint.diagnostic import Diagnostic, Fix, Position
 from stablelint.report.context import Context
+from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult
@@ -23,7 +24,7 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
     return {
         "code": item.code,
         "name": item.name,
-        "filename": item.filename,
+        **_file(item.filename),
         "location": location(item.span.start),
         "end_location": location(item.span.end),
         "message": item.message,
@@ -44,13 +45,19 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         "derivation": [
             {
                 "message": step.text,
-                "filename": step.filename or item.filename,
+                **_file(step.filename or item.filename),
                 "location": location(step.span.start),
                 "end_location": location(step.span.end),
             }
             for step in item.derivation
         ],
     }
+
+
+def _file(filename: str) -> dict[str, Any]:
+    """A file, and the cell of a notebook, as members of a JSON object."""
+    path, cell = cell_of(filename)
+    return {"filename": path, **({"cell": cell} if cell is not None else {})}
 
 
 def location(position: Position) -> dict[str, int]:

@@ -11,6 +11,7 @@ from stablelint import __version__
 from stablelint.diagnostic import Diagnostic, Fix, Level, Problem, Span
 from stablelint.report.context import Context
 from stablelint.workspace.baseline import fingerprints
+from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
     from stablelint.catalog import Rule
@@ -99,6 +100,8 @@ def _result(item: Diagnostic, index: int, fingerprint: str, context: Context) ->
 def _properties(item: Diagnostic) -> dict[str, str]:
     """What SARIF has no field for."""
     properties = {"status": item.status.value, "level": item.level.value}
+    if (cell := cell_of(item.filename)[1]) is not None:
+        properties["cell"] = str(cell)
     if item.fix_withheld:
         properties["fixWithheld"] = item.fix_withheld
     return properties
@@ -123,6 +126,7 @@ def _region(span: Span) -> dict[str, int]:
 
 
 def _artifact(filename: str, context: Context) -> dict[str, str]:
+    filename, _ = cell_of(filename)
     relative = context.path(filename)
     if relative == filename:
         return {"uri": "file://" + _quoted(filename)}

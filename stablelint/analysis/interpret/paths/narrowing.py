@@ -10,6 +10,7 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value, believed, restricted
 from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
+_TOLD = 2  # settings of other files that a finding tells, those next to 0
 _NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 
 
@@ -43,7 +44,8 @@ def open_to_callers(
     on = told.on if told is not None else ()
     if told is None or value.interval != TOP:
         on = (*on, setting)
-    on = (*on, *(where for _, where in elsewhere))
+    distinct = dict(reversed(elsewhere))
+    on = (*on, *(distinct[number] for number in sorted(distinct, key=abs)[:_TOLD]))
     known = believed(value)
     interval, zero = known.interval, known.zero
     for number in (*(others or ()), *(number for number, _ in elsewhere)):

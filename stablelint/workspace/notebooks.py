@@ -1,0 +1,137 @@
+"""Notebooks between the text that is analysed and the cells that are shown and written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablelint.diagnostic import Diagnostic, Edit, Fix, Position, Problem, Span, Step
+from stablelint.syntax.content import NOTEBOOK
+
+if TYPE_CHECKING:
+    from stablelint.syntax.notebook import Cell, Notebook
+
+_CELL = re.compile(rf"(.*{re.escape(NOTEBOOK)}):cell (\d+)", re.DOTALL)
+_SEVERAL = "the fix changes several cells: `stablelint fix` shows and applies it"
+
+
+def python_of(data: bytes, path: str) -> bytes:
+    """What a file holds as Python. Raises SourceError for a notebook that is none."""
+    if not path.endswith(NOTEBOOK):
+        return data
+    from stablelint.syntax.notebook import read_notebook
+
+    return read_notebook(data, path).text.encode("utf-8", "surrogatepass")
+
+
+def as_file(path: str, text: bytes, after: bytes) -> tuple[bytes, bytes]:
+    """What the file at `path`, read as `text`, holds, and what it is to hold for that to be `after`.
+
+    Raises OSError, SourceError, and ValueError where it has changed since, or its cells are lost.
+    """
+    if not path.endswith(NOTEBOOK):
+        return text, after
+    from stablelint.syntax.notebook import read_notebook
+
+    data = Path(path).read_bytes()
+    notebook = read_notebook(data, path)
+    if notebook.text != text.decode("utf-8", "surrogatepass"):
+        raise ValueError("changed since it was checked; left alone")
+    return data, notebook.with_text(after.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+
+
+def cell_of(filename: str) -> tuple[str, int | None]:
+    """The file and, for what `in_cells` names, the number of the cell."""
+    found = _CELL.fullmatch(filename)
+    return (found[1], int(found[2])) if found else (filename, None)
+
+
+def lines_of_cell(filename: str) -> list[str]:
+    """The lines of a cell as Python reads them; none where it is gone."""
+    path, number = cell_of(filename)
+    notebook = _on_disk(path)
+    cells = notebook.cells if notebook is not None else ()
+    return next((list(cell.lines) for cell in cells if cell.number == number), [])
+
+
+def in_cells(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings with the places of notebooks by cell: each cell is a file, `model.ipynb:cell 3`, with rows from 1."""
+    return tuple(_in_cell(item) for item in items)
+
+
+def problem_in_cell(problem: Problem) -> Problem:
+    """A problem with its place by cell."""
+    if problem.filename is None or problem.position is None:
+        return problem
+    cell = _cell(problem.filename, problem.position)
+    if cell is None:
+        return problem
+    name = f"{problem.filename}:cell {cell.number}"
+    return replace(problem, filename=name, position=_lowered(problem.position, cell))
+
+
+def _in_cell(item: Diagnostic) -> Diagnostic:
+    own = _cell(item.filename, item.span.start)
+    steps = tuple(_step_in_cell(step, item.filename) for step in item.derivation)
+    if own is None:
+        return replace(item, derivation=steps) if steps != item.derivation else item
+    fix, withheld = item.fix, item.fix_withheld
+    if fix is not None:
+        apart = any(_cell(item.filename, edit.span.start) != own for edit in fix.edits)
+        fix, withheld = (None, _SEVERAL) if apart else (_fix_in_cell(fix, own), withheld)
+    return replace(
+        item,
+        filename=f"{item.filename}:cell {own.number}",
+        span=_span(item.span, own),
+        derivation=steps,
+        fix=fix,
+        fix_withheld=withheld,
+    )
+
+
+def _step_in_cell(step: Step, filename: str) -> Step:
+    path = step.filename or filename
+    cell = _cell(path, step.span.start)
+    if cell is None:
+        return step
+    return replace(step, span=_span(step.span, cell), filename=f"{path}:cell {cell.number}")
+
+
+def _fix_in_cell(fix: Fix, cell: Cell) -> Fix:
+    return replace(fix, edits=tuple(Edit(_span(edit.span, cell), edit.content) for edit in fix.edits))
+
+
+def _span(span: Span, cell: Cell) -> Span:
+    return Span(_lowered(span.start, cell), _lowered(span.end, cell))
+
+
+def _lowered(position: Position, cell: Cell) -> Position:
+    return Position(max(position.row - cell.first + 1, 1), position.column)
+
+
+def _cell(path: str, position: Position) -> Cell | None:
+    notebook = _on_disk(path) if path.endswith(NOTEBOOK) else None
+    return notebook.cell_at(position.row) if notebook is not None else None
+
+
+def _on_disk(path: str) -> Notebook | None:
+    try:
+        return _read(path, os.stat(path).st_mtime_ns)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=8)
+def _read(path: str, _written: int) -> Notebook | None:
+    from stablelint.syntax.notebook import read_notebook
+    from stablelint.syntax.source import SourceError
+
+    try:
+        return read_notebook(Path(path).read_bytes(), path)
+    except (OSError, SourceError):
+        return None

@@ -1,0 +1,76 @@
+"""Notebooks from the command line: places by cell, fixes in place, one error for what is no notebook."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.here import run_here
+
+PROJECT = Path(__file__).parent.parent / "projects" / "notebook"
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
+    shutil.copytree(PROJECT, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "train.ipynb"
+
+
+def test_places_are_told_by_cell(notebook: Path) -> None:
+    done = run_here(notebook.parent, "check", "--no-cache", "--output-format", "concise", "-q")
+    assert done.code == 1
+    assert "train.ipynb:cell 4:5:19: SL202" in done.out
+
+
+def test_the_frame_shows_the_lines_of_the_cell(notebook: Path) -> None:
+    done = run_here(notebook.parent, "check", "--no-cache", "--select", "SL202")
+    assert "--> train.ipynb:cell 5:5:23" in done.out
+    assert "5 |     return F.nll_loss(torch.log(p), y)" in done.out
+
+
+def test_machines_are_told_file_and_cell(notebook: Path) -> None:
+    arguments = ["check", "--no-cache", "--select", "SL202", "--output-format"]
+    found = json.loads(run_here(notebook.parent, *arguments, "json").out)
+    assert [(Path(one["filename"]).name, one["cell"], one["location"]["row"]) for one in found] == [
+        ("train.ipynb", 4, 5),
+        ("train.ipynb", 5, 5),
+    ]
+    [run] = json.loads(run_here(notebook.parent, *arguments, "sarif").out)["runs"]
+    places = [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]]
+    assert places == ["train.ipynb", "train.ipynb"]
+    assert [one["properties"]["cell"] for one in run["results"]] == ["4", "5"]
+
+
+def test_a_fix_changes_nothing_but_the_source_of_its_cell(notebook: Path) -> None:
+    before = notebook.read_text()
+    done = run_here(notebook.parent, "fix", "--no-cache", "--apply", "--select", "SL202")
+    old = '    "    p = torch.softmax(logits, dim=1)\\n",\n    "    return F.nll_loss(torch.log(p), y)'
+    assert old in before
+    assert notebook.read_text() == before.replace(
+        old, '    "    return F.nll_loss(torch.log_softmax(logits, dim=1), y)'
+    )
+    assert "Fixed 1 finding" in done.out
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"cells": [', "train.ipynb:1:12: not a notebook: Expecting value"),
+        ('{"cells": 3}', "train.ipynb: not a notebook: it has no list of cells"),
+        (
+            '{"cells": [{"cell_type": "raw", "source": ""}, {"cell_type": "code", "source": "import torch\\nx = ("}]}',
+            "train.ipynb:cell 2:2:5: cannot parse: '(' was never closed",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_one_error(notebook: Path, content: str, told: str) -> None:
+    notebook.write_text(content)
+    for command in (("check",), ("fix", "--apply")):
+        done = run_here(notebook.parent, *command, "--no-cache", "train.ipynb")
+        assert done.code == 2
+        assert [line for line in done.err.splitlines() if "error" in line] == [f"error: {told}"]
+        assert notebook.read_text() == content
