@@ -92,18 +92,19 @@ def _fractional(predicate: Predicate, context: Context) -> bool:
     return isinstance(number, float) and not number.is_integer()
 
 
-def _chosen(predicate: Predicate, context: Context) -> bool:
+def _chosen(predicate: Predicate, context: Context) -> Truth:
     """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
     value = value_of(predicate, context)
     number = value.constant()
     if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
-        return False
+        return Truth.NO
     if isinstance(number, float):
-        return True
+        return Truth.MAYBE
     parameter = value.node
     if (number is None and value.op != "argument") or not isinstance(parameter, ast.arg):
-        return False
-    return isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
+        return Truth.NO
+    annotated = isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
+    return Truth.MAYBE if annotated else Truth.NO
 
 
 def _inverse(predicate: Predicate, context: Context) -> bool:
