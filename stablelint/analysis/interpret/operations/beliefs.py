@@ -71,7 +71,8 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
     ):  # fmt: skip
         return None
     if known.lo >= 0:
-        free = lift.kind is Kind.NUMBER and lift.zero is not Ground.EXACT and not offset.hi <= 0
+        zeroed = Ground.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
+        free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0
         text = f"{lift.name or 'the offset'} is positive"
         return (
             _assumed(_POSITIVE, value, text, base) if free and (lift.op in _GIVEN or offset.lo == 0) else None
