@@ -95,9 +95,11 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     yield f"   {style.gutter('|')} {style.removed(crop('- ' + one_line(site.original), 0, room))}"
     if site.fixed is not None:
         yield f"   {style.gutter('|')} {style.added(crop('+ ' + one_line(site.fixed), 0, room))}"
+    line = report.witness.line if report.witness is not None else None
+    healthy = report.function.healthy_line if report.function is not None else None
+    if line or healthy:
+        yield f"   {style.gutter('=')} {style.bold(line or f'{healthy}  # finite')}"
     if report.witness is not None:
-        if report.witness.line is not None:
-            yield f"   {style.gutter('=')} {style.bold(report.witness.line)}"
         yield f"   {style.gutter('=')} on {report.witness.label}: {_operands(report.witness.operands)}"
         yield f"   {style.gutter('=')} original: {report.witness.original}"
         if report.witness.fixed is not None:
@@ -166,5 +168,17 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
         yield f"Nothing to verify: no rule speaks of an expression{read}{ran}."
         return
     yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
+    if not report.command:
+        called = sum(_is_called(site) for site in report.sites)
+        yield context.style.dim(
+            f"No command was run: calls made for it came to {called} of {counted(total, 'site')}. "
+            "`-- COMMAND` shows what yours computes."
+        )
     if report.overhead is not None:
         yield context.style.dim(f"Probes took {report.overhead:.1%} of the command's time.")
+
+
+def _is_called(report: SiteReport) -> bool:
+    """Whether a call of the function around the site shows how it does."""
+    seen = report.function
+    return seen is not None and (seen.line or seen.healthy_line) is not None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from stablelint.runtime.verify.site import Site, Verdict
-
-FINITE, NAN, INF = "finite", "nan", "inf"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -15,30 +16,44 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def plain(value: object) -> Any:
+    """Values for JSON: a data class is an object, a tuple a list, a number that JSON does not know its name."""
+    match value:
+        case float() if not math.isfinite(value):
+            return str(value)
+        case tuple() | list():
+            return [plain(item) for item in value]
+        case Mapping():
+            return {name: plain(item) for name, item in value.items()}
+        case _ if dataclasses.is_dataclass(value):
+            return {item.name: plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    return value
+
+
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Numbers of finite, NaN and infinite elements."""
+class Counts:
+    """How many elements are finite, NaN and infinite."""
 
     finite: int = 0
     nan: int = 0
     inf: int = 0
 
-    def to_json(self) -> dict[str, int]:
-        """As in the output of `verify`."""
-        return {FINITE: self.finite, NAN: self.nan, INF: self.inf}
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.finite + other.finite, self.nan + other.nan, self.inf + other.inf)
+
+    @property
+    def bad(self) -> bool:
+        """Whether anything is not finite."""
+        return bool(self.nan or self.inf)
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """How one of the two expressions did, over all cases that count; `bits` is its least mean accuracy."""
 
-    forward: Tally
-    backward: Tally
+    forward: Counts
+    backward: Counts
     bits: float | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """As in the output of `verify`."""
-        return {"forward": self.forward.to_json(), "backward": self.backward.to_json(), "bits": self.bits}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +65,6 @@ class OperandShown:
     dtype: str | None
     values: tuple[float, ...]
     text: str
-
-    def to_json(self) -> dict[str, object]:
-        """Values that JSON cannot hold are strings."""
-        plain = [value if value - value == 0 else str(value) for value in self.values]
-        return {
-            "name": self.name,
-            "shape": None if self.shape is None else list(self.shape),
-            "dtype": self.dtype,
-            "values": plain,
-            "text": self.text,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +84,6 @@ class WitnessShown:
     failed: str | None = None
     fixed_failed: str | None = None
     line: str | None = None  # the call of the function that shows it, to be pasted
-
-    def to_json(self) -> dict[str, object]:
-        """As in the output of `verify`."""
-        return {
-            "origin": self.origin,
-            "label": self.label,
-            "operands": [operand.to_json() for operand in self.operands],
-            "original": self.original,
-            "fixed": self.fixed,
-            "file": self.file,
-            "line": self.line,
-            "failed": self.failed,
-            "fixed_failed": self.fixed_failed,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +125,9 @@ class FunctionShown:
     healthy_line: str | None = None
     why: str | None = None
 
-    def to_json(self) -> dict[str, object]:
-        """As in the output of `verify`; a change without bounds is a string."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        return {
-            name: str(item) if item in (float("inf"), float("nan")) else item for name, item in plain.items()
-        }
-
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> FunctionShown:
-        """What `to_json` wrote."""
+        """What `plain` made."""
         known = {name: data.get(name) for name in cls.__slots__}
         changes = {name: None if known[name] is None else float(str(known[name])) for name in _CHANGES}
         return cls(**{**known, **changes})  # type: ignore[arg-type]
@@ -186,12 +169,12 @@ class SiteReport:
             "expression": self.site.original,
             "fix": self.site.fixed,
             "verdict": str(self.verdict),
-            "captured": {"calls": self.calls, "operands": {k: dict(v) for k, v in self.extents.items()}},
-            "original": self.original.to_json() if self.original else None,
-            "fixed": self.fixed.to_json() if self.fixed else None,
-            "witness": self.witness.to_json() if self.witness else None,
-            "function": self.function.to_json() if self.function else None,
-            "notes": list(self.notes),
+            "captured": {"calls": self.calls, "operands": plain(self.extents)},
+            "original": plain(self.original),
+            "fixed": plain(self.fixed),
+            "witness": plain(self.witness),
+            "function": plain(self.function),
+            "notes": plain(self.notes),
         }
 
 
@@ -204,15 +187,6 @@ class RunShown:
     stopped: str | None  # "timed out", "interrupted"
     losses: Mapping[str, object] | None
 
-    def to_json(self) -> dict[str, object]:
-        """As in the output of `verify`."""
-        return {
-            "status": self.status,
-            "seconds": round(self.seconds, 3),
-            "stopped": self.stopped,
-            "losses": self.losses,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class RerunReport:
@@ -224,17 +198,6 @@ class RerunReport:
     claim: str
     passed: bool | None  # None: it was not run, or failed as it did before
     guilty: tuple[str, ...] = ()  # sites whose fix makes the command worse
-
-    def to_json(self) -> dict[str, object]:
-        """As in the output of `verify`."""
-        return {
-            "before": self.before.to_json(),
-            "after": self.after.to_json() if self.after else None,
-            "fixes": self.fixes,
-            "claim": self.claim,
-            "passed": self.passed,
-            "guilty": list(self.guilty),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +217,7 @@ class Report:
         return {
             "command": list(self.command),
             "sites": [site.to_json() for site in self.sites],
-            "rerun": self.rerun.to_json() if self.rerun else None,
+            "rerun": plain(self.rerun),
             "overhead": self.overhead,
             "problems": list(self.problems),
         }

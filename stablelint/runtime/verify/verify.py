@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stablelint.runtime.verify.consumed import consumes
 from stablelint.runtime.verify.examine import Examination, examine
-from stablelint.runtime.verify.outcome import Report, RerunReport, SiteReport, Tally, counted
+from stablelint.runtime.verify.outcome import Counts, Report, RerunReport, SiteReport, counted
 from stablelint.runtime.verify.output.curve import curve_of
 from stablelint.runtime.verify.output.show import sides, witness_shown
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
@@ -154,9 +154,7 @@ def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterato
     """What a reader should know about how the site was observed."""
     if not ran and not captured.calls:
         why = captured.function.why if captured.function is not None else None
-        yield "no command was run: boundary operands only" + (f" ({why})" if why else "")
-    elif not ran:
-        yield f"no command was run: {counted(captured.calls, 'evaluation')} in calls made for it"
+        yield f"boundary operands only: {why or 'no command was run'}"
     witness = decision.witness
     if captured.calls and not captured.grad_calls and witness and witness.original_failed == "backward":
         yield "its gradient fails, and this command asked for none here"
@@ -208,7 +206,7 @@ def _informed(
     if site.id in guilty:
         note = f"{report.verdict} by its replay; the command is worse with this fix alone"
         return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note), guilty=True)
-    replayed = report.fixed is not None and report.fixed.forward != Tally()  # a constructor gives no numbers
+    replayed = report.fixed is not None and report.fixed.forward != Counts()  # a constructor gives no numbers
     if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report
     if before.losses is None or after.losses is None or after.ending.failed:

@@ -9,19 +9,15 @@ from collections.abc import Sequence
 import torch
 
 from stablelint.runtime.verify.examine import Examination
-from stablelint.runtime.verify.outcome import FunctionShown, OperandShown, Side, Tally, WitnessShown
+from stablelint.runtime.verify.outcome import Counts, FunctionShown, OperandShown, Side, WitnessShown
 from stablelint.runtime.verify.replay.compare import INVENTED, Replayer, Result, Role
 from stablelint.runtime.verify.replay.evaluate import Outcome
-from stablelint.runtime.verify.replay.measure import Counts, mantissa_bits
+from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.values import Opaque, Value, dtype_name
 
 _SHOWN = 6
 _PARTS = 3  # of a container that are told
 _TEXT = 80  # characters of any other value
-
-
-def _tally(counts: Counts) -> Tally:
-    return Tally(counts.finite, counts.nan, counts.inf)
 
 
 def sides(examination: Examination) -> tuple[Side | None, Side | None]:
@@ -41,8 +37,8 @@ def sides(examination: Examination) -> tuple[Side | None, Side | None]:
 def _side(outcomes: Sequence[Outcome], bits: Sequence[float | None]) -> Side:
     known = [value for value in bits if value is not None]
     return Side(
-        _tally(sum((outcome.forward for outcome in outcomes), Counts())),
-        _tally(sum((outcome.backward for outcome in outcomes), Counts())),
+        sum((outcome.forward for outcome in outcomes), Counts()),
+        sum((outcome.backward for outcome in outcomes), Counts()),
         min(known) if known else None,
     )
 
@@ -115,7 +111,12 @@ def witness_shown(result: Result, replayer: Replayer, function: FunctionShown | 
     """The case that decided a verdict, and the call of its function, if that was made."""
     digits = result.original_failed == "accuracy"
     made = result.role in INVENTED and function is not None and function.line is not None
-    line = f"{function.line}  # {function.original_text}" if made and function is not None else None
+    line = None
+    if made and function is not None:
+        said = (
+            f"  # {function.original_text}" if function.original_text else ""
+        )  # a constructor returns nothing
+        line = f"{function.line}{said}"
     call = result.case.call
     used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}
     operands = call.inputs if call.origin == "search" and call.inputs else used

@@ -12,9 +12,10 @@ from functools import lru_cache
 
 import torch
 
+from stablelint.runtime.verify.outcome import Counts
 from stablelint.runtime.verify.replay.distributions import checked, log_probabilities, refused
 from stablelint.runtime.verify.replay.expression import Expression
-from stablelint.runtime.verify.replay.measure import Counts, count
+from stablelint.runtime.verify.replay.measure import count
 from stablelint.runtime.verify.replay.values import Call, Context, Opaque, Value, dtype_of
 
 SEED = 20_011

@@ -11,10 +11,10 @@ from typing import Protocol
 
 import torch
 
-from stablelint.runtime.verify.outcome import FunctionShown
+from stablelint.runtime.verify.outcome import Counts, FunctionShown
 from stablelint.runtime.verify.replay.accuracy import change
 from stablelint.runtime.verify.replay.evaluate import SEED, Outcome, calm, flatten
-from stablelint.runtime.verify.replay.measure import Counts, count
+from stablelint.runtime.verify.replay.measure import count
 
 _LOOSE = 8.0  # times the tolerance of one expression: a function adds the rounding of all of its own
 _WRITTEN = 64  # tensors of an object that are looked at after a call

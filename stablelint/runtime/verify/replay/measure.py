@@ -4,30 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many elements are finite, NaN and infinite."""
-
-    finite: int = 0
-    nan: int = 0
-    inf: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.finite + other.finite, self.nan + other.nan, self.inf + other.inf)
-
-    @property
-    def bad(self) -> bool:
-        """Whether anything is not finite."""
-        return bool(self.nan or self.inf)
-
-    def to_json(self) -> dict[str, int]:
-        """As in the `verify` output."""
-        return {"finite": self.finite, "nan": self.nan, "inf": self.inf}
+from stablelint.runtime.verify.outcome import Counts
 
 
 def sum_is_finite(tensor: torch.Tensor) -> bool:

@@ -26,7 +26,7 @@ class Run:
         """For the report."""
         stopped = "timed out" if self.ending.timed_out else "interrupted" if self.ending.interrupted else None
         losses = self.losses.to_json() if self.losses else None
-        return RunShown(self.ending.status, self.ending.seconds, stopped, losses)
+        return RunShown(self.ending.status, round(self.ending.seconds, 3), stopped, losses)
 
 
 @dataclass(slots=True)

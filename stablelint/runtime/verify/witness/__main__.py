@@ -69,7 +69,7 @@ def _bounded() -> None:
 
 
 def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
-    from stablelint.runtime.verify.outcome import FunctionShown
+    from stablelint.runtime.verify.outcome import FunctionShown, plain
     from stablelint.runtime.verify.probe.recorder import RECORDER
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
@@ -83,7 +83,7 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
     except Exception as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"
-        told = {job.id: FunctionShown(why=why).to_json() for job in trials}
+        told = {job.id: plain(FunctionShown(why=why)) for job in trials}
         report.write_text(json.dumps(told), encoding="utf-8")
     RECORDER.flush()
 

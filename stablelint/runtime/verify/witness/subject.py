@@ -32,11 +32,6 @@ class Around:
     function: Function
     owner: ast.ClassDef | None = None
 
-    @property
-    def qualname(self) -> str:
-        """`Class.method` or `function`."""
-        return f"{self.owner.name}.{self.function.name}" if self.owner else self.function.name
-
 
 def around(tree: ast.Module, row: int) -> Around | None:
     """The function that stands in the module itself, or in a class of the module, around a row."""
@@ -77,7 +72,6 @@ class Subject:
     function: FunctionType
     node: Function
     owner: Callable[[], object] | None = None
-    is_class_method: bool = False
 
     @property
     def takes_self(self) -> bool:
@@ -114,6 +108,8 @@ def subjects(
     name = f"{place.owner.name}.{place.function.name}"
     if isinstance(held, staticmethod):
         yield Subject(name, function, place.function)
+    elif place.function.name == "__init__":
+        yield Subject(place.owner.name, function, place.function, lambda: object.__new__(kind))
     elif isinstance(held, classmethod):
         yield Subject(name, function, place.function, lambda: kind)
     else:

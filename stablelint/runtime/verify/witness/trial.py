@@ -17,7 +17,7 @@ from types import FrameType, ModuleType
 
 import torch
 
-from stablelint.runtime.verify.outcome import FunctionShown
+from stablelint.runtime.verify.outcome import FunctionShown, plain
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
@@ -39,7 +39,7 @@ from stablelint.runtime.verify.witness.subject import (
     subjects,
 )
 from stablelint.runtime.verify.witness.uses import uses_of
-from stablelint.runtime.verify.witness.variants import plain, variants
+from stablelint.runtime.verify.witness.variants import simplified, variants
 
 _FUNCTION_SECONDS = 6.0
 _CALL_SECONDS = 2.0
@@ -115,7 +115,7 @@ def _grouped(
     for job in jobs:
         place = around(tree, job.row)
         if place is None:
-            told[job.id] = FunctionShown(why="it stands in no function").to_json()
+            told[job.id] = plain(FunctionShown(why="it stands in no function"))
             continue
         groups.setdefault(f"{place.function.lineno}", (place, []))[1].append(job)
     yield from groups.values()
@@ -157,7 +157,7 @@ class _Trial:
                     break
         except UnmadeError as error:
             self._error = self._error or str(error)
-        return {job.id: self._judged(job).to_json() for job in self._jobs}
+        return {job.id: plain(self._judged(job)) for job in self._jobs}
 
     def _is_over(self) -> bool:
         out_of_time = time.process_time() > self._until or time.perf_counter() > self._deadline
@@ -170,17 +170,20 @@ class _Trial:
     def _explore(self, subject: Subject) -> None:
         """Healthy calls and their variants; where a site lies in another branch, calls with another option."""
         uses = uses_of(subject.node, subject.takes_self)
-        tried = accepted(
-            candidates(uses, self._known), lambda each: self._try_first(subject, each), _TRIED, self._known
+        first: Arguments = ()
+        # once one is accepted only those of its kinds are tried: a tensor in a number's place may do, and is not meant
+        guesses = (
+            each for each in candidates(uses, self._known) if not first or _kinds(each) == _kinds(first)
         )
-        first: Arguments | None = None
+        tried = accepted(guesses, lambda each: self._try_first(subject, each), _TRIED, self._known)
+        some = False
         for arguments in islice(tried, _HEALTHY):
-            first = first or arguments
+            some, first = True, first or arguments
             self._vary(subject, arguments)
-        for option in options(uses) if first is not None else ():
+        for option in options(uses) if some else ():
             if self._is_over() or self._is_reached():
                 return
-            changed = (*(each for each in first or () if each.name != option.name), option)
+            changed = (*(each for each in first if each.name != option.name), option)
             if self._try(MadeCall(subject, changed, self._grad)) is None:
                 self._vary(subject, changed)
 
@@ -254,13 +257,17 @@ class _Trial:
         self, witness: MadeCall, original: Callable[..., object], shown: FunctionShown
     ) -> MadeCall | None:
         """The witness with ones for what was drawn, where the function gives the same with it."""
-        simple = replace(witness, arguments=plain(witness.arguments))
+        simple = replace(witness, arguments=simplified(witness.arguments))
         same = judged(original, None, simple, ())
         return (
             simple
             if same.original == shown.original != "finite" and same.original_text == shown.original_text
             else None
         )
+
+
+def _kinds(arguments: Arguments) -> list[str]:
+    return [each.kind for each in arguments]
 
 
 def _targets() -> list[Watched]:

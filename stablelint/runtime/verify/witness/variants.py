@@ -46,7 +46,7 @@ def variants(arguments: Arguments) -> Iterator[tuple[str, Arguments]]:
         yield "a side of one element", tuple(_narrow(each, side) for each in arguments)
 
 
-def plain(arguments: Arguments) -> Arguments:
+def simplified(arguments: Arguments) -> Arguments:
     """The arguments with ones for what was drawn."""
     return tuple(
         replace(each, given=each.text.replace("torch.rand(", "torch.ones(")) if each.floating else each

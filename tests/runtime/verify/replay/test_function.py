@@ -10,11 +10,10 @@ from types import ModuleType
 import pytest
 import torch
 
-from stablelint.runtime.verify.outcome import FunctionShown
+from stablelint.runtime.verify.outcome import Counts, FunctionShown, plain
 from stablelint.runtime.verify.replay.compare import Case, Result, Role
 from stablelint.runtime.verify.replay.evaluate import Outcome
 from stablelint.runtime.verify.replay.function import judged, rebuilt
-from stablelint.runtime.verify.replay.measure import Counts
 from stablelint.runtime.verify.replay.values import Call
 from stablelint.runtime.verify.request import Request
 from stablelint.runtime.verify.site import Verdict
@@ -62,7 +61,7 @@ def test_the_failing_call_is_told_in_words() -> None:
     fixed = rebuilt(function, SOURCE.replace("x.sum()", "x.sum().clamp_min(1e-12)").encode())
     shown = judged(function, fixed, call(0.0), [])
     assert (shown.original, shown.fixed, shown.original_text) == ("inf", "finite", "3 of 3 inf")
-    assert FunctionShown.from_json(shown.to_json()) == shown
+    assert FunctionShown.from_json(plain(shown)) == shown
 
 
 def test_an_import_that_a_fix_brings_is_there() -> None:

@@ -18,7 +18,7 @@ from stablelint.runtime.verify.witness.arguments import (
 )
 from stablelint.runtime.verify.witness.subject import call_texts, settings
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
-from stablelint.runtime.verify.witness.variants import plain, variants
+from stablelint.runtime.verify.witness.variants import simplified, variants
 
 
 def uses(text: str, method: bool = False) -> dict[str, Uses]:
@@ -98,7 +98,7 @@ def test_every_variant_can_be_evaluated() -> None:
             for name, changed in variants(arguments):
                 values = eval(f"[{written(changed)}]", {"torch": torch})
                 assert len(values) == len(arguments), name
-            assert "rand" not in written(plain(arguments))
+            assert "rand" not in written(simplified(arguments))
 
 
 def test_constructor_calls_of_literals_are_found_those_of_tests_first() -> None:
