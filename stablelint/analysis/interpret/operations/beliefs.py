@@ -77,10 +77,8 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         return (
             _assumed(_POSITIVE, value, text, base) if free and (lift.op in _GIVEN or offset.lo == 0) else None
         )
-    if not _is_offset(lift, offset):
-        return None
-    if _cancels(base, _DEPTH):
-        return None
+    if not _is_offset(lift, offset) or math.isfinite(known.lo) or _cancels(base, _DEPTH):
+        return None  # what is known to go below 0 is not believed to stay above
     if base.op == "sub" or offset.hi >= _TINY:
         return _assumed(
             _NONZERO, value, f"{base.name or 'what is added to'} is not minus the offset", lift, base

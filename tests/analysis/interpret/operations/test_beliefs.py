@@ -29,6 +29,7 @@ def test_it_is_safe_unless_something_is_set(parameters: str, result: str) -> Non
 
 OPEN = {
     "numbers of both signs": "torch.log(torch.randn(3) + 1e-8)",
+    "what is known to go below 0": "torch.log(-torch.log(torch.rand_like(x) + 1e-7) + 1e-8)",
     "a difference under a logarithm": "torch.log(x - y + 1e-8)",
     "a mean of squares less a squared mean": "1 / ((x * x).mean() - x.mean() * x.mean() + 1e-8)",
     "an offset that is no guard": "torch.log(x + 0.5)",
