@@ -22,6 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from stablelint.report.run_text import deciding
+
 FOLDER = Path(__file__).parent / "guard_programs"
 LIBRARIES = ("lightning", "transformers", "IPython")
 
@@ -122,7 +124,7 @@ def verdict(told: dict[str, Any], row: int, expression: str, origin: str) -> dic
         "expression": event["expression"] == expression,
         "origin": event["origin"] == origin,
         "operands named": bool(named) and len(named) == len(event["operands"]),
-        "fix proved or why not": bool((proof and proof["finite"]) or told.get("fix_withheld")),
+        "fix proved or why not": bool((proof and deciding(proof)["finite"]) or told.get("fix_withheld")),
     }
 
 

@@ -120,6 +120,9 @@ class Replay:
         known = optimizer is None or optimizer in self.target.known
         if known and self.target.optimizer is not None and optimizer is not self.target.optimizer:
             return
+        self._look_at_gradients(optimizer)
+
+    def _look_at_gradients(self, optimizer: torch.optim.Optimizer | None) -> None:
         faults = []
         with self.trace.resting():
             for name, parameter in self.all_parameters(optimizer).items():
@@ -205,6 +208,8 @@ class Replay:
         return True
 
     def _take_result(self, result: object) -> None:
+        if self.target.proving and self.outcome.went_backward and not self.outcome.reached:
+            self._look_at_gradients(self.target.optimizer)  # the step goes on behind what was replayed
         losses = [tensor for tensor in tensors_in(result) if tensor.numel() == 1]
         if not self.outcome.reached and losses and self.outcome.loss is None:
             self.before_backward(losses[:1])

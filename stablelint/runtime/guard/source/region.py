@@ -12,6 +12,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, TypeGuard
@@ -24,6 +25,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)
 _SUSPENDING = (ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _NAME = "__stablelint_region__"
+FieldPath = tuple[tuple[str, int | None], ...]
+"""From a node of syntax to one within it: fields, and places in those that are lists."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +43,7 @@ class Region:
     tail: tuple[ast.stmt, ...]  # after the step: what renews carried names for the next pass
     item: ast.expr | None = None  # what the body binds to the next item of an iterator
     chosen: bool = False  # single statements of the code, each of which is cut out by itself
+    shown: FieldPath = ()  # of the expression in the last of them, beyond which nothing is to run
 
     @property
     def row(self) -> int:
@@ -125,7 +129,8 @@ def takes_next(statement: ast.AST) -> TypeGuard[ast.Assign]:
 def replacement_tree(region: Region, source: ast.Module | None = None) -> list[ast.stmt]:
     """A private copy of the region's statements, or of the same stretch in a rewritten parse of the file."""
     if region.chosen:
-        return [as_expression(copy.deepcopy(_rewritten(region, one, source))) for one in region.body]
+        found = [one for statement in region.body for one in _rewritten(region, statement, source)]
+        return copy.deepcopy([*map(as_expression, found[:-1]), _shown_by(found[-1], region.shown)])
     body: list[ast.stmt] = list(region.body)
     original = parse_file(region.code.co_filename)
     if source is not None and original is not None:
@@ -147,10 +152,39 @@ def as_expression(statement: ast.stmt) -> ast.stmt:
     return statement if value is None else ast.copy_location(ast.Expr(value), statement)
 
 
-def _rewritten(region: Region, statement: ast.stmt, source: ast.Module | None) -> ast.stmt:
+def _shown_by(statement: ast.stmt, path: FieldPath) -> ast.stmt:
+    """The expression at `path` of a statement, or as far along it as the statement goes."""
+    found: Any = None
+    node: Any = statement
+    for name, index in path:
+        node = getattr(node, name, None)
+        if index is not None:
+            node = node[index] if isinstance(node, list) and index < len(node) else None
+        if isinstance(node, ast.expr):
+            found = node
+    return as_expression(statement) if found is None else ast.copy_location(ast.Expr(found), statement)
+
+
+def _rewritten(region: Region, statement: ast.stmt, source: ast.Module | None) -> list[ast.stmt]:
+    """What stands for a statement in a rewritten parse of its file: itself, or what a fix made of it."""
     original = parse_file(region.code.co_filename)
-    found = _counterpart(original, source, statement) if source is not None and original is not None else None
-    return found if isinstance(found, ast.stmt) else statement
+    if source is None or original is None:
+        return [statement]
+    old, new = _plain_statements(original), _plain_statements(source)
+    place = next((index for index, one in enumerate(old) if one is statement), None)
+    if place is None:  # a compound one, of which only the header runs
+        found = _counterpart(original, source, statement)
+        return [found] if isinstance(found, ast.stmt) else [statement]
+    changes = SequenceMatcher(None, [*map(ast.dump, old)], [*map(ast.dump, new)], autojunk=False)
+    for tag, start, end, first, last in changes.get_opcodes():
+        if start <= place < end:
+            return [new[first + place - start]] if tag == "equal" else new[first:last]
+    return [statement]
+
+
+def _plain_statements(tree: ast.Module) -> list[ast.stmt]:
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    return sorted(found, key=lambda one: (one.lineno, one.col_offset))
 
 
 def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:

@@ -11,7 +11,7 @@ from types import FrameType
 
 from stablelint.runtime.guard.source.carried import written_names
 from stablelint.runtime.guard.source.frames import parse_file, raw_position
-from stablelint.runtime.guard.source.region import Region, owner_of
+from stablelint.runtime.guard.source.region import FieldPath, Region, owner_of
 from stablelint.runtime.guard.tensors.measure import badness_of, tensors_in
 
 _LOOPS = (ast.For, ast.While)
@@ -40,7 +40,32 @@ def slice_at(frame: FrameType) -> Region | None:
         if made:
             chosen.insert(0, earlier)
             wanted = (wanted - made) | _bad_names(earlier, frame.f_locals, frame.f_globals)
-    return Region(code, tuple(chosen), None, owner, inside_class, frozenset(), frozenset(), (), chosen=True)
+    nothing: frozenset[str] = frozenset()
+    shown = _path_to(statement, raw_position(code, frame.f_lasti))
+    body = tuple(chosen)
+    return Region(code, body, None, owner, inside_class, nothing, nothing, (), chosen=True, shown=shown)
+
+
+def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath:
+    """The way to the expression of a statement that stands at a position: start and end row, start and end column."""
+    row, end_row, column, end_column = position
+    best: FieldPath = ()
+    pending: list[tuple[ast.AST, FieldPath]] = [(statement, ())]
+    while pending:
+        node, path = pending.pop()
+        if isinstance(node, ast.expr) and (node.end_lineno, node.end_col_offset) == (end_row, end_column):
+            if (node.lineno, node.col_offset) == (row, column):
+                return path
+            # Of a call over several rows the interpreter knows where the method's name starts.
+            best = path if isinstance(node, ast.Call) else best
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                pending.append((value, (*path, (name, None))))
+            elif isinstance(value, list):
+                pending.extend(
+                    (one, (*path, (name, at))) for at, one in enumerate(value) if isinstance(one, ast.AST)
+                )
+    return best
 
 
 def _path(owner: ast.AST, row: int, column: int) -> tuple[list[ast.stmt], ast.stmt | None]:
