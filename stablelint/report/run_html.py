@@ -72,6 +72,8 @@ def _event(report: Mapping[str, Any], sources: Sources) -> Iterator[str]:
         yield f"<p>{escape(event['note'])}</p>"
     yield from _operands(event["operands"])
     yield from _history(event["history"])
+    yield from _numbers(event.get("parameters", ()), "parameter", ("norm", "min", "max", "nan", "inf"))
+    yield from _numbers(event.get("activations", ()), "layer", ("mean", "std", "largest", "before"))
     yield from _layers(event)
     yield from _fix(report)
     yield "</section>"
@@ -105,6 +107,17 @@ def _operands(operands: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         shape = "×".join(map(str, operand["shape"])) or "scalar"
         cells = [operand["name"], shape, operand["dtype"], operand["device"]]
         cells += [_short(operand[key]) for key in ("min", "max", "zero", "nan", "inf")]
+        yield "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
+    yield "</table></div>"
+
+
+def _numbers(items: Sequence[Mapping[str, Any]], head: str, keys: Sequence[str]) -> Iterator[str]:
+    """A table of parameters or layers with their numbers."""
+    if not items:
+        return
+    yield '<div class="scroll"><table><tr>' + "".join(f"<th>{one}</th>" for one in (head, *keys)) + "</tr>"
+    for item in items[:_LAYERS]:
+        cells = [item["name"], *(_short(item.get(key)) for key in keys)]
         yield "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
     yield "</table></div>"
 

@@ -14,6 +14,8 @@ from stablelint.report.tables import note, table
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
+_PARAMETERS_SHOWN = 3
+_ACTIVATIONS_SHOWN = 8
 TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
 """What an event is called."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -43,8 +45,12 @@ def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield from _operands(event["operands"], context)
     yield from _element(event.get("element"), context)
     yield from _history(event["history"], context)
+    for warned in event.get("warned", ()):
+        yield from note("warned", _warned(warned), context)
     if event["growth"]:
         yield from _growth(event["growth"], context)
+    yield from _parameters(event.get("parameters", ()), context)
+    yield from _activations(event.get("activations", ()), context)
     yield from _fix(report, context)
 
 
@@ -134,6 +140,43 @@ def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator
         rows.append((str(record["step"]), short(record["loss"]), short(record["gradient_norm"])))
     yield ""
     yield from table(rows, context)
+
+
+def _warned(warned: Mapping[str, Any]) -> str:
+    whence = "learned from the steps before it" if warned["learned"] else "given"
+    layer = f", most of it in {warned['layer']} ({short(warned['layer_norm'])})" if warned["layer"] else ""
+    limit = f"the limit of {short(warned['limit'])}, {whence}"
+    return f"step {warned['step']}: gradient norm {short(warned['norm'])}, beyond {limit}{layer}"
+
+
+def _parameters(parameters: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+    if not parameters:
+        return
+    rows = [("parameter", "norm", "min", "max", "nan", "inf")]
+    for one in parameters[:_PARAMETERS_SHOWN]:
+        numbers = [short(one.get(key)) for key in ("norm", "min", "max")]
+        rows.append((one["name"], *numbers, str(one["nan"]), str(one["inf"])))
+    yield ""
+    yield from table(rows, context)
+
+
+def _activations(layers: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+    """Of layers that grew the most or are not finite, in the order of their calls, what they handed out."""
+    if not layers:
+        return
+    rows = [("layer", "mean", "std", "largest", "step before")]
+    told = sorted(layers, key=_grown, reverse=True)[:_ACTIVATIONS_SHOWN]
+    for layer in (one for one in layers if one in told):
+        rows.append((layer["name"], *(short(layer[key]) for key in ("mean", "std", "largest", "before"))))
+    yield ""
+    yield from table(rows, context)
+
+
+def _grown(layer: Mapping[str, Any]) -> float:
+    now, before = layer["largest"], layer["before"]
+    if not isinstance(now, float | int):
+        return float("inf")
+    return now / before if isinstance(before, float | int) and before else now
 
 
 def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:

@@ -60,13 +60,16 @@ def run_guarded(
     keep_going: bool,
     verify_steps: int = 0,
     rules: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> Ending:
-    """Run `command` under the guard and wait for it. Raises CommandNotFoundError.
+    """Run `command` under the guard, which takes `options`, and wait for it. Raises CommandNotFoundError.
 
     Standard input, output and error, the arguments and the working folder are the command's own; signals
     sent to this process reach it.
     """
-    plan = Plan("", adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules))
+    plan = Plan(
+        "", adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules), options=dict(options or {})
+    )
     kinds = ("event", "process", "missing", "unguarded", "crash")
     code, (reports, processes, missing, unguarded, crashes) = run_planned(command, plan, kinds)
     return Ending(

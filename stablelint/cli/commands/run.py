@@ -44,6 +44,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="take N more steps with the fix, in a forked copy of the process (default: 0)",
     )
+    parser.add_argument(
+        "--norm-limit",
+        type=_limit,
+        metavar="LIMIT",
+        help="warn at once of a gradient norm beyond this number, or beyond what is `learned` from the steps before",
+    )
+    parser.add_argument(
+        "--skip",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out parameters of this name, which may have * in it",
+    )
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="tell what each layer handed out; costs time at every call of a layer",
+    )
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
     output.add_argument(
@@ -78,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
             keep_going=options.keep_going,
             verify_steps=options.verify_steps,
             rules=[str(folder) for folder in settings.rules],
+            options={"norm_limit": options.norm_limit, "skip": options.skip, "stats": options.stats},
         )
     except CommandNotFoundError as error:
         return _failed(str(error))
@@ -136,6 +155,17 @@ def _count(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"not a number of steps: {text}")
     return number
+
+
+def _limit(text: str) -> float | str:
+    """A norm, or "learned". Raises ArgumentTypeError for anything else."""
+    try:
+        number = 1.0 if text == "learned" else float(text)
+    except ValueError:
+        number = -1.0
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"neither a positive number nor `learned`: {text}")
+    return text if text == "learned" else number
 
 
 def _failed(message: str, hint: str | None = None) -> int:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -27,12 +27,13 @@ from stablelint.runtime.guard.reporting.cause import (
     Verification,
     explain,
 )
-from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, NonFiniteError, Origin
+from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, NonFiniteError, Origin, Warned
 from stablelint.runtime.guard.reporting.records import Records, Writer
 from stablelint.runtime.guard.source.unsaved import keep_command_line
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.tensors.norms import all_finite
 from stablelint.runtime.guard.watching import hooks, sight
+from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.step_state import Alarm
 from stablelint.runtime.guard.watching.watch import Watch
 
@@ -93,6 +94,10 @@ class Guard:
     in a forked copy of the process. Every report is appended to the file `log` as one line of JSON. A TensorBoard
     `writer` is given loss and gradient norm every ten steps, and every event as text. With `shown` values that are
     printed, read or handed out by modules are looked at until an optimizer steps; what is found `finish` reports.
+
+    A gradient norm beyond `norm_limit` is warned of, with the layer that has most of it; "learned" takes ten times the
+    median of the remembered steps, after a steady rise. Parameters whose names match a pattern of `skip` are not looked
+    at. With `stats` the reports tell what each layer handed out in the forward pass that went wrong.
     """
 
     def __init__(
@@ -107,12 +112,17 @@ class Guard:
         log: str | os.PathLike[str] | None = None,
         writer: Writer | None = None,
         shown: bool = False,
+        norm_limit: float | Literal["learned"] | None = None,
+        skip: Sequence[str] = (),
+        stats: bool = False,
         adviser: Adviser | None = None,
         on_report: Callable[[Report], object] | None = None,
+        on_warned: Callable[[Warned], object] | None = None,
     ) -> None:
         self.reports: list[Report] = []
         self._adviser = adviser
         self._on_report = on_report
+        self._on_warned = on_warned
         self._max_events = max_events
         self._on_event = on_event
         self._lock = threading.Lock()
@@ -123,7 +133,19 @@ class Guard:
         self._verify_steps = verify_steps
         self._records = Records(log, writer)
         on_step = self._records.on_step if writer is not None else None
-        self.watch = Watch(self._alarm, model, optimizer, history, on_step=on_step)
+        self._stats = stats
+        self._norm_limit = norm_limit
+        given = None if norm_limit == "learned" else norm_limit
+        self.watch = Watch(
+            self._alarm,
+            model,
+            optimizer,
+            history,
+            on_step=on_step,
+            on_warned=self._warned,
+            norm_limit=given,
+            skip=skip,
+        )
 
     def __enter__(self) -> Self:
         self.start()
@@ -140,6 +162,9 @@ class Guard:
             self._attached = True
             keep_command_line()
             hooks.attach(self.watch)
+            if self._stats:
+                self.watch.activations = Activations(lambda: self.watch.state.replay is None)
+                self._sight.callback(self.watch.activations.close)
             if self._shown:
                 self._sight.enter_context(sight.watching(self.watch.on_shown))
 
@@ -149,6 +174,17 @@ class Guard:
             self._attached = False
             hooks.detach(self.watch)
             self._sight.close()
+
+    @property
+    def warned(self) -> list[Warned]:
+        """Steps whose gradient norms were beyond their limit, given or learned."""
+        return list(self.watch.warned)
+
+    def _warned(self, warned: Warned) -> None:
+        if self._norm_limit is not None and self._on_warned is not None:
+            self._on_warned(warned)
+        elif self._norm_limit is not None:
+            warnings.warn(warned.describe(), RuntimeWarning, stacklevel=6)
 
     def finish(self) -> None:
         """Report what a program without steps has shown; nothing where a step was taken or an event was reported."""

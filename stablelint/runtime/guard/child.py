@@ -36,6 +36,8 @@ def start(plan: Plan) -> Guard:
         adviser=_adviser(plan),
         on_event="raise" if not plan.keep_going else _pass,
         shown=True,
+        on_warned=lambda warned: sys.stderr.write(f"stablelint: {warned.describe()}\n"),
+        **plan.options,
         on_report=lambda report: _write(plan, report, next(numbers)),
     )
     guard.watch.on_step = _counter(Path(plan.folder) / f"steps-{os.getpid()}")

@@ -17,15 +17,16 @@ from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
-from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, OperandStats, Origin, Phase
 from stablelint.runtime.guard.source.frames import resolve, site_of, step_frames
 from stablelint.runtime.guard.source.unsaved import unsaved
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.measure import badness_of, statistics_of
+from stablelint.runtime.guard.tensors.measure import badness_of, largest, statistics_of
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watching.watch import Watch
 
 _FRAMES_SEARCHED = 12
+_PARAMETERS_TOLD = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,20 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
     with replayable(alarm):
         found = _investigate(watch, alarm)
     place = found.event.location
-    return replace(found, event=replace(found.event, unsaved=unsaved(place.filename) if place else None))
+    event = replace(
+        found.event,
+        unsaved=unsaved(place.filename) if place else None,
+        warned=tuple(watch.warned),
+        parameters=_parameters(watch),
+        activations=watch.activations.layers(watch.roots) if watch.activations else (),
+    )
+    return replace(found, event=event)
+
+
+def _parameters(watch: Watch) -> tuple[OperandStats, ...]:
+    """Norm, extremes and counts of the parameters, those with the largest elements first."""
+    stats = [statistics_of(one, name, norm=True) for name, one in watch.parameters().items()]
+    return tuple(sorted(stats, key=lambda one: (-one.nan - one.inf, -largest(one)))[:_PARAMETERS_TOLD])
 
 
 def replayable(alarm: Alarm) -> AbstractContextManager[None]:
@@ -62,9 +76,12 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
         known=frozenset(watch.optimizers),
         stop_after_backward=alarm.after_backward,
         moment=moment_at(alarm.frame),
+        skips=watch.skips,
         shown=alarm.shown is not None,
     )
-    damaged = next((name for name, tensor in parameters.items() if badness_of(tensor)), None)
+    damaged = next(
+        (name for name, one in parameters.items() if not watch.skips(name) and badness_of(one)), None
+    )
     if damaged is not None and watch.stepped:
         return Finding(_optimizer_event(watch, alarm, damaged, parameters[damaged]), None, target)
     best: Outcome | None = None

@@ -14,6 +14,7 @@ import torch
 
 from stablelint.runtime.guard.replay.confined import in_own_thread
 from stablelint.runtime.guard.replay.iterators import standing_still
+from stablelint.runtime.guard.replay.kept import contents_kept
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.source.frames import step_frames
 from stablelint.runtime.guard.source.outer import OuterNames
@@ -117,6 +118,7 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
         _steps_skipped(watch, replay),
         scalers_reset(watch),
         standing_still(dict(watch.state.last_of)),
+        contents_kept(list(step_frames(attempt.frame, _FRAMES))),
     ):
         return replay.run(attempt.run, attempt.random)
 

@@ -38,6 +38,7 @@ class Target:
     optimizer: torch.optim.Optimizer | None
     parameters: Parameters
     buffers: tuple[torch.Tensor, ...]
+    skips: Callable[[str], bool] = lambda _: False  # parameters, by name, whose gradients are not looked at
     known: frozenset[torch.optim.Optimizer] = frozenset()
     stop_after_backward: bool = False
     moment: Moment | None = None  # the user's frames and the generators at the alarm
@@ -127,7 +128,11 @@ class Replay:
         with self.trace.resting():
             for name, parameter in self.all_parameters(optimizer).items():
                 gradient = parameter.grad
-                if gradient is not None and badness_of(gradient, nan_suffices=True):
+                if (
+                    gradient is not None
+                    and not self.target.skips(name)
+                    and badness_of(gradient, nan_suffices=True)
+                ):
                     self.outcome.parameter = self.outcome.parameter or name
                     fault = self.trace.fault_of(gradient)
                     if fault is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -69,6 +69,7 @@ class OperandStats:
     nan: int
     inf: int
     zero: int
+    norm: float | None = None  # the 2-norm of its finite elements, where it is asked for
 
     def as_json(self) -> dict[str, Json]:
         """The operand as ``run --output-format json`` prints it."""
@@ -82,7 +83,24 @@ class OperandStats:
             "nan": self.nan,
             "inf": self.inf,
             "zero": self.zero,
+            **({"norm": self.norm} if self.norm is not None else {}),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStats:
+    """What a layer handed out: mean, standard deviation and largest magnitude, which are not finite where it is not."""
+
+    name: str
+    mean: float
+    std: float
+    largest: float
+    before: float | None  # the largest magnitude in the step before
+
+    def as_json(self) -> dict[str, Json]:
+        """The layer as ``run --output-format json`` prints it."""
+        numbers = {name: _number(getattr(self, name)) for name in ("mean", "std", "largest", "before")}
+        return {"name": self.name, **numbers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +160,28 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Warned:
+    """A gradient norm beyond its limit at a step that was finite; `layer` has the most of it."""
+
+    step: int
+    norm: float
+    limit: float
+    learned: bool  # from the steps before, and not given
+    layer: str | None
+    layer_norm: float | None
+
+    def as_json(self) -> dict[str, Json]:
+        """The warning as ``run --output-format json`` prints it."""
+        return asdict(self)
+
+    def describe(self) -> str:
+        """The warning in a sentence."""
+        limit = f"{self.limit:.3g}, the {'usual' if self.learned else 'limit that was given'}"
+        text = f"step {self.step}: the gradient norm is {self.norm:.3g}, beyond {limit}"
+        return f"{text}; most of it in {self.layer} ({self.layer_norm:.3g})" if self.layer else text
+
+
+@dataclass(frozen=True, slots=True)
 class LayerGrowth:
     """How the gradient norm of one parameter moved over the remembered steps."""
 
@@ -197,6 +237,9 @@ class Event:
     history: tuple[StepRecord, ...] = ()
     layers: tuple[str, ...] = ()  # the parameters whose gradient norms the history holds, in its order
     growth: Growth | None = None
+    warned: tuple[Warned, ...] = ()  # steps before, whose gradient norms were beyond their limit
+    parameters: tuple[OperandStats, ...] = ()  # as they stood, the largest first
+    activations: tuple[LayerStats, ...] = ()  # of the forward pass that went wrong, where they were asked for
     rank: int | None = None
     note: str | None = None
     unsaved: Unsaved | None = None  # the text around `location`, where it is in no file
@@ -234,6 +277,9 @@ class Event:
             ],
             "layers": list(self.layers),
             "growth": self.growth.as_json() if self.growth else None,
+            "warned": [one.as_json() for one in self.warned],
+            "parameters": [one.as_json() for one in self.parameters],
+            "activations": [one.as_json() for one in self.activations],
             "rank": self.rank,
             "note": self.note,
         }

@@ -55,8 +55,13 @@ def badness_of(tensor: torch.Tensor, nan_suffices: bool = False) -> Badness:
     return found
 
 
-def statistics_of(tensor: torch.Tensor, name: str) -> OperandStats:
-    """Shape, dtype, device, range of the finite elements, and counts of NaN, infinities and zeros."""
+def largest(stats: OperandStats) -> float:
+    """The largest magnitude of the finite elements."""
+    return max(abs(stats.minimum or 0.0), abs(stats.maximum or 0.0))
+
+
+def statistics_of(tensor: torch.Tensor, name: str, norm: bool = False) -> OperandStats:
+    """Shape, dtype, device, range of the finite elements, counts of NaN, infinities and zeros; the `norm` if asked."""
     values = tensor.detach()
     if hasattr(values, "to_local"):
         values = values.to_local()
@@ -80,6 +85,7 @@ def statistics_of(tensor: torch.Tensor, name: str) -> OperandStats:
         nan=int(torch.isnan(values).sum()) if floating else 0,
         inf=int(torch.isinf(values).sum()) if floating else 0,
         zero=int((values == 0).sum()),
+        norm=float(torch.linalg.vector_norm(finite.double())) if norm and not values.is_meta else None,
     )
 
 

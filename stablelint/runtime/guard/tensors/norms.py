@@ -27,34 +27,40 @@ class Meter:
     On an accelerator the layers cost no more than their sum, and are taken at every step.
     """
 
-    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "measured", "owner", "sharded")
+    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "limit", "measured", "owner", "sharded")
 
     def __init__(self, owner: torch.optim.Optimizer | None = None, sharded: bool = False) -> None:
         self.owner: Callable[[], torch.optim.Optimizer | None] = weakref.ref(owner) if owner else lambda: None
         self.sharded = sharded  # over ranks: the norms are of this rank's part
         self.measured: list[weakref.ref[torch.Tensor]] = []  # the parameters behind the norms by layer
+        self.limit = math.inf  # a norm beyond it has its layers taken
         self._small = False
         self._count = -1
         self._reference = 0.0
         self._taken = 0
         self._wait = 0
 
-    def read(self, parameters: list[torch.Tensor]) -> tuple[float, tuple[float, ...]]:
-        """The 2-norm over all gradients, and that of each or nothing."""
+    def read(
+        self, parameters: list[torch.Tensor], clipped: float | None = None
+    ) -> tuple[float, tuple[float, ...]]:
+        """The 2-norm over all gradients, and that of each or nothing; as they were before they were `clipped`."""
         gradients = gradients_of(parameters)
         if self.sharded:
             gradients = ranks.local(gradients)
-        total = self._total(gradients)
+        total = self._total(gradients) if clipped is None else None
         if total is not None:
             return total, ()
         layers = fused_norms(gradients)
         norm = total_norm(layers)
+        if clipped is not None and math.isfinite(clipped) and math.isfinite(norm) and norm > 0:
+            layers = tuple(one * clipped / norm for one in layers)
+            norm = clipped
         if len(gradients) != self._count:
             self._count = len(gradients)
             self._small = _are_small(gradients)
             self.measured = [weakref.ref(one) for one in parameters if one.grad is not None]
         self._taken += 1
-        self._reference = _RISE * norm if math.isfinite(norm) else 0.0
+        self._reference = min(_RISE * norm, self.limit) if math.isfinite(norm) else 0.0
         self._wait = _LAYERS_EVERY - 1 if self._taken > _EARLY else 0
         return norm, layers
 

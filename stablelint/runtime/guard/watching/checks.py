@@ -18,8 +18,15 @@ from stablelint.runtime.guard.watching.step_state import Alarm, StepState
 class Checks:
     """Looks at numbers and calls `on_alarm`, which may raise, where one is not finite."""
 
-    def __init__(self, on_alarm: Callable[[Alarm], None]) -> None:
+    def __init__(
+        self,
+        on_alarm: Callable[[Alarm], None],
+        on_norm: Callable[[StepState, float, tuple[float, ...], Meter], None],
+        watched: Callable[[list[torch.Tensor]], list[torch.Tensor]],
+    ) -> None:
         self._on_alarm = on_alarm
+        self._on_norm = on_norm
+        self._watched = watched
 
     def shown(self, alarm: Alarm) -> None:
         """A value that is not finite was shown."""
@@ -44,9 +51,12 @@ class Checks:
         after_backward: bool = False,
     ) -> None:
         """Check all gradients at once; `after_backward` where the step goes on to accumulate."""
+        parameters = self._watched(parameters)
         norm, layers = _norms(state, parameters, meter, after_backward)
         if not after_backward:
             state.history.add(state.step, state.loss, norm, layers)
+            if layers and math.isfinite(norm):
+                self._on_norm(state, norm, layers, meter)
         if math.isfinite(norm) or all_finite(gradients_of(parameters)):
             return
         frame = user_frame()
@@ -66,6 +76,7 @@ class Checks:
     ) -> None:
         """Check losses and gradients of sharded parameters; ranks raise an alarm all together or not at all."""
         state.loss = sum_of(losses) if losses else None
+        parameters = self._watched(parameters)
         norm, layers = meter.read(parameters)
         state.history.add(state.step, state.loss, norm, layers)
         bad_loss = state.loss is not None and not math.isfinite(state.loss)
@@ -79,7 +90,7 @@ class Checks:
 
     def parameters(self, state: StepState, optimizer: torch.optim.Optimizer) -> None:
         """Check what the optimizer has written."""
-        parameters = parameters_of(optimizer)
+        parameters = self._watched(parameters_of(optimizer))
         tensors = ranks.local([tensor.detach() for tensor in parameters])
         well = math.isfinite(total_norm(fused_norms(tensors))) or all_finite(tensors)
         if ranks.all_well(well, parameters):
@@ -99,4 +110,5 @@ def _norms(
         norm = float(clipped)
         if meter.accept(norm):
             return norm, ()
+        return meter.read(parameters, norm)
     return meter.read(parameters)

@@ -54,6 +54,13 @@ class History:
             last_norm=norms[-1] if norms else None,
         )
 
+    def learned_limit(self) -> float | None:
+        """The norm beyond which a step is unlike those before: many times their median, and after a steady rise."""
+        norms = [norm for _, _, norm, _ in self._entries if norm is not None]
+        if not _grows(norms):
+            return None
+        return _GROWTH_FACTOR * statistics.median(norms[:-1])
+
     def is_exploding(self) -> bool:
         """Whether loss or gradient norm grew steadily up to the last remembered step."""
         norms = [norm for _, _, norm, _ in self._entries]

@@ -218,10 +218,21 @@ def buffers_in(frames: Iterable[FrameType]) -> tuple[torch.Tensor, ...]:
 
 def modules_in(frames: Iterable[FrameType]) -> Iterator[torch.nn.Module]:
     """Every module that a name or an attribute of `self` in user frames holds; some more than once."""
+    yield from (module for _, module in _named_modules_in(frames))
+
+
+def roots_in(frames: Iterable[FrameType]) -> dict[str, torch.nn.Module]:
+    """The modules that user frames hold and that are no part of another one there, by the names that hold them."""
+    found = {id(module): (name, module) for name, module in _named_modules_in(frames)}
+    inner = {id(part) for _, one in found.values() for part in one.modules() if part is not one}
+    return {name: module for key, (name, module) in found.items() if key not in inner}
+
+
+def _named_modules_in(frames: Iterable[FrameType]) -> Iterator[tuple[str, torch.nn.Module]]:
     for frame in frames:
-        values = [*frame.f_locals.values(), *frame.f_globals.values()]
-        values.extend(getattr(frame.f_locals.get("self"), "__dict__", {}).values())
-        yield from (value for value in values if isinstance(value, torch.nn.Module))
+        own = getattr(frame.f_locals.get("self"), "__dict__", {})
+        for names in (frame.f_locals, frame.f_globals, own):
+            yield from ((name, one) for name, one in list(names.items()) if isinstance(one, torch.nn.Module))
 
 
 _LOOKED_UP: dict[tuple[int, int], Place] = {}  # by identity: hashing a code object is slow

@@ -10,13 +10,16 @@ import math
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from types import FrameType
 from typing import Any
 
 import torch
 
+from stablelint.runtime.guard.reporting.event import Warned
 from stablelint.runtime.guard.source.frames import step_frames
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.tensors import ranks
@@ -25,6 +28,7 @@ from stablelint.runtime.guard.tensors.names import Names, parameters_of
 from stablelint.runtime.guard.tensors.norms import Meter
 from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomRecorder
 from stablelint.runtime.guard.watching import hooks
+from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.checks import Checks
 from stablelint.runtime.guard.watching.history import History
 from stablelint.runtime.guard.watching.step_state import (
@@ -34,10 +38,13 @@ from stablelint.runtime.guard.watching.step_state import (
     StepState,
     buffers_in,
     mark_boundary,
+    roots_in,
 )
 
 _LOOK_FOR_RANKS_EVERY = 64
 _FRAMES_SEARCHED = 12
+_WARNINGS_KEPT = 64
+_WARNED_AGAIN = 10.0
 
 
 class _Threads(threading.local):
@@ -62,12 +69,21 @@ class Watch:
         history: int = 64,
         parameters_every: int = 50,
         on_step: Callable[[int, float | None, float | None], None] | None = None,
+        on_warned: Callable[[Warned], None] = lambda _: None,
+        norm_limit: float | None = None,
+        skip: Sequence[str] = (),
     ) -> None:
         self.steps = 0  # in all threads
         self.scalers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.model = model
         self._history_length = history
-        self._checks = Checks(lambda alarm: on_alarm(self, alarm))
+        self.skip = tuple(skip)
+        self.warned: deque[Warned] = deque(maxlen=_WARNINGS_KEPT)
+        self.activations: Activations | None = None
+        self.roots: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet([model] if model is not None else [])
+        self._on_warned = on_warned
+        self._norm_limit = norm_limit
+        self._checks = Checks(lambda alarm: on_alarm(self, alarm), self._on_norm, self.looked_at)
         self.on_step = on_step
         self._only = optimizer
         self._home = threading.get_ident()
@@ -288,16 +304,51 @@ class Watch:
     def parameter_names(self, optimizer: torch.optim.Optimizer | None) -> list[str]:
         """Names in the order of the norms by layer."""
         state = self.state
-        meter = state.optimizers.get(optimizer, state.meter) if optimizer is not None else state.meter
+        return self._names_of(
+            state.optimizers.get(optimizer, state.meter) if optimizer is not None else state.meter
+        )
+
+    def _names_of(self, meter: Meter) -> list[str]:
         tensors = [reference() for reference in meter.measured]
         return [
             (self._names.get(tensor) if tensor is not None else None) or f"parameter {index}"
             for index, tensor in enumerate(tensors)
         ]
 
+    def looked_at(self, parameters: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Those of the parameters whose names are not to be skipped."""
+        return (
+            [one for one in parameters if not self.skips(self._names.get(one))] if self.skip else parameters
+        )
+
+    def skips(self, name: str | None) -> bool:
+        """Whether a parameter of that name is not looked at."""
+        return name is not None and any(fnmatch(name, pattern) for pattern in self.skip)
+
+    def _on_norm(self, state: StepState, norm: float, layers: tuple[float, ...], meter: Meter) -> None:
+        """Warn of a norm beyond its limit, and again only when it has grown tenfold since."""
+        given = self._norm_limit
+        limit = given if given is not None else state.history.learned_limit()
+        last = self.warned[-1].norm if self.warned else 0.0
+        if limit is None or norm <= max(limit, _WARNED_AGAIN * last):
+            return
+        largest = max(range(len(layers)), key=layers.__getitem__)
+        name = self._names_of(meter)[largest] if largest < len(meter.measured) else None
+        warned = Warned(state.step, norm, limit, given is None, name, layers[largest])
+        self.warned.append(warned)
+        self._on_warned(warned)
+
     def _meter_for(self, optimizer: torch.optim.Optimizer) -> Meter:
         self._distributed = ranks.are_several()
-        return Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
+        if self.model is None:
+            roots = roots_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED))
+            self.roots.update(roots.values())
+            for name, root in roots.items():
+                prefix = f"{name}." if len(roots) > 1 else ""
+                self._names.learn({f"{prefix}{path}": one for path, one in root.named_parameters()})
+        meter = Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
+        meter.limit = math.inf if self._norm_limit is None else self._norm_limit
+        return meter
 
     def _new_state(self) -> StepState:
         """What a thread begins with: what was given is taken to be trained by the thread that gave it."""
@@ -332,6 +383,7 @@ class Watch:
             or state.scaled
             or state.pending
             or state.clip_norm is not None
+            or self.skip
         ):
             return False
         norm = meter.glance(optimizer)
@@ -356,6 +408,8 @@ class Watch:
         if step % _LOOK_FOR_RANKS_EVERY == 0:
             self._distributed = ranks.are_several()
         state.begin()
+        if self.activations is not None:
+            self.activations.end_step()
         state.buffers.take()
         mark_boundary(state, state.random.take())
 

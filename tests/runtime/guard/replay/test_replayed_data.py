@@ -44,6 +44,17 @@ def losses():
         yield loss.item()
 taken = list(losses())
 """
+LOGGED = """
+seen = []
+class Log:
+    count = 0
+log = Log()
+for x in rows():
+    seen.append(len(seen))
+    log.count += 1
+    step(x)
+assert (seen, log.count) == (list(range(8)), 8)
+"""
 COUNTED = """
 calls = 0
 def closure():
@@ -85,3 +96,11 @@ def test_a_generator_under_way_is_not_advanced(tmp_path: Path) -> None:
         exec(compile(program.read_text(), str(program), "exec"), {"__name__": "__main__"})
     assert seen[0].step == 3
     assert guard.watch.step == 8
+
+
+def test_what_the_program_logs_it_logs_once(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(HEAD + LOGGED)
+    with Guard(on_event=lambda _: None) as guard:
+        exec(compile(program.read_text(), str(program), "exec"), {"__name__": "__main__"})
+    assert guard.events[0].step == 3
