@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -124,12 +125,14 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     private = function.name.startswith("_") or not isinstance(
         path[path.index(function) - 1], ast.Module | ast.ClassDef
     )
+    called_here = _functions(tree, needed)
+    needed = needed.union(*map(_names, called_here))
     constants = _constants(tree, needed - _stored(function) - _parameters(function).keys())
     if private:
         constants += [
             ast.Assign([ast.Name(p.arg, ast.Store())], d) for p, d in defaults_of(function) if p.arg in needed
         ]
-    constants += _functions(tree, needed)
+    constants += called_here
     steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
     parameters = _parameters(function)
     made = {
@@ -261,7 +264,7 @@ def _constants(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
         for s in tree.body
         if isinstance(s, ast.Assign)
         and all(isinstance(t, ast.Name) and t.id in names and bound[t.id] == 1 for t in s.targets)
-        and _names(s.value) <= {"math", "torch"}
+        and _names(s.value) <= {"math", "torch", "np", "numpy"}
     ]
 
 
@@ -366,7 +369,8 @@ def _root(node: ast.expr) -> str:
 
 
 KNOWN: dict[str, object] = {
-    "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math, "Tensor": torch.Tensor,
+    "torch": torch, "np": numpy, "numpy": numpy, "nn": torch.nn, "F": torch.nn.functional, "math": math,
+    "Tensor": torch.Tensor,
     **{name: getattr(torch, name) for name in ("log", "exp", "sqrt", "softmax", "relu", "sigmoid")},
     **vars(__builtins__ if not isinstance(__builtins__, dict) else __import__("builtins")),
 }  # fmt: skip

@@ -215,9 +215,10 @@ class _Analysis:
         frame = inline.enter(function, self._arguments(root, quiet), receiver, quiet)
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
-        felt = not callers or any(caller.gradient for caller in callers)
+        private = root.function.name.startswith("_")  # nobody else calls it
+        felt = not private or not callers or any(caller.gradient for caller in callers)
         frame.state.gradient = felt and not root.ungraded and not function.without_gradient
-        if self._is_seen_whole(root):
+        if private and self._is_seen_whole(root):
             hand_over(callers, frame.state)
         return frame
 

@@ -29,6 +29,7 @@ _GIVEN = frozenset("argument attribute item free unknown".split())
 _LIFTS = frozenset("eye diag diag_embed overwritten".split())
 _FACTORS = frozenset({"cholesky", "inverse"})
 _UNOBSERVED = "`{}` says nothing of a direction in which nothing was observed: it is singular then"
+_UNLIFTED = "nothing is added to the diagonal of this matrix, which can be singular"
 _DEPTH = 6  # operations looked through
 
 
@@ -44,8 +45,9 @@ def singular_matrix(review: Review, rule: Rule) -> Iterator[Site]:
         seen.add(value.node)
         matrix = _symmetrised(value.first)
         reason = _weakness(matrix, operation)
-        if reason is not None and not _is_tried(value.node, frame):
-            yield make_site(review, rule, pair, {"A": matrix}, message=reason)
+        if (reason or _is_bare(value, matrix)) and not _is_tried(value.node, frame):
+            message = reason or _said_of(matrix)
+            yield make_site(review, rule, pair, {"A": matrix}, shown=bool(reason), message=message)
     yield from _through_wrappers(review, rule, seen)
 
 
@@ -62,7 +64,8 @@ def _through_wrappers(review: Review, rule: Rule, seen: set[ast.AST]) -> Iterato
         name = _attribute_behind(call.args[0], scope)
         if name is not None and _INFORMATION.search(name) and not _is_tried(call, frame):
             value = Value("call", -1, node=call, module=review.module)
-            yield make_site(review, rule, (value, frame), message=_UNOBSERVED.format(name))
+            message = _UNOBSERVED.format(name)
+            yield make_site(review, rule, (value, frame), shown=False, message=message)
 
 
 def _attribute_behind(argument: ast.expr, scope: ast.AST) -> str | None:
@@ -97,9 +100,9 @@ def _is_dense(matrix: Value | None) -> bool:
 
 
 def _is_tried(node: ast.AST, frame: Frame) -> bool:
-    """Whether the function is ready for a factorisation that fails."""
+    """Whether the function is ready for a factorisation that fails, or does this one because another has."""
     tries = (n for n in descendants(scope_of(frame)) if isinstance(n, ast.Try))
-    return any(encloses(inner, node) for found in tries for inner in found.body)
+    return any(encloses(inner, node) for found in tries for inner in (*found.body, *found.handlers))
 
 
 def _symmetrised(matrix: Value) -> Value:
@@ -116,13 +119,22 @@ def _symmetrised(matrix: Value) -> Value:
     return matrix
 
 
-def _weakness(matrix: Value, operation: str) -> str | None:
-    """Why a matrix is not positive definite for ordinary data, or None where nothing tells."""
+def _said_of(matrix: Value) -> str:
+    """What there is to say of a matrix of which nothing is known but its name."""
     block = matrix
     while block.op == "index" and block.first is not None:
         block = stripped(block.first)
-    if block.op in _GIVEN and _INFORMATION.search(block.name):
-        return _UNOBSERVED.format(block.name)
+    informs = block.op in _GIVEN and _INFORMATION.search(block.name)
+    return _UNOBSERVED.format(block.name) if informs else _UNLIFTED
+
+
+def _is_bare(value: Value, matrix: Value) -> bool:
+    """Whether torch factorises a matrix that is neither lifted in sight nor made of a factorisation."""
+    return value.op in _FACTORS and matrix.op not in _FACTORS and not _is_lifted(matrix)
+
+
+def _weakness(matrix: Value, operation: str) -> str | None:
+    """Why a matrix is not positive definite for ordinary data, or None where nothing tells."""
     if operation != "cholesky" or len(matrix.operands) < 2:
         return None
     one, other = map(stripped, list(matrix.operands.values())[:2])

@@ -136,14 +136,15 @@ def _appraise(found: list[Root], body: Glance, module: ModuleInfo, needs: Sequen
 
 
 def _follow_gradients(found: list[Root]) -> None:
-    """Marks the functions of this file alone all of whose callers switch gradients off."""
+    """Marks the private functions all of whose callers switch gradients off."""
     felt: dict[str, bool] = {}
     for root in found:
         graded = not root.function.without_gradient
         for name in root.seen.callees:
             felt[name] = felt.get(name, False) or graded
     for root in found:
-        root.ungraded = root.local and not felt.get(root.function.name, True)
+        private = root.local and root.function.name.startswith("_")
+        root.ungraded = private and not felt.get(root.function.name, True)
 
 
 def _note_callers(ordered: list[Root]) -> None:

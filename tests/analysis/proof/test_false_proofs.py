@@ -153,6 +153,14 @@ def test_what_a_script_passes_to_a_public_function_is_assumed() -> None:
     assert statuses(code, ROOTS) == {"assumed"}
 
 
+def test_a_script_that_does_not_train_through_a_function_proves_nothing_of_who_may() -> None:
+    code = (
+        "def size(x):\n    return torch.sqrt((x - 1).pow(2).sum(1))\n\n"
+        "with torch.no_grad():\n    print(size(torch.randn(3, 3)))"
+    )
+    assert statuses(code, ROOTS | {"SL105"}) & OPEN
+
+
 def test_a_column_of_what_may_be_a_batch_of_matrices_is_assumed_not_to_vanish() -> None:
     code = "def f(x):\n    a = x.relu() + torch.eye(3)\n    return x / a.sum(0)"
     assert statuses(code, QUOTIENTS) == {"assumed"}

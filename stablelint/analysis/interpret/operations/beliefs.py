@@ -107,9 +107,7 @@ def _is_square(value: Value) -> bool:
 
 def _unscaled(value: Value) -> Value:
     inner = stripped(value)
-    while (
-        inner.op in ("mul", "div") and inner.first is not None and inner.operands["other"].kind is Kind.NUMBER
-    ):
+    while inner.op == "div" and inner.first is not None:
         inner = stripped(inner.first)
     return inner
 
