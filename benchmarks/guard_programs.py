@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from stablelint.report.run_text import deciding
+from stablelint.report.run.text import deciding
 
 FOLDER = Path(__file__).parent / "guard_programs"
 LIBRARIES = ("lightning", "transformers", "IPython")

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from stablelint.diagnostic import Span as Span
     from stablelint.diagnostic import Status as Status
     from stablelint.diagnostic import Step as Step
-    from stablelint.report.compare_calls import assert_close as assert_close
-    from stablelint.report.compare_calls import assert_reproducible as assert_reproducible
-    from stablelint.report.compare_calls import compare as compare
-    from stablelint.report.compare_calls import recording as recording
+    from stablelint.report.compare.calls import assert_close as assert_close
+    from stablelint.report.compare.calls import assert_reproducible as assert_reproducible
+    from stablelint.report.compare.calls import compare as compare
+    from stablelint.report.compare.calls import recording as recording
     from stablelint.workspace.api import CheckError as CheckError
     from stablelint.workspace.api import check as check
     from stablelint.workspace.api import fix as fix
@@ -31,7 +31,7 @@ __version__ = "0.1.0"
 
 # The public names, by the module that holds them. What needs torch is loaded on first use: `check` never pays for it.
 _HOMES = {
-    "stablelint.report.compare_calls": "assert_close assert_reproducible compare recording",
+    "stablelint.report.compare.calls": "assert_close assert_reproducible compare recording",
     "stablelint.diagnostic": "Applicability Diagnostic Edit Fix Position Severity Span Status Step",
     "stablelint.workspace.api": "CheckError check fix",
     "stablelint.workspace.guarding": "NonFiniteError audit find_first_bad_batch find_first_bad_checkpoint guard",

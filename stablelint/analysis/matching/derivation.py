@@ -106,7 +106,8 @@ def _failing_step(site: Site, here: str) -> Step | None:
         return None
     filename = None if module.source.filename == here else module.source.filename
     matched = any(value.node is site.anchor for value in site.match.covered)
-    text = f"{_label(site.value) or site.value.op} fails on it" if matched else "what it makes fails here"
+    name, verb = _label(site.value) or site.value.op, "fails on" if site.operand is not None else "takes"
+    text = f"{name} {verb} it" if matched else "what it makes fails here"
     return Step(text, module.source.span(node), filename)
 
 

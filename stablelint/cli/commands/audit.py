@@ -90,7 +90,7 @@ def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem
     elif not options.quiet or audit["counts"]["failed"]:
         sys.stdout.write(text)
     if options.html:
-        from stablelint.report.audit_html import render
+        from stablelint.report.audit.html import render
 
         _write(options.html, render(audit), problems)
     return problems
@@ -107,7 +107,7 @@ def _write(path: str, text: str, problems: list[Problem]) -> None:
 def _text(options: argparse.Namespace, audit: dict[str, Any]) -> str:
     if options.output_format == "json":
         return json.dumps(audit, indent=2) + "\n"
-    from stablelint.report.audit_text import render
+    from stablelint.report.audit.text import render
     from stablelint.report.context import Context
     from stablelint.report.style import PLAIN, Style, wants_colour, width_of
 

@@ -185,7 +185,7 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
     elif not (options.quiet and report["same"]):
         sys.stdout.write(text)
     if options.html:
-        from stablelint.report.compare_html import render
+        from stablelint.report.compare.html import render
 
         _write(options.html, render(report), problems)
     print_problems(problems)
@@ -197,7 +197,7 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
 def _text(options: argparse.Namespace, report: Mapping[str, Any]) -> str:
     if options.output_format == "json":
         return json.dumps(report, indent=2) + "\n"
-    from stablelint.report.compare_text import render
+    from stablelint.report.compare.text import render
     from stablelint.report.context import Context
     from stablelint.report.style import Style, wants_colour, width_of
 

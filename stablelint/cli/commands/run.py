@@ -118,7 +118,7 @@ def _applied(report: Mapping[str, Any]) -> list[Problem]:
     from stablelint.codemod.text.apply import WriteRefused, write
     from stablelint.codemod.text.edits import apply_edits
     from stablelint.diagnostic import Edit, Position, Span
-    from stablelint.report.run_text import deciding
+    from stablelint.report.run.text import deciding
 
     fix, proof = report["fix"], report["verification"]
     if fix is None or proof is None or not deciding(proof)["finite"]:
@@ -186,7 +186,7 @@ def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
         _write(options.log, lines, "a", problems)
     if options.html:
-        from stablelint.report.run_html import render
+        from stablelint.report.run.html import render
 
         _write(options.html, render(ending.reports), "w", problems)
     return problems
@@ -210,13 +210,13 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
         told = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
         return json.dumps(told, indent=2) + "\n"
     from stablelint.report.context import Context
-    from stablelint.report.run_text import render, sources_of
+    from stablelint.report.run.text import render, sources_of
     from stablelint.report.style import Style, wants_colour, width_of
 
     style = Style(wants_colour(sys.stderr))
     context = Context(os.getcwd(), style, width_of(sys.stderr), sources_of(ending.reports))
     if ending.crashes and not ending.reports:
-        from stablelint.report.crash_text import render as explained
+        from stablelint.report.run.crash import render as explained
 
         return explained(ending.crashes[0], context)
     return render(ending.reports, context)

@@ -303,7 +303,7 @@ def _written(
         except OSError as error:
             problems.append(Problem(f"cannot write tests: {error.strerror}", error.filename))
     if options.html:
-        from stablelint.report.verify_html import render
+        from stablelint.report.verify.html import render
 
         try:
             Path(options.html).write_text(render(report), encoding="utf-8", errors="backslashreplace")
@@ -313,12 +313,12 @@ def _written(
 
 def _text(options: argparse.Namespace, session: Session, report: Report) -> str:
     if options.output_format == "json":
-        from stablelint.report.verify_json import render as render_json
+        from stablelint.report.verify.json import render as render_json
 
         return render_json(report)
     from stablelint.report.context import Context
     from stablelint.report.style import Style, wants_colour, width_of
-    from stablelint.report.verify_text import render as render_text
+    from stablelint.report.verify.text import render as render_text
 
     context = Context(
         folder=os.getcwd(),

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stablelint.diagnostic import Position, Span
-from stablelint.report import compare_tolerance
 from stablelint.report.cells import plain, wrap
+from stablelint.report.compare import tolerance
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
-from stablelint.report.run_text import short, spark
+from stablelint.report.numbers import short, spark
 from stablelint.report.tables import note, table
 
 _LOSSES = 6
@@ -33,7 +33,7 @@ _LABELS = {
 def render(report: Mapping[str, Any], context: Context) -> str:
     """The report on a comparison of any kind."""
     if report["kind"] == "tensors":
-        return compare_tolerance.render(report, context)
+        return tolerance.render(report, context)
     return "\n".join(_lines(report, context)) + "\n"
 
 

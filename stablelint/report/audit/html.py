@@ -8,7 +8,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from stablelint.report.audit_text import MARKS
+from stablelint.report.audit.text import MARKS
 
 _WIDTH, _HEIGHT, _BASE = 240, 90, 72
 

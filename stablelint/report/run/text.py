@@ -9,6 +9,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
+from stablelint.report.numbers import short, spark
 from stablelint.report.source import Sources
 from stablelint.report.tables import note, table
 
@@ -18,7 +19,6 @@ _PARAMETERS_SHOWN = 3
 _ACTIVATIONS_SHOWN = 8
 TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
 """What an event is called."""
-_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
@@ -233,24 +233,5 @@ def _verdict(proof: Mapping[str, Any], context: Context) -> str:
     return f"{verdict}: {plain(proof['note'])}"
 
 
-def spark(values: Sequence[float]) -> str:
-    """The course of positive numbers on a logarithmic scale, at most 16 cells."""
-    from math import isfinite, log10
-
-    known = [log10(value) for value in values if isfinite(value) and value > 0][-16:]
-    if not known:
-        return ""
-    low, high = min(known), max(known)
-    reach = (high - low) or 1.0
-    return "".join(_BLOCKS[int((value - low) / reach * (len(_BLOCKS) - 1))] for value in known)
-
-
 def _printable(line: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
-
-
-def short(value: object) -> str:
-    """A number in four digits; a dash for none."""
-    if value is None:
-        return "–"
-    return f"{value:.4g}" if isinstance(value, float | int) else str(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from stablelint.report.cells import plain
 from stablelint.report.context import Context
-from stablelint.report.run_text import short
+from stablelint.report.numbers import short
 from stablelint.report.tables import note, table
 
 _ROWS = 20

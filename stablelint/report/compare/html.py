@@ -8,9 +8,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from stablelint.report import compare_tolerance
 from stablelint.report.cells import plain
-from stablelint.report.run_text import short
+from stablelint.report.compare import tolerance
+from stablelint.report.numbers import short
 from stablelint.report.source import Sources
 
 _AROUND = 3
@@ -36,7 +36,7 @@ dt { color: var(--muted); } dd { margin: 0 0 .4rem 0; }
 def render(report: Mapping[str, Any]) -> str:
     """The page; nothing in it is loaded from elsewhere."""
     shared = files("stablelint.report").joinpath("verify.css").read_text(encoding="utf-8")
-    parts = compare_tolerance.section(report) if report["kind"] == "tensors" else _runs(report)
+    parts = tolerance.section(report) if report["kind"] == "tensors" else _runs(report)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -101,7 +101,7 @@ def _difference(difference: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
     if difference["values"] is not None:
         values = difference["values"]
         yield f"<p>{values['beyond']:,} of {values['elements']:,} elements differ; by doublings of an ulp:"
-        yield f" <code>{compare_tolerance.bars(values['histogram'])}</code></p>"
+        yield f" <code>{tolerance.bars(values['histogram'])}</code></p>"
 
 
 def _cause(cause: Mapping[str, Any] | None) -> Iterator[str]:

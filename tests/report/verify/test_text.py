@@ -9,7 +9,7 @@ import pytest
 from stablelint.diagnostic import Position, Span
 from stablelint.report.context import Context
 from stablelint.report.style import Style
-from stablelint.report.verify_text import meaning, render
+from stablelint.report.verify.text import meaning, render
 from stablelint.runtime.verify.outcome import (
     OperandShown,
     Report,

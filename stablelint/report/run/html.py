@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
-from stablelint.report.run_text import TITLES, same_values, sources_of
+from stablelint.report.run.text import TITLES, same_values, sources_of
 from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of the expression

@@ -13,7 +13,7 @@ from stablelint.runtime.verify.site import Site, Verdict
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
-from stablelint.report.verify_html import render
+from stablelint.report.verify.html import render
 
 _POINTS = (0.0, 1e-6, 1e-3, 1.0, 1e3)
 _CURVE = Curve(

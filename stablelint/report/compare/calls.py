@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stablelint.report.compare_text import render
+from stablelint.report.compare.text import render
 from stablelint.report.context import Context
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.tensors.tolerance import Tolerances

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stablelint.report.context import Context
-from stablelint.report.run_html import plot, render
-from stablelint.report.run_text import render as render_text
+from stablelint.report.run.html import plot, render
+from stablelint.report.run.text import render as render_text
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from stablelint.report.verify_text import MEANING, extents_text, fixes_text, meaning, number_text
+from stablelint.report.verify.text import MEANING, extents_text, fixes_text, meaning, number_text
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown, counted
 from stablelint.runtime.verify.site import Verdict
 
@@ -73,7 +73,7 @@ def _rerun(report: Report) -> Iterator[str]:
     rerun = report.rerun
     if rerun is None or rerun.after is None:
         return
-    from stablelint.report import verify_plots as plots
+    from stablelint.report.verify import plots as plots
 
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
     word = {True: "passed", False: "failed", None: "tells nothing"}[rerun.passed]
@@ -114,7 +114,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
     yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
     if report.curve is not None:
-        from stablelint.report import verify_plots as plots
+        from stablelint.report.verify import plots as plots
 
         yield f"<figure>{plots.accuracy(report.curve, prefix)}"
         yield (
