@@ -1,9 +1,10 @@
 """Run `stablelint verify` on real packages with their own test-suites as the command; write docs/verified.md.
 
-python benchmarks/verify_packages.py [NAME ...] [--rerun] [--page FILE]
+python benchmarks/verify_packages.py [NAME ...] [--rerun] [--suites] [--page FILE]
 
 Each release of verified.toml is unpacked and installed, with its tests, into an environment of its own. What was
-found is kept there, so that one package can be run again and the page is written for all of them.
+found is kept there, so that one package can be run again and the page is written for all of them. With `--suites`
+the confirmed fixes are written into a copy of each package, and its tests are run before and after.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from fix_suites import Suite, outcomes
 
 from stablelint.report.cells import one_line
 
@@ -106,6 +111,36 @@ def verify(entry: Document, rerun: bool) -> Document:
     return document
 
 
+def suite(entry: Document) -> Document:
+    """What became of the package's tests with every confirmed fix written into a copy of it."""
+    python, tree = environment(), unpacked(entry)
+    options = [word for word in entry["tests"] if word.startswith("-")]
+    tests = [word for word in entry["tests"] if word not in options]
+    asked = Suite(True, entry["paths"][0], tuple(tests), tuple(options))
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / tree.name
+        shutil.copytree(tree, copy)
+        before = outcomes(copy, asked, str(python))
+        _keep_confirmed(copy)
+        words = [str(python.with_name("stablelint")), "fix", "--apply", "--verified", "--level", "possible"]
+        done = subprocess.run(
+            [*words, "--no-cache", *entry["paths"]], cwd=copy, capture_output=True, text=True
+        )
+        said = next((line for line in done.stdout.splitlines() if line.startswith("Fixed")), "Fixed nothing")
+        after = outcomes(copy, asked, str(python))
+    passed = {test for test, (state, _) in before.items() if state == "passed"}
+    broken = sorted(test for test in passed if after.get(test, ("gone", ""))[0] != "passed")
+    return {"tests": len(before), "passed": len(passed), "broken": broken, "said": said}
+
+
+def _keep_confirmed(tree: Path) -> None:
+    """Leave the confirmed verdicts alone in what a verification has stored."""
+    stored = tree / ".stablelint" / "verdicts.json"
+    document = json.loads(stored.read_text(encoding="utf-8"))
+    kept = {key: site for key, site in document["sites"].items() if site["verdict"] == "confirmed"}
+    stored.write_text(json.dumps(document | {"sites": kept}), encoding="utf-8")
+
+
 def _kept(name: str) -> Path:
     return CACHE / "results" / f"{name}.json"
 
@@ -125,13 +160,15 @@ def _head(documents: list[Document]) -> Iterator[str]:
     yield "- **confirmed**: operands that the package's own tests feed to the expression make it, or its gradient,"
     yield "  non-finite (or cost most of its digits), and the fix, if there is one, cures it on the same operands;"
     yield "- **reachable**: the tests stay clear of it, and a search found inputs of the enclosing function that do not;"
+    yield "- **handled**: the value goes wrong, and the function that it stands in gives a finite result all the same;"
     yield "- **latent**: only operands at the boundary of the operation's domain fail;"
     yield "- **ineffective**, **diverges**: the proposed fix was refused."
     yield ""
     yield "A confirmed site is a fact about an expression and its operands. Whether it is meant so, as when the"
     yield "log-probability of what is impossible is asked for, is another question: *Read by hand* answers it."
     yield ""
-    columns = ("confirmed", "reachable", "latent", "ineffective", "diverges", "not-reproduced", "not-reached")
+    columns = ("confirmed", "reachable", "handled", "latent", "ineffective", "diverges", "not-reproduced")
+    columns = (*columns, "not-reached")
     yield f"| release | sites | {' | '.join(columns)} | seconds |"
     yield f"| --- {'| ---: ' * (len(columns) + 2)}|"
     for item in documents:
@@ -139,6 +176,16 @@ def _head(documents: list[Document]) -> Iterator[str]:
         shown = " | ".join(str(counts[column]) for column in columns)
         release = f"{item['entry']['name']} {item['entry']['version']}"
         yield f"| {release} | {len(item['sites'])} | {shown} | {item['seconds']} |"
+    yield ""
+    if any("suite" in item for item in documents):
+        yield "The same tests before and after, with every fix that is confirmed written into the package (`--suites`):"
+        yield ""
+        yield "| release | tests | pass before | fail after | fixes |"
+        yield "| --- | ---: | ---: | ---: | --- |"
+    for item in documents:
+        if "suite" in item:
+            held, name = item["suite"], f"{item['entry']['name']} {item['entry']['version']}"
+            yield f"| {name} | {held['tests']} | {held['passed']} | {len(held['broken'])} | {held['said']} |"
     yield ""
 
 
@@ -207,11 +254,15 @@ def main() -> None:
     parser.add_argument(
         "--rerun", action="store_true", help="run each suite once more with the fixes applied"
     )
+    parser.add_argument(
+        "--suites", action="store_true", help="run the tests with the confirmed fixes as well"
+    )
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "verified.md")
     parser.add_argument("--page-only", action="store_true", help="write the page from what is known")
     options = parser.parse_args()
     for entry in packages(options.names) if not options.page_only else []:
         document = verify(entry, options.rerun)
+        document |= {"suite": suite(entry)} if options.suites else {}
         _kept(entry["name"]).parent.mkdir(parents=True, exist_ok=True)
         _kept(entry["name"]).write_text(json.dumps(document, indent=1), encoding="utf-8")
         counts = Counter(site["verdict"] for site in document["sites"])

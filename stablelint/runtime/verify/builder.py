@@ -10,6 +10,7 @@ from importlib.util import decode_source
 
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
+from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
 from stablelint.runtime.verify.site import Kind, Site
 
@@ -334,10 +335,7 @@ def _aliases(node: ast.AST) -> Iterator[ast.alias]:
 
 def _bindings_before(tree: ast.Module, text: _Text, span: Span) -> dict[str, ast.expr]:
     """Names bound exactly once in the enclosing function, before the span, and their values."""
-    scope: ast.AST = tree
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _touches(text.span(node), span):
-            scope = node
+    scope = enclosing(tree, span.start.row) or tree
     values: dict[str, ast.expr] = {}
     times: dict[str, int] = {}
     for node in ast.walk(scope):

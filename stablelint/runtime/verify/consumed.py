@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from importlib.util import decode_source
 
+from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.site import Site
 
 _DEALING = frozenset(
@@ -20,10 +21,7 @@ def consumes(source: bytes, site: Site) -> bool:
         tree = ast.parse(decode_source(source))
     except (SyntaxError, ValueError):
         return False
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    around = [n for n in ast.walk(tree) if isinstance(n, kinds) and n.lineno <= row <= (n.end_lineno or 0)]
-    scope: ast.AST = around[-1] if around else tree  # the walk is breadth first: inner functions come later
-    return any(map(_deals, ast.walk(scope)))
+    return any(map(_deals, ast.walk(enclosing(tree, row) or tree)))
 
 
 def _deals(node: ast.AST) -> bool:

@@ -10,9 +10,9 @@ import torch
 from stablelint.catalog import contract as contracts
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.verify.outcome import Curve
+from stablelint.runtime.verify.replay.accuracy import bits_of
 from stablelint.runtime.verify.replay.compare import Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.replay.evaluate import Outcome, calm, evaluate, widened
-from stablelint.runtime.verify.replay.measure import element_bits
 from stablelint.runtime.verify.replay.values import Call, dtype_name
 
 _POINTS = 61
@@ -165,20 +165,7 @@ def _placed(rest: torch.Tensor, point: float) -> torch.Tensor:
 
 def _bits(outcome: Outcome, exact: Outcome) -> float | None:
     """Least accuracy over the elements; None where value or gradient is not finite."""
-    if (
-        outcome.error
-        or outcome.forward.bad
-        or outcome.backward.bad
-        or len(outcome.values) != len(exact.values)
-    ):
-        return None
-    found = []
-    for value, truth in zip(outcome.values, exact.values, strict=True):
-        if value.numel() and value.shape == truth.shape:
-            bits = element_bits(value, truth)
-            found.append(bits[~torch.isnan(bits)].flatten())
-    joined = torch.cat(found) if found else torch.empty(0)
-    return round(float(joined.min()), 2) if joined.numel() else None
+    return None if outcome.forward.bad or outcome.backward.bad else bits_of(outcome, exact.values)[1]
 
 
 def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], tuple[int, ...]]:

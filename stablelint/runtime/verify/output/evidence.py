@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from stablelint.diagnostic import Edit
+from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.outcome import SiteReport
 from stablelint.runtime.verify.site import Site, Verdict
 
@@ -25,16 +26,9 @@ FILE = "verdicts.json"
 _VERSION = 1
 
 
-def _enclosing(tree: ast.AST, row: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    functions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
-    around = [node for node in functions if node.lineno <= row <= (node.end_lineno or 0)]
-    return around[-1] if around else None  # the walk is breadth first: inner functions come later
-
-
 def enclosing_name(tree: ast.AST, row: int) -> str | None:
     """The name of the innermost function around a row."""
-    found = _enclosing(tree, row)
+    found = enclosing(tree, row)
     return found.name if found is not None else None
 
 
@@ -43,7 +37,7 @@ def enclosing_text(source: str, row: int) -> str:
 
     Raises SyntaxError when the source cannot be parsed.
     """
-    found = _enclosing(ast.parse(source), row)
+    found = enclosing(ast.parse(source), row)
     return source if found is None else function_text(found, source.splitlines())
 
 
@@ -67,13 +61,10 @@ def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
 
 def read_verdicts(root: Path, ran: bool = False) -> dict[str, Verdict]:
     """Verdicts by fingerprint; a missing or damaged file holds none. `ran`: those alone that a command gave."""
+    kept = _existing(root / FOLDER / FILE).items()
     try:
-        data = json.loads((root / FOLDER / FILE).read_text(encoding="utf-8"))
-        if data["version"] != _VERSION:
-            return {}
-        kept = {key: item for key, item in data["sites"].items() if item.get("command") or not ran}
-        return {str(key): Verdict(item["verdict"]) for key, item in kept.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {key: Verdict(str(item["verdict"])) for key, item in kept if item.get("command") or not ran}
+    except (ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 

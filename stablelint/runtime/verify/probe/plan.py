@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 VARIABLE = "STABLELINT_PROBE_PLAN"
 
@@ -51,30 +52,15 @@ class Plan:
 def read_plan(path: str) -> Plan:
     """The plan that `Plan.write` wrote."""
     data = json.loads(Path(path).read_text(encoding="utf-8"))
-    targets = {
-        name: tuple(
-            Target(
-                item["id"],
-                tuple(item["start"]),
-                tuple(item["end"]),
-                tuple(item["operands"]),
-                item["search"],
-                item["measured"],
-            )
-            for item in items
-        )
-        for name, items in data["targets"].items()
+    data["targets"] = {name: tuple(map(_target, items)) for name, items in data["targets"].items()}
+    return Plan(**data)
+
+
+def _target(item: dict[str, Any]) -> Target:
+    fields: dict[str, Any] = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in item.items()
     }
-    return Plan(
-        data["folder"],
-        targets,
-        data["sources"],
-        data["capture"],
-        data["search_seconds"],
-        data["fixes"],
-        data["definitions"],
-        data["search_parameters"],
-    )
+    return Target(**fields)
 
 
 def current_plan() -> Plan | None:

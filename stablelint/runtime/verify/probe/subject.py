@@ -17,32 +17,8 @@ from stablelint.runtime.verify.probe.registry import REGISTRY, Function
 
 # A function that uses one of these names does more than compute; it is not called again.
 _EFFECTS = frozenset(
-    [
-        "backward",
-        "step",
-        "save",
-        "open",
-        "write",
-        "print",
-        "input",
-        "exit",
-        "_exit",
-        "remove",
-        "unlink",
-        "mkdir",
-        "rmtree",
-        "system",
-        "run",
-        "Popen",
-        "barrier",
-        "all_reduce",
-        "broadcast",
-        "add_scalar",
-        "fit",
-        "send",
-        "recv",
-        "put",
-    ]
+    "backward step save open write print input exit _exit remove unlink mkdir rmtree system run Popen barrier "
+    "all_reduce broadcast add_scalar fit send recv put".split()
 )
 _WRAPPERS = 4  # decorators around a function that name what they wrap
 Inputs = dict[str, object]

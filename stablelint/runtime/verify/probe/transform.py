@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import decode_source
 
+from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.probe.plan import Target
 
 # Two underscores at both ends: inside a class body other names of this kind would be mangled.
@@ -169,7 +170,7 @@ class _Insert(ast.NodeTransformer):
                 }
                 if not keys:
                     continue
-                for part in ast.walk(_enclosing(tree, start[0])):
+                for part in ast.walk(enclosing(tree, start[0]) or tree):
                     if isinstance(part, ast.expr) and _loads(part) and part.lineno <= start[0]:
                         index = keys.get(ast.unparse(part))
                         if index is not None and _columns(self._lines, part)[0] < start:
@@ -270,17 +271,6 @@ class _Insert(ast.NodeTransformer):
                 marks: list[tuple[int, int]] = getattr(part, _MARK, [])
                 setattr(part, _MARK, [*marks, (number, index)])
         return frozenset(seen)
-
-
-def _enclosing(tree: ast.Module, row: int) -> ast.AST:
-    """The innermost function around a row, or the module."""
-    found: ast.AST = tree
-    for node in ast.walk(tree):  # breadth first: inner functions come later
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= row <= (
-            node.end_lineno or 0
-        ):
-            found = node
-    return found
 
 
 def _placed_at(statement: ast.stmt, place: ast.stmt) -> ast.stmt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -100,7 +100,7 @@ def read_records(folder: Path) -> Records:
         except (OSError, ValueError, TypeError, AttributeError):
             damaged.append(path.name)
     for captured in sites.values():
-        captured.kept = _most_telling(captured.kept)
+        del captured.kept[_KEPT:]  # each process has put its most telling calls first
     return Records(sites, _losses(folder), spent / elapsed if elapsed else None, len(paths), tuple(damaged))
 
 
@@ -154,11 +154,6 @@ def _wider(
     return joined
 
 
-def _most_telling(calls: Sequence[Call]) -> list[Call]:
-    """Bounded over many processes: each process has put its most telling calls first."""
-    return list(calls[:_KEPT])
-
-
 def _losses(folder: Path) -> Losses | None:
     """The series of the process that took most steps."""
     found = [series for path in sorted(folder.glob("series-*.json")) if (series := _series(path))]
@@ -169,19 +164,7 @@ def _series(path: Path) -> Losses | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return Losses(
-            tuple(float(value) for value in data["losses"]),
-            int(data["stride"]),
-            int(data["backwards"]),
-            int(data["steps"]),
-            data["first_bad_loss"],
-            data["first_bad_step"],
-            int(data["bad_losses"]),
-            int(data["bad_steps"]),
-            tuple(_texts(data["events"])),
+            **{**data, "losses": tuple(map(float, data["losses"])), "events": tuple(data["events"])}
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _texts(items: Iterable[object]) -> list[str]:
-    return [str(item) for item in items]

@@ -13,8 +13,9 @@ from types import FunctionType, ModuleType
 
 import torch
 
+from stablelint.runtime.verify.enclosing import Function
 from stablelint.runtime.verify.witness.arguments import accepted, candidates, options, written
-from stablelint.runtime.verify.witness.uses import Function, uses_of
+from stablelint.runtime.verify.witness.uses import uses_of
 
 # Calls of a function that does more than compute: it is not called without need.
 _EFFECTS = frozenset(

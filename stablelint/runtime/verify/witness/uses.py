@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from stablelint.runtime.verify.enclosing import Function
+
 _TENSOR_ATTRIBUTES = frozenset(
     "shape size dim ndim dtype device sum mean std var view reshape permute transpose unsqueeze squeeze float half "
     "exp log sqrt pow clamp clamp_min clamp_max abs norm T t mT detach contiguous requires_grad numel new_zeros "
