@@ -44,6 +44,7 @@ def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield from _notes(report, context)
     yield from _operands(event["operands"], context)
     yield from _element(event.get("element"), context)
+    yield from _batch(event.get("batch", ()), context)
     yield from _history(event["history"], context)
     for warned in event.get("warned", ()):
         yield from note("warned", _warned(warned), context)
@@ -122,14 +123,30 @@ def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterat
 
 
 def _element(element: Mapping[str, Any] | None, context: Context) -> Iterator[str]:
-    """Which element is the first to go wrong; the first index is the sample, where there are several."""
+    """Which element is the first to go wrong."""
     if not element or not element["index"]:
         return
-    first, *rest = element["index"]
-    place = f"[{', '.join(str(one) for one in element['index'])}]" + (f", sample {first}" if rest else "")
+    terms = "".join(f", {what} {number}" for what, number in element["terms"].items())
+    place = f"[{', '.join(str(one) for one in element['index'])}]{terms}"
     values = ", ".join(f"{name} = {short(value)}" for name, value in element["operands"].items())
     yield ""
     yield from note("first bad element", f"{place}: {values}" if values else place, context)
+
+
+def _batch(batch: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+    """How far the batch is from the others."""
+    if not batch:
+        return
+    keys = ("mean", "std", "largest")
+    rows: list[tuple[str, ...]] = [("batch", *keys)]
+    for one in batch:
+        numbers = [one[key] for key in keys]
+        rows.append((f"this{one['name']}", *(short(number["value"]) for number in numbers)))
+        rows.append(
+            (f"{one['others']} others", *(" to ".join(map(short, number["others"])) for number in numbers))
+        )
+    yield ""
+    yield from table(rows, context)
 
 
 def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:

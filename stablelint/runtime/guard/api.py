@@ -264,7 +264,9 @@ class Guard:
         with replayable(alarm):  # also where this rank has nothing to prove: another may
             if advice is None:
                 return Report(event, explain(event))
-            return Report(event, advice.cause, advice, self._proof(watch, finding, advice))
+            told = told_by_operands(event)  # what met is known; a rule speaks of what might
+            cause = advice.cause if told is None or told.code == advice.cause.code else told
+            return Report(event, cause, advice, self._proof(watch, finding, advice))
 
     def _proof(self, watch: Watch, finding: Finding, advice: Advice) -> Verification | None:
         started = time.perf_counter()

@@ -14,10 +14,19 @@ from dataclasses import dataclass, replace
 import torch
 
 from stablelint.runtime.guard.explaining import origin as naming
+from stablelint.runtime.guard.explaining.batch import distance, terms
 from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
-from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, OperandStats, Origin, Phase
+from stablelint.runtime.guard.reporting.event import (
+    Element,
+    Event,
+    Kind,
+    Mechanism,
+    OperandStats,
+    Origin,
+    Phase,
+)
 from stablelint.runtime.guard.source.frames import resolve, site_of, step_frames
 from stablelint.runtime.guard.source.unsaved import unsaved
 from stablelint.runtime.guard.tensors import ranks
@@ -46,11 +55,19 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
     event = replace(
         found.event,
         unsaved=unsaved(place.filename) if place else None,
+        element=_in_batch(watch, alarm, found.event.element),
+        batch=distance(watch, alarm.frame),
         warned=tuple(watch.warned),
         parameters=_parameters(watch),
         activations=watch.activations.layers(watch.roots) if watch.activations else (),
     )
     return replace(found, event=event)
+
+
+def _in_batch(watch: Watch, alarm: Alarm, element: Element | None) -> Element | None:
+    if element is None:
+        return None
+    return replace(element, terms=terms(watch, alarm.frame, element.index, element.shape))
 
 
 def _parameters(watch: Watch) -> tuple[OperandStats, ...]:
@@ -247,11 +264,12 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
 def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) -> Event:
     site = watch.state.site_of_step()
     badness = statistics_of(parameter, name)
+    mechanism, told = _optimizer_note(watch, name, parameter)
     return Event(
         kind=Kind.NAN if badness.nan else Kind.INF,
         phase=Phase.OPTIMIZER,
         origin=Origin.OPTIMIZER,
-        mechanism=Mechanism.DOMAIN,
+        mechanism=mechanism,
         step=max(alarm.step - 1, 0),
         location=resolve(site) if site is not None else None,
         operation="step",
@@ -261,18 +279,28 @@ def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Ten
         loss=alarm.loss,
         history=watch.history.records(),
         rank=ranks.own_rank(),
-        note=_optimizer_note(watch, name),
+        note=told,
     )
 
 
-def _optimizer_note(watch: Watch, name: str) -> str:
+def _optimizer_note(watch: Watch, name: str, parameter: torch.Tensor) -> tuple[Mechanism, str]:
+    """How the update made a parameter non-finite, as far as the optimizer's settings tell."""
     for optimizer in watch.optimizers:
-        group = next((group for group in optimizer.param_groups), {})
         kind = type(optimizer).__name__
-        if group.get("eps") == 0:
-            return f"{kind} divides by the root of its second moment plus eps, and eps is 0."
-        return f"Loss and gradients were finite; the update by {kind} made {name} non-finite."
-    return f"Loss and gradients were finite; the update made {name} non-finite."
+        for group in optimizer.param_groups:
+            if all(one is not parameter for one in group["params"]):
+                continue
+            rate, eps = float(group.get("lr", 0.0)), group.get("eps")
+            if not math.isfinite(rate):
+                return Mechanism.DOMAIN, f"The learning rate of {kind} is {rate}."
+            if eps is not None and not torch.tensor(eps, dtype=parameter.dtype):
+                named = str(parameter.dtype).removeprefix("torch.")
+                return Mechanism.ABSORBED, f"The eps of {kind}, {eps}, is 0 in {named}, the type of {name}."
+        return (
+            Mechanism.DOMAIN,
+            f"Loss and gradients were finite; the update by {kind} made {name} non-finite.",
+        )
+    return Mechanism.DOMAIN, f"Loss and gradients were finite; the update made {name} non-finite."
 
 
 def _optimizer(watch: Watch, alarm: Alarm) -> torch.optim.Optimizer | None:

@@ -126,7 +126,7 @@ def element_of(root: Root, location: Location | None) -> Element | None:
         return None
     named = named_operands(root, location)
     made = [(one.name, value) for one, value in zip(named, fault.elements, strict=False) if value is not None]
-    return Element(fault.place, tuple(made))
+    return Element(fault.place, tuple(made), fault.shape)
 
 
 _FIRST = ("input", "self")  # what torch calls the operand that comes first, wherever a call names it

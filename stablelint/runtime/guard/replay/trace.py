@@ -64,6 +64,7 @@ class Fault:
     written: bool  # the value was placed by the program, not computed
     uninitialised: bool
     in_place: bool
+    shape: tuple[int, ...] = ()  # of the result
     place: tuple[int, ...] = ()  # of the first non-finite element of the result
     elements: tuple[float | None, ...] = ()  # of the operands, from which it was made
     named: frozenset[str] = frozenset()  # what the frame had names for
@@ -179,6 +180,7 @@ class Trace(TorchDispatchMode):
             written=writes_literal(operation, args, kwargs),
             uninitialised=operation.startswith(("empty", "new_empty")),
             in_place=in_place,
+            shape=tuple(bad[0][0].shape),
             place=first,
             elements=elements,
             named=named,

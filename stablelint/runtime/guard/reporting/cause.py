@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -149,8 +150,12 @@ class Adviser(Protocol):
 def explain(event: Event) -> Cause:
     """The cause in one sentence, from origin, mechanism and operands alone."""
     text = _BY_ORIGIN.get(event.origin)
-    if text is not None:
+    if text is not None and event.mechanism is not Mechanism.ABSORBED:
         return Cause(text.format(parameter=event.parameter or "a parameter", operation=event.operation))
+    if event.mechanism is Mechanism.ABSORBED:
+        return Cause(f"{event.note} A moment of 0 is then divided by 0.", "SL413", "half-optimizer")
+    if (known := told_by_operands(event)) is not None:
+        return known
     what = f"`{event.operation}`" if event.operation else "the step"
     if event.mechanism is Mechanism.LITERAL:
         return Cause("The program itself writes the non-finite number.")
@@ -163,6 +168,26 @@ def explain(event: Event) -> Cause:
     return Cause(f"{what} gave the first non-finite value.")
 
 
+def told_by_operands(event: Event) -> Cause | None:
+    """What infinite operands make of a NaN, with the page that explains it."""
+    values = [value for _, value in event.element.operands] if event.element is not None else []
+    infinite = [value for value in values if math.isinf(value)]
+    if event.operation == "mul" and infinite and 0.0 in values:
+        return Cause("0 * inf is NaN: a zero meets an infinite element.", "SL504", "infinity-times-zero")
+    if event.operation in ("add", "sub", "rsub") and len(infinite) > 1:
+        page = ("SL223", "unguarded-shift") if all(value < 0 for value in infinite) else (None, None)
+        return Cause("inf - inf is NaN: both elements are infinite.", *page)
+    products = [one for one in event.operands if event.operation in _PRODUCTS and (one.inf or one.zero)]
+    if len(products) > 1 and any(one.inf for one in products):
+        return Cause(
+            "Products of infinite elements with zeros are NaN, and so is their sum.",
+            "SL504",
+            "infinity-times-zero",
+        )
+    return None
+
+
+_PRODUCTS = frozenset({"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul", "linear"})
 _BY_ORIGIN = {
     Origin.BATCH: "The batch already holds a non-finite value when it reaches `{operation}`.",
     Origin.PARAMETERS: "{parameter} is not finite before any step: the checkpoint or initialisation is bad.",

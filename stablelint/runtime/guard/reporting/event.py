@@ -50,6 +50,7 @@ class Mechanism(StrEnum):
 
     DOMAIN = "domain"  # an operand outside the operation's domain
     OVERFLOW = "overflow"  # the result passes the largest number of its type
+    ABSORBED = "absorbed"  # a guard against zero that is itself zero in the operand's type
     LITERAL = "literal"  # written into the program
     UNINITIALISED = "uninitialised"  # memory read before it was written
     INHERITED = "inherited"  # the data or the parameters already held it
@@ -104,16 +105,39 @@ class LayerStats:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchStats:
+    """Mean, standard deviation and largest magnitude of a batch's tensor, and the range of each over other batches."""
+
+    name: str
+    numbers: tuple[float, float, float]
+    others: int
+    ranges: tuple[tuple[float, float], ...]
+
+    def as_json(self) -> dict[str, Json]:
+        """The batch as ``run --output-format json`` prints it."""
+        told: dict[str, Json] = {"name": self.name, "others": self.others}
+        for key, value, between in zip(("mean", "std", "largest"), self.numbers, self.ranges, strict=True):
+            told[key] = {"value": _number(value), "others": _numbers(between)}
+        return told
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
-    """The first non-finite element of a result: its index, and the elements of the operands behind it."""
+    """The first non-finite element of a result: its index, and the elements of the operands behind it.
+
+    `terms` tell the index in the batch's own words: sample 7, token 31.
+    """
 
     index: tuple[int, ...]
     operands: tuple[tuple[str, float], ...]
+    shape: tuple[int, ...] = ()  # of the result
+    terms: tuple[tuple[str, int], ...] = ()
 
     def as_json(self) -> dict[str, Json]:
         """The element as ``run --output-format json`` prints it."""
         return {
             "index": list(self.index),
+            "terms": dict(self.terms),
             "operands": {name: _number(value) for name, value in self.operands},
         }
 
@@ -239,6 +263,7 @@ class Event:
     growth: Growth | None = None
     warned: tuple[Warned, ...] = ()  # steps before, whose gradient norms were beyond their limit
     parameters: tuple[OperandStats, ...] = ()  # as they stood, the largest first
+    batch: tuple[BatchStats, ...] = ()  # beside the others
     activations: tuple[LayerStats, ...] = ()  # of the forward pass that went wrong, where they were asked for
     rank: int | None = None
     note: str | None = None
@@ -279,6 +304,7 @@ class Event:
             "growth": self.growth.as_json() if self.growth else None,
             "warned": [one.as_json() for one in self.warned],
             "parameters": [one.as_json() for one in self.parameters],
+            "batch": [one.as_json() for one in self.batch],
             "activations": [one.as_json() for one in self.activations],
             "rank": self.rank,
             "note": self.note,

@@ -17,6 +17,7 @@ from stablelint.runtime.guard.source.frames import Site, is_library
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at
 from stablelint.runtime.guard.source.unsaved import is_top_level
+from stablelint.runtime.guard.tensors.batches import BatchRecorder
 from stablelint.runtime.guard.tensors.norms import Meter
 from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomRecorder, RandomState
 from stablelint.runtime.guard.watching.history import History
@@ -128,6 +129,7 @@ class StepState:
     fetched: object = None
     fetched_from: Callable[[], object] = lambda: None  # the loader's iterator, while it lives
     last_of: weakref.WeakKeyDictionary[Any, object] = field(default_factory=weakref.WeakKeyDictionary)
+    batches: BatchRecorder = field(default_factory=BatchRecorder)  # of loaders
     backward_calls: int = 0
     accumulates: bool = False
     loss: float | None = None

@@ -241,6 +241,7 @@ class Watch:
         if state.replay is None and state.watched:
             state.fetched, state.fetched_from = batch, weakref.ref(iterator)
             state.last_of[iterator] = batch
+            state.batches.look(batch)
             state.boundaries.append(Boundary(state.random.take()))
 
     @contextmanager
