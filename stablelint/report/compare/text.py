@@ -17,6 +17,7 @@ _LOSSES = 6
 _LABELS = {
     "result": "another result",
     "draw": "draws other numbers",
+    "operands": "reads other tensors",
     "number": "another number",
     "input": "other data",
     "order": "another order",

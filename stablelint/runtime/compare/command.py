@@ -13,6 +13,7 @@ from stablelint.runtime.compare.recording.recorder import Options
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.guard_start import Plan
 from stablelint.runtime.launch import run_process
+from stablelint.runtime.words import command_line
 
 LIMIT = 512 << 20
 """Bytes that a trace may take on disk."""
@@ -40,6 +41,7 @@ class Setup:
     options: Options = field(default_factory=Options)
     limit: int = LIMIT
     environment: tuple[tuple[str, str], ...] = ()
+    began: int = field(default_factory=time.time_ns)  # before the first run
 
     def under(self, *names: str, label: str | None = None) -> Setup:
         """The same with more remedies."""
@@ -84,7 +86,7 @@ def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
     started = time.monotonic()
     with (folder / "output.txt").open("wb") as output:
         status = run_process(
-            setup.command,
+            (*remedies.prefix_of(setup.remedies), *command_line(setup.command)),
             plan,
             directory=setup.directory,
             output=output,
@@ -109,6 +111,7 @@ def plan_of(
         options={
             "remedies": list(setup.remedies),
             "dtype": setup.dtype,
+            "began": setup.began,
             "device": setup.device,
             "record": asdict(options),
             "limit": setup.limit,

@@ -13,7 +13,7 @@ import torch
 from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, record
 from stablelint.runtime.compare.outcome import Comparison, Difference, Told, difference_of
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting, align
-from stablelint.runtime.compare.parting.cause import evidence_of, find_cause
+from stablelint.runtime.compare.parting.cause import Try, evidence_of, find_cause
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
@@ -22,6 +22,7 @@ _SHORT_SECONDS = 60.0  # a run that takes longer is repeated no further than the
 _SUMMARIES = {
     Kind.RESULT: "`{text}` gives another result for the same operands",
     Kind.DRAW: "`{text}` draws other numbers",
+    Kind.OPERANDS: "`{text}` reads other tensors",
     Kind.NUMBER: "`{text}` is given another number: {first} and {second}",
     Kind.INPUT: "`{text}` is given a tensor from outside that holds other numbers",
     Kind.ORDER: "`{text}` is given the same numbers in another order",
@@ -125,15 +126,19 @@ def same(runs: tuple[Told, Told], found: Alignment) -> str:
     return f"nothing parts: {found.pairs:,} operations{steps} gave the same numbers, bit for bit"
 
 
-def _attempts(session: Session, first: Run, parting: Parting) -> Callable[[tuple[str, ...]], Alignment]:
+def _attempts(session: Session, first: Run, parting: Parting) -> Try:
     """Runs the command twice under remedies, where it takes long no further than the step of the difference."""
     options = first.setup.options
     if first.seconds > _SHORT_SECONDS:
         options = replace(options, stop=parting.step + 1)
 
-    def attempt(names: tuple[str, ...]) -> Alignment:
-        setup = replace(first.setup, options=options).under(*names, label=f"with {', '.join(names)}")
-        return aligned(session.run(setup), session.run(setup))[0]
+    def attempt(names: tuple[str, ...]) -> Alignment | None:
+        label = f"with {', '.join(names)}" if names else "as it is"
+        setup = replace(first.setup, options=options).under(*names, label=label)
+        try:
+            return aligned(session.run(setup), session.run(setup))[0]
+        except CommandFailedError:
+            return None
 
     return attempt
 

@@ -41,7 +41,7 @@ def run(job: dict) -> int:
         os.dup2(output, stream)
     os.chdir(job["folder"])
     os.environ.update(job["extra"])
-    sys.argv = job["command"][1:]
+    sys.argv = job["command"][-1:]
     sys.path.insert(0, os.getcwd())
     for fresh in (torch.default_generator, random, numpy.random):  # as in a process of its own
         fresh.seed()

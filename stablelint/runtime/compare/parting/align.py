@@ -7,6 +7,7 @@ is where the two parted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -23,6 +24,7 @@ class Kind(StrEnum):
 
     RESULT = "result"  # the same operation on the same operands has another result
     DRAW = "draw"  # a generator gave other numbers
+    OPERANDS = "operands"  # the same operation reads other tensors
     NUMBER = "number"  # a Python number among the arguments is another
     INPUT = "input"  # a tensor from outside holds other numbers
     ORDER = "order"  # the same numbers in another order
@@ -48,12 +50,32 @@ class Parting:
 
 
 @dataclass(slots=True)
+class _Counterparts:
+    """Which record of the second run stands for one of the first: stretches of equal distance."""
+
+    _starts: list[int] = field(default_factory=list)
+    _distances: list[int] = field(default_factory=list)
+
+    def add(self, first: int, second: int) -> None:
+        """Two records that were paired; they come in their order."""
+        if not self._distances or second - first != self._distances[-1]:
+            self._starts.append(first)
+            self._distances.append(second - first)
+
+    def of(self, first: int) -> int:
+        """The index in the second run."""
+        place = bisect_right(self._starts, first) - 1
+        return first + self._distances[max(place, 0)]
+
+
+@dataclass(slots=True)
 class Alignment:
     """What a walk over two traces found."""
 
     parting: Parting | None = None
     pairs: int = 0  # records that were paired
     detours: list[Parting] = field(default_factory=list)  # other paths that led to the same numbers
+    counterparts: _Counterparts = field(default_factory=_Counterparts)
     losses: tuple[list[tuple[int, float]], list[tuple[int, float]]] = field(default_factory=lambda: ([], []))
 
 
@@ -100,6 +122,7 @@ def _part_in_step(one: Step | None, other: Step | None, found: Alignment) -> Par
     for left, right in paired(*sides):
         if len(left) == len(right) == 1 and _corresponds(left[0], right[0]):
             found.pairs += 1
+            found.counterparts.add(left[0].index, right[0].index)
             if left[0].identity != right[0].identity:
                 return _explained(left[0], right[0], found)
         else:
@@ -128,6 +151,8 @@ def _explained(one: Record, other: Record, found: Alignment) -> Parting:
                 return detour
             detour = earlier
     kind = kind_of(one, other)
+    if kind is Kind.RESULT and {found.counterparts.of(index) for index in one.operands} != other.operands:
+        kind = Kind.OPERANDS
     for detour in found.detours if kind is Kind.DRAW else ():
         if any("draw" in stray.traits for stray in (*detour.only_first, *detour.only_second)):
             return detour

@@ -7,19 +7,31 @@ from dataclasses import dataclass
 
 from stablelint.runtime.compare.outcome import Cause, Trial
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting
-from stablelint.runtime.compare.recording.remedies import REMEDIES
+from stablelint.runtime.compare.recording.remedies import REMEDIES, available
+from stablelint.runtime.compare.recording.sources import LEFT_OVER
 from stablelint.runtime.compare.recording.trace import Record, Source, Trace
 
 _MOST_TRIALS = 8
 _SHOWN = 3
 # Which remedies are worth a run, in this order, for each way in which runs part.
 _CANDIDATES = {
-    Kind.DRAW: ("seed", "clock", "entropy", "hash", "workers", "threads"),
-    Kind.INPUT: ("hash", "seed", "entropy", "clock", "workers", "files", "threads"),
-    Kind.ORDER: ("hash", "seed", "files", "workers", "entropy", "clock"),
-    Kind.NUMBER: ("hash", "seed", "clock", "entropy"),
-    Kind.PATH: ("hash", "seed", "clock", "entropy", "files", "workers", "deterministic", "threads"),
-    Kind.SHAPE: ("hash", "seed", "clock", "entropy", "files", "workers"),
+    Kind.DRAW: ("seed", "clock", "entropy", "hash", "workers", "threads", "address"),
+    Kind.INPUT: ("hash", "seed", "entropy", "clock", "workers", "files", "threads", "address"),
+    Kind.ORDER: ("hash", "seed", "files", "workers", "entropy", "clock", "address"),
+    Kind.OPERANDS: ("hash", "address", "seed", "files", "entropy", "clock"),
+    Kind.NUMBER: ("hash", "seed", "clock", "entropy", "address"),
+    Kind.PATH: (
+        "hash",
+        "seed",
+        "clock",
+        "entropy",
+        "files",
+        "workers",
+        "deterministic",
+        "threads",
+        "address",
+    ),
+    Kind.SHAPE: ("hash", "seed", "clock", "entropy", "files", "workers", "address"),
     Kind.RESULT: ("deterministic", "memory", "threads", "attention", "tf32"),
 }
 # The remedy that a watched call speaks for.
@@ -28,19 +40,25 @@ _SPEAKS_FOR = {
     "random": "seed",
     "uuid": "entropy",
     "os.urandom": "entropy",
+    "os.getpid": "entropy",
     "os": "files",
     "time": "clock",
 }
 _ON_GPU = frozenset({"attention", "tf32"})
 
-Try = Callable[[tuple[str, ...]], Alignment]
+Try = Callable[[tuple[str, ...]], Alignment | None]
+"""Runs the command twice under remedies and aligns; None where it fails under them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What two traces tell besides where they part: calls that gave each something else, before that."""
+    """What two traces tell besides where they part: calls that gave each something else, before that.
+
+    `left_over` are files that the second run read and the first had written.
+    """
 
     sources: tuple[Source, ...]
+    left_over: tuple[Source, ...]
     gpu: bool
 
 
@@ -48,16 +66,22 @@ def evidence_of(first: Trace, second: Trace, parting: Parting) -> Evidence:
     """Calls of sources of chance up to the parting that gave the runs different values, first come first."""
     reach = max((one.index for one in (parting.first, parting.second) if one is not None), default=0)
     calls = [[one for one in trace.sources if one.before <= reach + 1] for trace in (first, second)]
-    found = [
-        one
-        for one, other in zip(*calls, strict=False)
-        if one.value != other.value and (one.name, one.place.text) == (other.name, other.place.text)
-    ]
-    return Evidence(tuple(found), first.facts.get("gpu") is not None)
+    left_over = tuple(one for one in calls[1] if one.name == LEFT_OVER)
+    waiting: dict[tuple[str, str], list[Source]] = {}
+    for other in reversed(calls[1]):
+        waiting.setdefault((other.name, other.place.text), []).append(other)
+    found = []
+    for one in calls[0]:
+        same = waiting.get((one.name, one.place.text))
+        if same and same.pop().value != one.value:
+            found.append(one)
+    return Evidence(tuple(found), left_over, first.facts.get("gpu") is not None)
 
 
 def find_cause(parting: Parting, evidence: Evidence, pairs: int, attempt: Try | None) -> Cause:
     """The cause by name. `attempt` runs the command twice under remedies and aligns; without it nothing is tried."""
+    if evidence.left_over:
+        return _left_over(evidence, attempt)
     if attempt is None:
         return _untried(parting, evidence)
     kept: tuple[str, ...] = ()
@@ -68,6 +92,8 @@ def find_cause(parting: Parting, evidence: Evidence, pairs: int, attempt: Try | 
         remedy = waiting.pop(0)
         found = attempt((*kept, remedy))
         trials.append(_trial((*kept, remedy), found))
+        if found is None:
+            continue
         if found.parting is None:
             return _named((*kept, remedy), parting, evidence, trials)
         if found.pairs > reached and _differs(found.parting, current):
@@ -79,6 +105,15 @@ def find_cause(parting: Parting, evidence: Evidence, pairs: int, attempt: Try | 
     return Cause("unknown", _unknown(parting), tuple(_told(evidence)), None, tuple(trials))
 
 
+def _left_over(evidence: Evidence, attempt: Try | None) -> Cause:
+    """A run that reads what the one before wrote: what it does without a remedy is told, no remedy is credited."""
+    texts = dict.fromkeys(f"`{one.place.text}` in line {one.place.row}" for one in evidence.left_over)
+    told = tuple(f"{text} reads a file that the first run wrote" for text in list(texts)[:_SHOWN])
+    trials = (_trial((), attempt(())),) if attempt is not None else ()
+    advice = "remove what a run leaves before the next, or write it to a folder of each run"
+    return Cause("state", "a file that the run before left", told, advice, trials)
+
+
 def candidates(parting: Parting, evidence: Evidence) -> Iterator[str]:
     """Remedies in the order in which they are worth a run."""
     record = parting.first or parting.second
@@ -86,7 +121,7 @@ def candidates(parting: Parting, evidence: Evidence) -> Iterator[str]:
     if parting.kind is not Kind.DRAW:
         told += _spoken_for(evidence)
     for name in dict.fromkeys([*told, *_CANDIDATES[parting.kind]]):
-        if evidence.gpu or name not in _ON_GPU:
+        if (evidence.gpu or name not in _ON_GPU) and name in available():
             yield name
 
 
@@ -98,8 +133,8 @@ def _from_record(record: Record) -> Iterator[str]:
 
 
 def _spoken_for(evidence: Evidence) -> list[str]:
-    """Generators before clocks: a clock differs in every run, and is read for logs as well."""
-    found = {_remedy_of(source): None for source in evidence.sources}
+    """Generators first: a clock and the number of the process differ in every run, and are read for logs as well."""
+    found = {_remedy_of(source) for source in evidence.sources if source.name != "os.getpid"}
     return [name for name in REMEDIES if name in found and name != "clock"]
 
 
@@ -109,10 +144,14 @@ def _remedy_of(source: Source) -> str:
 
 
 def _differs(one: Parting, other: Parting) -> bool:
-    return (one.step, one.first and one.first.index) != (other.step, other.first and other.first.index)
+    """Whether two partings are at different expressions or steps: within a loop chance moves them."""
+    places = [record.place if record is not None else None for record in (one.first, other.first)]
+    return one.step != other.step or places[0] != places[1]
 
 
-def _trial(names: tuple[str, ...], found: Alignment) -> Trial:
+def _trial(names: tuple[str, ...], found: Alignment | None) -> Trial:
+    if found is None:
+        return Trial(names, False, "the command fails with it")
     if found.parting is None:
         return Trial(names, True, f"{found.pairs:,} operations repeat bit for bit")
     record = found.parting.first or found.parting.second

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -110,7 +109,6 @@ class Recorder(IdleObserver):
         self._counts: dict[int, int] = {}
         self._active = options.covers(0)
         self._stretch = 1  # what was made in an earlier one may have been written unseen
-        self._process = os.getpid()
 
     def __enter__(self) -> Self:
         """Record from now on."""
@@ -182,7 +180,7 @@ class Recorder(IdleObserver):
 
     def on_source(self, name: str, code: CodeType, offset: int, value: int) -> None:
         """The program asked a clock, a generator or the system."""
-        if self._active and os.getpid() == self._process:
+        if self._active:
             self._writer.source(name, self._where.resolved(code, offset), value)
 
     def _on_result(self, path: str, module: torch.nn.Module, result: Any) -> None:

@@ -9,12 +9,22 @@ import datetime
 import itertools
 import os
 import random
+import shutil
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
+_OWN = str(Path(__file__).parents[3]) + os.sep
+_LIBRARIES = (
+    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")},
+    _OWN,
+    "<frozen",
+)
 _SEED = 0
 _EPOCH = 1_700_000_000
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
@@ -24,13 +34,15 @@ _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 class Remedy:
     """One change of how a command runs: `cause` is what it rules out, `advice` what a user would write.
 
-    `early` is applied before the command's own code, `late` once torch has been imported.
+    `prefix` stands before the command; `early` is applied before the command's own code, `late` once torch has
+    been imported.
     """
 
     name: str
     cause: str
     advice: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
     early: Callable[[], object] | None = None
     late: Callable[[], object] | None = None
 
@@ -50,6 +62,16 @@ def _entropy() -> None:
     source = random.Random(_SEED)
     setattr(os, "urandom", source.randbytes)  # noqa: B010
     setattr(random, "_urandom", source.randbytes)  # noqa: B010 - secrets, SystemRandom, NumPy's fresh generators
+    number = os.getpid
+    setattr(os, "getpid", lambda: 1 if _asked_by_the_program() else number())  # noqa: B010
+
+
+def _asked_by_the_program() -> bool:
+    """Whether the function that asks this was called by code of the user's, if through this package."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    return frame is not None and not in_library(frame)
 
 
 def _clock() -> None:
@@ -166,7 +188,7 @@ REMEDIES = {
         ),
         Remedy(
             "entropy",
-            "numbers from the system (uuid, os.urandom, secrets, an unseeded default_rng)",
+            "numbers from the system (uuid, os.urandom, secrets, an unseeded default_rng, os.getpid)",
             "pass a seed: numpy.random.default_rng(0), random.Random(0), a counter instead of a uuid",
             early=_entropy,
         ),
@@ -187,6 +209,13 @@ REMEDIES = {
             "the order of a set or the hash of a text, which another hash seed changes",
             "iterate over sorted(…), or set PYTHONHASHSEED=0 before Python starts",
             {"PYTHONHASHSEED": "0"},
+        ),
+        Remedy(
+            "address",
+            "the order of objects that are sorted or hashed by their address",
+            "iterate over a list, or sort by a name: a set of modules or tensors has another order in every run",
+            {"PYTHONHASHSEED": "0"},
+            prefix=("setarch", "-R"),
         ),
         Remedy("files", "the order in which the system lists files", "sort what is listed", early=_files),
         Remedy(
@@ -223,6 +252,23 @@ REMEDIES = {
     )
 }
 """Every remedy by name."""
+
+
+def in_library(frame: FrameType) -> bool:
+    """Whether a frame runs code of Python, of an installed package or of this one."""
+    return frame.f_code.co_filename.startswith(_LIBRARIES)
+
+
+def prefix_of(names: Iterable[str]) -> tuple[str, ...]:
+    """What stands before the command under these remedies."""
+    return tuple(word for name in names for word in REMEDIES[name].prefix)
+
+
+def available() -> frozenset[str]:
+    """The remedies whose prefix this system has."""
+    return frozenset(
+        name for name, one in REMEDIES.items() if not one.prefix or shutil.which(one.prefix[0]) is not None
+    )
 
 
 def environment_of(names: Iterable[str]) -> dict[str, str]:

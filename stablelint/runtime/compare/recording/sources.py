@@ -10,27 +10,30 @@ import functools
 import os
 import random
 import sys
-import sysconfig
 import time
 import uuid
 import zlib
 from collections.abc import Callable
-from types import CodeType
+from time import time_ns
+from types import CodeType, FrameType
 from typing import Any
 
 from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.guard_start import Plan
 
+_PYTHON = (".py", ".pyc")
 _KEPT = 2000  # calls noted in a process
-_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 _DRAWS = "random randint randrange choice choices shuffle sample uniform gauss normalvariate betavariate seed"
 _NUMPY = "rand randn randint random random_sample normal uniform permutation shuffle choice standard_normal default_rng"
 _WATCHED: tuple[tuple[str, Any, str], ...] = (
     ("time", time, "time time_ns perf_counter perf_counter_ns monotonic"),
     ("uuid", uuid, "uuid1 uuid4"),
-    ("os", os, "urandom listdir scandir"),
+    ("os", os, "urandom listdir scandir getpid"),
     ("random", random, _DRAWS),
 )
+
+LEFT_OVER = "left over"
+"""The source of what is read from a file that an earlier run of the comparison wrote."""
 
 Note = Callable[[str, CodeType, int, int], None]
 _notes: list[tuple[str, CodeType, int, int]] = []
@@ -43,6 +46,15 @@ def install(plan: Plan) -> None:
     remedies.apply(plan.options["remedies"], early=True)
     for name, module, functions in _WATCHED:
         _watch(name, module, functions)
+    began, own = plan.options["began"], time_ns()
+
+    def on_event(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open" and _left and isinstance(args[0], str) and not args[0].endswith(_PYTHON):
+            written = _modified(args[0])
+            if began <= written < own and not (args[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+                _note_reading(written)
+
+    sys.addaudithook(on_event)
 
 
 def hand_over(sink: Note) -> None:
@@ -69,11 +81,27 @@ def _watched(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         value = original(*args, **kwargs)
         frame = sys._getframe(1)
-        if _left and not frame.f_code.co_filename.startswith(_LIBRARIES):
+        if _left and not remedies.in_library(frame):
             _note(name, frame.f_code, frame.f_lasti, _digest(name, value, args))
         return value
 
     return call
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except (OSError, ValueError):
+        return 0
+
+
+def _note_reading(written: int) -> None:
+    """A file is read that was written since the first run began, and before this one did."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and remedies.in_library(frame):
+        frame = frame.f_back
+    if frame is not None:
+        _note(LEFT_OVER, frame.f_code, frame.f_lasti, written)
 
 
 def _note(name: str, code: CodeType, offset: int, value: int) -> None:
