@@ -63,6 +63,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     runs.add_argument("--every", type=_count, default=1, metavar="N", help="record every Nth step")
     runs.add_argument(
+        "--modules",
+        action="store_true",
+        help="record what modules return, and operations only in the step in which that differs: for long runs",
+    )
+    runs.add_argument(
         "--limit",
         type=_count,
         default=512,
@@ -103,7 +108,7 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
     except ImportError as error:
         return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
     start, stop = options.steps
-    record = Options(start, stop, options.every)
+    record = Options(start, stop, options.every, modules=options.modules)
     setup = Setup(tuple(options.command), "the command", options=record, limit=options.limit << 20)
     with _folder(options) as folder:
         runs = session.Session(folder, _saying(options))

@@ -54,13 +54,22 @@ class Session:
 
 
 def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> Comparison:
-    """The command twice as it is: where it does not repeat itself, and why."""
+    """The command twice as it is: where it does not repeat itself, and why.
+
+    Where only modules were recorded, the operations of the step in which they part are, in two more runs.
+    """
     first = session.run(setup)
     second = session.run(replace(setup, label=f"{setup.label}, once more"))
     found, traces = aligned(first, second)
     runs = told(first), told(second)
     if found.parting is None:
         return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
+    if setup.options.modules:
+        step = found.parting.step
+        near = replace(setup.options, modules=False, start=max(step - 1, 0), stop=step + 1, every=1)
+        closer = compare_again(session, replace(setup, options=near), attempts=attempts)
+        if not closer.same:
+            return closer
     parting, kept = _looked_at(session, setup, found.parting)
     difference = _with_values(describe(parting), kept)
     attempt = _attempts(session, first, parting) if attempts else None
@@ -145,7 +154,7 @@ def _attempts(session: Session, first: Run, parting: Parting) -> Try:
 
 def _looked_at(session: Session, setup: Setup, parting: Parting) -> tuple[Parting, list[_Kept]]:
     """Where an operation gives another result: it again in two runs, with the operands and results that it has there."""
-    if parting.kind is not Kind.RESULT:
+    if parting.kind is not Kind.RESULT or setup.options.modules:
         return parting, []
     kept = []
     for side in (parting.first, parting.second):

@@ -21,7 +21,7 @@ from stablelint.runtime.compare.compiling.graph import (
     place_of,
     without_attributes_shared,
 )
-from stablelint.runtime.compare.compiling.minimise import Minimiser, Reduced
+from stablelint.runtime.compare.compiling.minimise import Minimiser, Reduced, operations_of
 from stablelint.runtime.compare.outcome import locations
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording import remedies, sources
@@ -146,8 +146,7 @@ class Judges(IdleObserver):
         self._judging = True  # to the end: what runs from here on looks for the fault
         reduced = Minimiser(graph, args, compile_graph, self.seconds).run()
         if reduced is None:  # it went wrong once: the whole graph is what there is to show
-            nodes = [node for node in graph.graph.nodes if node.op.startswith("call_")]
-            reduced = Reduced(graph, args, nodes[-1], found)
+            reduced = Reduced(graph, args, operations_of(graph)[-1], found)
         self._tell(reduced, backend)
         raise SystemExit(0)
 

@@ -117,7 +117,8 @@ def _name(node: Node) -> str:
 def _run(run: Callable[..., Any], inputs: list[Any], names: Sequence[str]) -> dict[str, torch.Tensor]:
     """Results, gradients under fixed cotangents, and inputs that were written, by name."""
     named = [(names[index] if index < len(names) else str(index), one) for index, one in enumerate(inputs)]
-    versions = {name: one._version for name, one in named if isinstance(one, torch.Tensor)}
+    # Not by their versions: the statistics of a batch normalisation are written unseen.
+    before = {name: one.detach().clone() for name, one in named if isinstance(one, torch.Tensor)}
     with torch.enable_grad():
         outputs = list(tensors_in(run(*inputs)))
         losses = [
@@ -130,7 +131,7 @@ def _run(run: Callable[..., Any], inputs: list[Any], names: Sequence[str]) -> di
         if isinstance(one, torch.Tensor):
             if one.grad is not None:
                 found[f"gradient of {name}"] = one.grad
-            if one._version != versions[name]:
+            if not torch.equal(one, before[name]):
                 found[f"{name} afterwards"] = one.detach()
     return found
 

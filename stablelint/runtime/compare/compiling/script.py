@@ -145,7 +145,7 @@ def _literal(tensor: torch.Tensor) -> str:
 def _backend(backend: Any, spec: str | None) -> tuple[str, str, str]:
     """How a script names a backend: by its registered name, by an import, or by its own source."""
     if isinstance(backend, str):
-        return repr(backend), "", ""
+        return repr(backend), _settings(), ""
     if spec is not None and ":" in spec:
         path, _, attribute = spec.partition(":")
         return attribute, _import(sys.modules[path], attribute), ""
@@ -156,6 +156,13 @@ def _backend(backend: Any, spec: str | None) -> tuple[str, str, str]:
         return backend.__name__, _import(module, backend.__name__), ""
     parts, imports = _sources(backend, module)
     return backend.__name__, "\n".join(imports), "\n\n".join(parts) + "\n\n"
+
+
+def _settings() -> str:
+    """What the program set of the compiler's options, as torch writes it."""
+    config = getattr(getattr(torch, "_inductor", None), "config", None)
+    lines = config.codegen_config() if config is not None else ""
+    return f"import torch._inductor.config\n\n{lines}" if lines else ""
 
 
 def _import(module: ModuleType, name: str) -> str:
