@@ -26,6 +26,7 @@ from stablelint.runtime.guard.reporting.cause import (
     Rewrite,
     Verification,
     explain,
+    told_by_operands,
 )
 from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, NonFiniteError, Origin, Warned
 from stablelint.runtime.guard.reporting.records import Records, Writer
