@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -160,7 +161,8 @@ def _kinds(name: str, uses: Uses, known: Mapping[str, str]) -> list[str]:
     """Kinds that a parameter may be of, most plausible first."""
     found = [*_by_annotation(uses.annotation)]
     for text in uses.types:
-        found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4")]
+        own = not hasattr(builtins, text)
+        found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]
     if "callable" in uses.kinds:
         found.append(
             "callable" if uses.results == 1 else f"=lambda *x: ({', '.join(['x[0]'] * uses.results)})"

@@ -43,6 +43,7 @@ from stablelint.runtime.verify.witness.variants import simplified, variants
 
 _FUNCTION_SECONDS = 6.0
 _CALL_SECONDS = 2.0
+_WAITING = 4.0
 _TRIED = 120  # assignments that are tried for one that is accepted
 _HEALTHY = 2  # accepted assignments that variants are made of
 
@@ -291,13 +292,20 @@ def _limited(seconds: float) -> Iterator[None]:
     if not hasattr(signal, "setitimer"):
         yield
         return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # its own time, for a machine may be busy; a call that waits gets a multiple of it
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, _WAITING * seconds),
+    }
+    before = {number: signal.signal(number, stop) for number in timers}
     try:
+        for timer, limit in timers.values():
+            signal.setitimer(timer, limit)
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 def report_path(folder: str) -> Path:

@@ -41,6 +41,10 @@ def uses(text: str, method: bool = False) -> dict[str, Uses]:
         ("def f(g, x):\n    z, logdet = g(x)", "lambda *x: (x[0], x[0]), torch.rand(2, 4)"),
         ("def f(grid):\n    x, y = grid", "(torch.rand(2, 4), torch.rand(2, 4))"),
         ("def f(m):\n    assert isinstance(m, nn.Linear)", "nn.Linear(4, 4)"),
+        (
+            "def f(x):\n    if isinstance(x, tuple): x, y = x\n    return x.exp()",
+            "(torch.rand(2, 4), torch.rand(2, 4))",
+        ),
         ("def f(k):\n    return Loss(**k)", "{}"),
         ("def f(x: 'Float[Tensor, \"b t\"]'): return x", "torch.rand(2, 3)"),
         ("def f(x: Tensor, *, dim: int): return x.sum(dim)", "torch.rand(2, 4), dim=4"),
