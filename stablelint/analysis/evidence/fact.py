@@ -28,20 +28,19 @@ class Fact:
     holds: Holds
 
 
-def raises(function: Holds) -> Holds:
-    """Marks a fact that speaks for a repair."""
-    return _marked(function, 1)
+def raises(holds: Holds) -> Fact:
+    """The fact that a function decides, as one that speaks for a repair."""
+    return _fact(holds, 1)
 
 
-def lowers(function: Holds) -> Holds:
-    """Marks a fact that speaks against one."""
-    return _marked(function, -1)
+def lowers(holds: Holds) -> Fact:
+    """The fact that a function decides, as one that speaks against a repair."""
+    return _fact(holds, -1)
 
 
-def _marked(function: Holds, sign: int) -> Holds:
-    sentence = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
-    function.fact = Fact(function.__name__, sentence, sign, function)  # type: ignore[attr-defined]
-    return function
+def _fact(holds: Holds, sign: int) -> Fact:
+    sentence = (holds.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    return Fact(holds.__name__, sentence, sign, holds)
 
 
 @cache
@@ -51,5 +50,5 @@ def all_facts() -> tuple[Fact, ...]:
         importlib.import_module(f"{facts.__name__}.{found.name}")
         for found in pkgutil.iter_modules(facts.__path__)
     )
-    known = {f.fact.name: f.fact for m in modules for f in vars(m).values() if hasattr(f, "fact")}
+    known = {fact.name: fact for m in modules for fact in vars(m).values() if isinstance(fact, Fact)}
     return tuple(known[name] for name in sorted(known))

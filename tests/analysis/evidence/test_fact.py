@@ -48,7 +48,7 @@ def test_no_fact_defines_what_another_module_defines() -> None:
         name
         for module in pkgutil.iter_modules(facts.__path__)
         for name, value in vars(importlib.import_module(f"{facts.__name__}.{module.name}")).items()
-        if hasattr(value, "fact")
+        if isinstance(value, Fact)
     ]
     assert len(defined) == len(set(defined))
 
@@ -67,6 +67,5 @@ def test_a_mark_takes_the_first_line_of_the_docstring() -> None:
         """Nobody sees it."""
         return False
 
-    shown, hidden = vars(is_shown)["fact"], vars(is_hidden)["fact"]
-    assert (shown.name, shown.sentence, shown.sign) == ("is_shown", "Known operations lead to it", 1)
-    assert (hidden.sentence, hidden.sign) == ("Nobody sees it", -1)
+    assert (is_shown.name, is_shown.sentence, is_shown.sign) == ("is_shown", "Known operations lead to it", 1)
+    assert (is_hidden.sentence, is_hidden.sign) == ("Nobody sees it", -1)
