@@ -126,7 +126,7 @@ class Replay:
     def _look_at_gradients(self, optimizer: torch.optim.Optimizer | None) -> None:
         faults = []
         with self.trace.resting():
-            for name, parameter in self.all_parameters(optimizer).items():
+            for name, parameter in self.all_parameters(optimizer):
                 gradient = parameter.grad
                 if (
                     gradient is not None
@@ -148,19 +148,22 @@ class Replay:
             if fault is not None or self.target.proving:
                 self._arrive([fault] if fault is not None else [])
 
-    def all_parameters(self, optimizer: torch.optim.Optimizer | None = None) -> dict[str, torch.Tensor]:
-        """Parameters and buffers by name: those watched, and those of the modules that the replay met."""
-        named = dict(self.outcome.tensors)
-        seen = {id(tensor) for tensor in named.values()}
+    def all_parameters(
+        self, optimizer: torch.optim.Optimizer | None = None
+    ) -> Iterator[tuple[str, torch.Tensor]]:
+        """Parameters and buffers with their names: those of the modules that the replay met, and those watched.
+
+        A name may come twice: code that makes its model anew in the replay gives it the names of the first.
+        """
         groups = optimizer.param_groups if optimizer is not None else []
-        loose = {
-            f"parameter {index}": one for index, one in enumerate(p for g in groups for p in g["params"])
-        }
-        for name, tensor in [*self.target.parameters.items(), *loose.items()]:
+        loose = [
+            (f"parameter {index}", one) for index, one in enumerate(p for g in groups for p in g["params"])
+        ]
+        seen: set[int] = set()
+        for name, tensor in [*self.outcome.tensors.items(), *self.target.parameters.items(), *loose]:
             if id(tensor) not in seen:
                 seen.add(id(tensor))
-                named[name] = tensor
-        return named
+                yield name, tensor
 
     def run(self, step: Callable[[], object], random_state: RandomState | None) -> Outcome:
         """Run `step` from `random_state`; never raises for what the step does."""
