@@ -67,7 +67,8 @@ def judge(
     on = tuple(dict.fromkeys(s.text for belief in held for s in belief.on if s.filename is None))
     if told.status is Status.DISCHARGED and on:
         return replace(known, status=Status.ASSUMED, by=told.by, assumes=on)
-    return replace(told, assumes=on) if told.ground > known.ground else known
+    shown = told.ground > max(known.ground, Ground.COINCIDENCE)
+    return replace(told, assumes=on) if shown else known
 
 
 def _decide(
