@@ -71,19 +71,31 @@ FIX: Mapping[str, Key] = {
     "message": Key("string", "What the fix does, in a few words."),
     "when": Key("strings", "Conditions under which this fix is open."),
     "kind": Key("string", "What is done with the text.", FIX_KINDS, default="replace"),
-    "target": Key("string", "The metavariable whose expression is replaced; without it, the whole match."),
+    "target": Key(
+        "strings",
+        "The metavariable whose expression is replaced; without it, the whole match. A fix for several is written "
+        "for the first.",
+    ),
+    "constant": Key(
+        "table",
+        "The same fix with a number where `replace` asks for a limit of the element type: for operands that have no "
+        "name of their own and are shown to be in single precision or better.",
+    ),
     "dtypes": Key(
         "strings", "The element types for which the fix's constants are right.", DTYPES, default="all"
     ),
     "redefines": Key("boolean", "The fix changes healthy values too, on purpose.", default="false"),
-    "inline": Key(
-        "boolean", "Closed to operands that would need a name of their own first.", default="false"
-    ),
     "constructor": Key("string", "The class of which the object that applies the operation is to be made."),
     "floating": Key("strings", "Metavariables for whose real floating-point operands alone the fix is safe."),
     "single": Key(
         "strings", "Metavariables for whose operands in single precision or better alone it is safe."
     ),
+}
+
+CONSTANT: Mapping[str, Key] = {
+    "replace": Key("string", "The new Python, with a number.", required=True),
+    "dtypes": Key("strings", "The element types for which the number is right.", DTYPES, default="all"),
+    "message": Key("string", "What the fix does then, where that is something else."),
 }
 
 
@@ -99,6 +111,7 @@ def _reference() -> Iterator[str]:
         ("Keys of a page", PAGE),
         ("Keys of `[requires]`", REQUIRES),
         ("Keys of `[[fix]]`", FIX),
+        ("Keys of `[fix.constant]`", CONSTANT),
     ):
         yield from (f"## {title}", "", "| key | is | means |", "| --- | --- | --- |")
         for name, key in table.items():
@@ -134,7 +147,7 @@ def schema() -> dict[str, object]:
     tables: dict[str, object] = {
         "requires": _object(REQUIRES),
         "sample": {"type": "object"},
-        "fix": {"type": "array", "items": _object(FIX)},
+        "fix": {"type": "array", "items": _object(FIX, {"constant": _object(CONSTANT)})},
         "operands": {"type": "array", "items": {"type": "object"}},
     }
     return {

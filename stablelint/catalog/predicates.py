@@ -42,7 +42,6 @@ SIGNATURES: Mapping[str, Signature] = {
     "dtype": Signature(
         1, compared="dtype", meaning="the element type is known to be (or not to be) this one"
     ),
-    "half": Signature(1, meaning="the element type is known to be float16 or bfloat16"),
     "maybe_half": Signature(1, meaning="something in the program shows that it can be float16 or bfloat16"),
     "upcast": Signature(1, meaning="shown to be in single precision or better"),
     "range": Signature(
@@ -60,8 +59,6 @@ SIGNATURES: Mapping[str, Signature] = {
     "chosen": Signature(1, meaning="a parameter or setting whose default or annotation is a float"),
     "inverse": Signature(1, meaning="computed as one over a value, so that it is whole by chance only"),
     "learned": Signature(1, meaning="a trained parameter, so that any value is in its reach"),
-    "same": Signature(2, meaning="both are one value by data flow"),
-    "last_dim": Signature(1, meaning="the dimension -1, or known to be the last"),
     "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
     "python": Signature(1, meaning="known to be a Python number"),
     "integral": Signature(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from stablelint.catalog import contract, keys, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.catalog.rule import DTYPES, FixTemplate, Rule
+from stablelint.catalog.variants import Constant, variants
 from stablelint.diagnostic import Applicability, Severity
 
 T = TypeVar("T")
@@ -92,7 +93,7 @@ def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, fa
         backward=_contract(requires, "backward"),
         dtypes=_dtypes(table),
         message=_string(table, "message"),
-        fixes=tuple(_fix(entry) for entry in _tables(table, "fix")),
+        fixes=tuple(fix for entry in _tables(table, "fix") for fix in _fixes(entry)),
         matcher=_matcher(table),
         expect=_choice(table, "expect", "non-finite", keys.EXPECTATIONS),
         replaces=_strings(table, "replaces"),
@@ -111,26 +112,38 @@ def _with_message(rule: Rule) -> Rule:
     return replace(rule, message=f"needs {need}" if need else rule.summary.rstrip("."))
 
 
-def _fix(table: Mapping[str, object]) -> FixTemplate:
+def _fixes(table: Mapping[str, object]) -> Iterator[FixTemplate]:
+    """All rewrites that one `[[fix]]` stands for."""
     _check_keys(table, keys.FIX, "[[fix]]")
     kind = _choice(table, "kind", "replace", keys.FIX_KINDS)
-    replace = _string(table, "replace", required=kind not in ("delete", "move-before"))
-    if replace:
-        _at("replace", template.parse_template, replace)
-    return FixTemplate(
-        replace=replace,
+    fix = FixTemplate(
+        replace=_template(table, required=kind not in ("delete", "move-before")),
         applicability=Applicability(_choice(table, "applicability", None, [a.value for a in Applicability])),
         message=_string(table, "message"),
         when=_parsed(table, "when", predicates.parse_predicate),
         kind=kind,
-        target=_string(table, "target").removeprefix("$") or None,
         dtypes=_dtypes(table),
         redefines=_boolean(table, "redefines", False),
-        inline=_boolean(table, "inline", False),
         constructor=_string(table, "constructor") or None,
         floating=_strings(table, "floating"),
         single=_strings(table, "single"),
     )
+    targets = [name.removeprefix("$") for name in _strings(table, "target") if name]
+    return variants(fix, targets, _constant(_table(table, "constant")))
+
+
+def _constant(table: Mapping[str, object]) -> Constant | None:
+    if not table:
+        return None
+    _check_keys(table, keys.CONSTANT, "[fix.constant]")
+    return Constant(_template(table, required=True), _dtypes(table), _string(table, "message"))
+
+
+def _template(table: Mapping[str, object], *, required: bool) -> str:
+    text = _string(table, "replace", required=required)
+    if text:
+        _at("replace", template.parse_template, text)
+    return text
 
 
 def _check_metavariables(rule: Rule) -> None:

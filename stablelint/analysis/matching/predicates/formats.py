@@ -18,10 +18,6 @@ def _dtype(predicate: Predicate, context: Context) -> Truth:
     return Truth.of(dtype is not None and (dtype == predicate.value) == (predicate.op == "=="))
 
 
-def _half(predicate: Predicate, context: Context) -> Truth:
-    return Truth.of(value_of(predicate, context).dtype in _HALF)
-
-
 def maybe_half(value: Value, context: Context) -> Truth:
     """Whether the value can be half precision: it is, it is cast or autocast here, or the file shows such a mode."""
     if value.dtype is not None:
@@ -68,7 +64,6 @@ def _is_lost(number: float, fmt: FloatFormat) -> bool:
 
 FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], Truth]] = {
     "dtype": _dtype,
-    "half": _half,
     "maybe_half": _maybe_half,
     "upcast": _upcast,
     "vanishes": _vanishes,

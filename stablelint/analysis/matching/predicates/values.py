@@ -129,14 +129,6 @@ def _is_learned(value: Value, depth: int) -> bool:
     return any(_is_learned(path, depth - 1) for path in value.operands.values())
 
 
-def _same(predicate: Predicate, context: Context) -> bool:
-    return stripped(value_of(predicate, context)).key == stripped(value_of(predicate, context, 1)).key
-
-
-def _last_dim(predicate: Predicate, context: Context) -> bool:
-    return bool(value_of(predicate, context).constant() == -1)
-
-
 def _tensor(predicate: Predicate, context: Context) -> bool:
     return value_of(predicate, context).kind in (Kind.TENSOR, Kind.UNKNOWN)
 
@@ -208,8 +200,6 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "chosen": _chosen,
     "inverse": _inverse,
     "learned": _learned,
-    "same": _same,
-    "last_dim": _last_dim,
     "tensor": _tensor,
     "python": _python,
     "integral": _integral,
