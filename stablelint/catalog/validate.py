@@ -20,7 +20,7 @@ SECTIONS = ("Why is this bad?", "Fix safety", "Examples")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CODE = re.compile(r"[A-Z]{2,}\d{3,}")
-_MATCHER = re.compile(r"stablelint\.matchers\.[a-z_]\w*:[a-z_]\w*")
+_MATCHER = re.compile(r"stablelint\.matchers(\.[a-z_]\w*)+:[a-z_]\w*")
 _TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
@@ -214,7 +214,7 @@ def _matcher(table: Mapping[str, object]) -> str | None:
 def _check_matcher(matcher: str) -> None:
     """Looks a matcher up by the text of its module, which stays unimported."""
     module, name = matcher.removeprefix("stablelint.matchers.").split(":")
-    path = Path(__file__).parent.parent / "matchers" / f"{module}.py"
+    path = Path(__file__).parent.parent / "matchers" / f"{module.replace('.', '/')}.py"
     there = re.findall(r"^def ([a-z]\w*)\(", path.read_text("utf-8"), re.MULTILINE) if path.is_file() else []
     if name not in there:
         raise RuleError(f"there is no matcher `{matcher}`", key="matcher", hint=nearest(name, there))

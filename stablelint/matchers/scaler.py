@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, observed
-from stablelint.matchers.training import Step, steps_of
+from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import ancestors
 from stablelint.syntax.walk import descendants
 
