@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,19 @@ def _by_operation(collector: Collector) -> dict[str, list[Observed]]:
         if value.node is not None and hasattr(value.node, "lineno"):
             table.setdefault(value.op, []).append((value, frame))
     return table
+
+
+def made_of(review: Review) -> Iterator[tuple[Observed, Value]]:
+    """Every value that the reviewed function computes, each once, with the operation of it that was observed."""
+    seen: set[int] = set()
+    for pair in review.collector.observed:
+        pending = [pair[0]]
+        while pending:
+            value = pending.pop()
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield pair, value
+                pending.extend(value.operands.values())
 
 
 def place(value: Value) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.matchers.tree import ancestors, nodes_in, start
@@ -22,6 +23,7 @@ CARRYING = frozenset(
     """.split()
 )
 
+_OF_MODULES = frozenset(("parameters", "named_parameters", "train", "load_state_dict", "eval"))
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
 
 
@@ -63,6 +65,19 @@ def _targets(node: ast.AST) -> list[str]:
             ast.unparse(t) for t in node.targets if isinstance(t, ast.Name | ast.Attribute | ast.Subscript)
         ]
     return [ast.unparse(node.target)] if isinstance(node, ast.AnnAssign) and node.value else []
+
+
+def modules_in(review: Review) -> frozenset[str]:
+    """The expressions of a file that stand for modules: what is asked for its parameters, or put into a mode."""
+    return _modules_in(review.module.source.tree)
+
+
+@lru_cache(maxsize=1)
+def _modules_in(tree: ast.AST) -> frozenset[str]:
+    nodes = descendants(tree)
+    return frozenset(
+        ast.unparse(of) for n in nodes if called(n) in _OF_MODULES and (of := receiver(n)) is not None
+    )
 
 
 def called(node: ast.AST) -> str:

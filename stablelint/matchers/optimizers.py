@@ -23,6 +23,27 @@ _CASTS = frozenset("half to float double bfloat16".split())
 _HALVES = frozenset({"float16", "half"})
 
 
+# From which rate on an optimizer is reported: for any parameters, and for those of a whole model.
+_RATES = {"torch.optim.SGD": (1.0, 1.0)} | dict.fromkeys((*_ADAPTIVE, "torch.optim.Adamax"), (0.999, 0.1))
+
+
+@observes("|".join(name.rpartition(".")[2] for name in _RATES))
+def rate_too_high(review: Review, rule: Rule) -> Iterator[Site]:
+    """`Adam(model.parameters(), lr=0.5)`, `SGD(model.parameters(), lr=1.0)` with no schedule that begins there."""
+    scheduled = "lr_scheduler" in review.module.source.text
+    for pair in observed(review, *_RATES):
+        call, values = pair[0], list(pair[0].operands.values())
+        given, anywhere = call.first, _RATES[call.op]
+        rate = call.operands.get("lr", values[1] if "argument1" in call.operands else None)
+        number = rate.constant() if rate is not None and not rate.assumed else None
+        if given is None or not isinstance(number, int | float):
+            continue
+        of_model = given.op in ("method.parameters", "call.parameters")
+        begins_high = call.op == "torch.optim.SGD" and scheduled
+        if number > anywhere[0] or (of_model and number >= anywhere[1] and not begins_high):
+            yield make_site(review, rule, pair, shown=number >= 1)
+
+
 @observes("Adam|AdamW|NAdam|RAdam|RMSprop half|float16")
 def half_optimizer(review: Review, rule: Rule) -> Iterator[Site]:
     """An optimizer of `model.parameters()`, where the last cast of the model before it was one to float16."""

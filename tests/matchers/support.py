@@ -8,6 +8,7 @@ from stablelint.catalog import load_catalog
 CATALOG = load_catalog(entry_points=False)
 HEAD = """
 import torch
+from collections import OrderedDict
 import torch.nn.functional as F
 from torch import nn
 """

@@ -26,7 +26,7 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     if element is not None:
         return element
     if base.op == "shape":
-        return size_of(base.operands["input"], node, frame)
+        return size_of(base.operands["input"], node, frame, index.constant())
     if base.kind in (Kind.STRING, Kind.FOREIGN):
         return frame.graph.foreign(node)
     if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant == 0:

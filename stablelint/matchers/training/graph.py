@@ -1,4 +1,4 @@
-"""Changes in place of what the backward pass still needs."""
+"""What happens to a graph between its making and its backward: it is cut off, overwritten, or never there."""
 
 from __future__ import annotations
 
@@ -8,42 +8,121 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.matchers.common import make_site, observed
+from stablelint.matchers.common import Observed, make_site, observed, scope_of
+from stablelint.matchers.training.steps import steps_of
+from stablelint.matchers.tree import exclusive, start
+from stablelint.syntax.spellings import elementwise, reductions
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
-# Operations whose gradient is computed from their result.
-_SAVES_RESULT = frozenset(("exp", "sigmoid", "tanh", "softmax", "log_softmax", "sqrt", "rsqrt"))
+# Operations whose gradient is computed from their result, and from their operand, which autograd keeps.
+_SAVES_RESULT = frozenset(
+    "exp exp2 expm1 sqrt rsqrt sigmoid tanh tan relu softmax log_softmax cumprod logcumsumexp logsumexp prod norm".split()
+)
+_SAVES_OPERAND = frozenset(
+    "softplus elu selu leaky_relu gelu silu log log1p log2 sin cos erf abs pow logsumexp prod norm std var matmul "
+    "atan sinh cosh asin logsigmoid celu mish softsign digamma lgamma linear_module conv1d conv2d conv3d".split()
+)
+# What shares the memory of its operand, and its count of changes.
+_VIEWS = frozenset("view squeeze unsqueeze transpose permute index narrow select detach expand".split())
+_IN_PLACE = (
+    *"add sub mul div pow clamp masked_fill exp sqrt neg abs sigmoid tanh relu zero_ fill_ copy_ overwritten where".split(),
+    *"normal_ uniform_ floor round scatter scatter_add index_add index_fill".split(),
+)
+_ELEMENTWISE = frozenset(
+    row.split()[0] for table in (elementwise, reductions) for row in table.OPERATIONS.split("\n") if row
+) | frozenset(
+    "view permute transpose flatten squeeze unsqueeze contiguous clone to cuda cpu float double".split()
+)
+_WITHOUT_GRAPH = frozenset(
+    "detach item numpy tolist argmax argmin argsort eq ne lt le gt ge logical_not logical_and logical_or isnan isinf "
+    "isfinite sign long int bool byte one_hot bincount nonzero any all count_nonzero tensor zeros ones rand randn "
+    "full empty arange linspace randint zeros_like ones_like rand_like randn_like const".split()
+)
+_LOSSES = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy kl_div "
+    "binary_cross_entropy_with_logits".split()
+)
+_GIVEN = frozenset("argument unknown item batch part".split())
 _DEPTH = 8
 
 
-@observes("op= exp|sigmoid|tanh|softmax|log_softmax|sqrt|rsqrt")
+_SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter", "tensor", "randn", "rand", "zeros", "ones"))
+
+
+@observes(f"op=|[]= {_SAVED}", f"{'|'.join(f'{name}_' for name in _IN_PLACE)} {_SAVED}")
 def in_place(review: Review, rule: Rule) -> Iterator[Site]:
-    """`y += …` or `y.mul_(…)` where y is the result that the backward pass of its operation reads."""
-    for pair in observed(review, "add", "sub", "mul", "div", "clamp", "masked_fill", "exp", "sqrt"):
-        value, _ = pair
-        target = next(iter(value.operands.values()), None)
-        if target is None or target.op not in _SAVES_RESULT or not _is_in_place(value):
+    """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
+    changes = [pair for pair in observed(review, *_IN_PLACE) if _is_in_place(pair[0])]
+    for pair in changes:
+        value, frame = pair
+        target = value.operands.get("other" if value.op == "where" else "input")
+        if target is None or not review.collector.gradients.get(id(value)):
             continue
-        if (
-            not review.collector.gradients.get(id(value))
-            or target.kind is not Kind.TENSOR
-            or not _is_trained(target, _DEPTH)
-        ):
-            continue
-        message = f"the gradient of {target.op} is computed from its result, which this overwrites"
-        yield make_site(review, rule, pair, message=message)
+        storage, hidden = _storage(target, value)
+        message = _harm(storage, hidden, _reader(storage, pair, review) if not hidden else None)
+        if message is not None:
+            yield make_site(review, rule, (value, frame), message=message)
+
+
+def _harm(storage: Value, hidden: bool, reader: Value | None) -> str | None:
+    """What goes wrong when a tensor is overwritten; None where nothing does, or it is not known."""
+    if storage.op == "parameter" and not hidden:
+        return "a leaf that requires a gradient cannot be changed in place outside of no_grad"
+    if storage.op in _SAVES_RESULT and _is_trained(storage, _DEPTH):
+        ending = ", and no error tells" if hidden else ""
+        return f"the gradient of {storage.op} is computed from its result, which this overwrites{ending}"
+    if reader is not None:
+        return (
+            f"the gradient of {reader.op} in line {reader.node.lineno} is computed from what this overwrites"  # type: ignore[union-attr]
+        )
+    return None
+
+
+def _storage(target: Value, change: Value) -> tuple[Value, bool]:
+    """The tensor whose memory a view shares, and whether `.data` hides the change from autograd."""
+    hidden = False
+    here = descendants(change.node) if change.node is not None else []
+    while target.op in _VIEWS and target.first is not None:
+        if target.op == "detach" and target.node not in here:
+            break  # a tensor of its own, without a graph
+        hidden = hidden or (target.op == "detach" and isinstance(target.node, ast.Attribute))
+        target = target.first
+    return target, hidden
+
+
+def _reader(storage: Value, change: Observed, review: Review) -> Value | None:
+    """An earlier operation in the same function whose gradient reads a tensor that carries a graph itself."""
+    value, frame = change
+    if storage.op not in _ELEMENTWISE | {"linear_module", "norm_module"} or not _is_trained(storage, _DEPTH):
+        return None
+    root = scope_of(frame)
+    for earlier, where in review.collector.observed:
+        if earlier is value:
+            return None
+        if earlier.op in _SAVES_OPERAND and earlier.first is storage and where.function is frame.function:
+            if (
+                value.node is not None
+                and earlier.node is not None
+                and start(earlier.node) < start(value.node)
+            ):
+                return None if exclusive(earlier.node, value.node, root) else earlier
+    return None
 
 
 def _is_in_place(value: Value) -> bool:
     node = value.node
     if isinstance(node, ast.AugAssign):
-        return isinstance(node.target, ast.Name)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
+        return isinstance(node.target, ast.Name | ast.Attribute)
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store)
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return name.endswith("_") and not name.endswith("__")
     return False
 
 
@@ -54,3 +133,58 @@ def _is_trained(value: Value, depth: int) -> bool:
     if value.op == "detach" or depth == 0:
         return False
     return any(_is_trained(v, depth - 1) for v in value.operands.values())
+
+
+@observes("backward")
+def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
+    """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`."""
+    for step in steps_of(review):
+        loss = step.value.operands.get("input")
+        recording = review.collector.gradients.get(id(step.value))
+        if step.kind != "backward" or loss is None or loss.kind is not Kind.TENSOR or not recording:
+            continue
+        leaf = loss.op == "parameter" and loss.operands.get("data")
+        if (
+            leaf
+            and leaf.op not in ("rand", "randn", "zeros", "ones")
+            and _is_cut(leaf, review)
+            and not _is_given(leaf)
+        ):
+            message = (
+                "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
+            )
+        elif loss.op != "parameter" and _is_cut(loss, review):
+            message = "the loss has no graph: nothing that it is made of requires a gradient"
+        else:
+            continue
+        yield make_site(review, rule, (step.value, step.frame), message=message)
+
+
+def _is_given(leaf: Value) -> bool:
+    """Whether a leaf is made of numbers that are written out: the point at which a gradient is wanted."""
+    data = leaf.operands.get("data")
+    return leaf.op == "tensor" and (data is None or data.op != "item")
+
+
+def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
+    """Whether a value is known to carry no graph."""
+    if value.op in _WITHOUT_GRAPH or value.kind in (Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN):
+        return value.op != "tensor" or _is_written(value)
+    if depth == 0 or value.op in _GIVEN:
+        return False
+    if review.collector.gradients.get(id(value)) is False:
+        return True
+    if value.op in _LOSSES and "input" in value.operands:
+        other = value.operands.get("target")
+        cut = other is None or other.op in _GIVEN or _is_cut(other, review, depth - 1)
+        return cut and _is_cut(value.operands["input"], review, depth - 1)
+    operands = [v for name, v in value.operands.items() if name not in ("dim", "dtype")]
+    return (
+        value.op in _ELEMENTWISE and bool(operands) and all(_is_cut(v, review, depth - 1) for v in operands)
+    )
+
+
+def _is_written(value: Value) -> bool:
+    """Whether a tensor is made of numbers, and not of what may be tensors in a list."""
+    data = value.operands.get("data")
+    return data is not None and (data.kind in (Kind.NUMBER, Kind.FOREIGN) or data.op == "item")

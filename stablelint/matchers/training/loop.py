@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.names import assigned_in, called, modules_in
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
     block_of,
@@ -20,6 +21,7 @@ from stablelint.matchers.tree import (
     start,
     statement_in,
 )
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _TO_NUMBER = ("item", "detach", "data", "float", "reduce_value", "gather", "reduce")
+_ENDS = frozenset("detach item numpy tolist argmax parameter layer batch phi".split())
+_KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_softmax".split())
 _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
 
 
@@ -73,31 +77,44 @@ def _disorder(order: list[str]) -> str | None:
 
 @observes("backward step")
 def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
-    """A loop with backward and step in a function that never clears a gradient."""
+    """A loop with backward and step that never clears a gradient, nor does what it calls."""
     steps = steps_of(review)
     for step in (s for s in steps if s.kind == "step"):
         loop = loop_around(step.node, step.root)
-        if loop is None or review.module.mentions("zero_grad", "grad"):
+        node, optimizer = step.node, step.value.operands.get("input")
+        if loop is None or optimizer is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
             continue
         backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
-        node = step.node
-        if first is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
-            continue
-        statement = review.collector.statements.get(id(first.value))
-        optimizer = step.value.operands.get("input")
-        if optimizer is None or _is_wrapped(optimizer):
+        if first is None or _clears(step.root, review.module.source.tree) or not _is_plain(optimizer):
             continue
         yield make_site(
             review, rule, (first.value, first.frame), {"optimizer": optimizer},
-            statement=statement, texts={"optimizer": step.subject},
+            shown=optimizer.op != "argument", texts={"optimizer": step.subject},
+            statement=review.collector.statements.get(id(first.value)),
         )  # fmt: skip
         return
 
 
-def _is_wrapped(optimizer: Value) -> bool:
-    """An engine or a wrapper that may clear the gradients in its own `step`."""
-    return not optimizer.op.startswith("torch.optim.")
+def _clears(root: ast.AST, tree: ast.AST) -> bool:
+    """Whether a function, or one of the file that it calls, clears or sets gradients."""
+    functions = {
+        n.name: n for n in descendants(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    pending, seen = [root], {root}
+    while pending:
+        node = pending.pop()
+        if mentions(node, "zero_grad", "grad"):
+            return True
+        names = {called(n) for n in descendants(node)} & functions.keys()
+        pending.extend(new := [functions[name] for name in names if functions[name] not in seen])
+        seen.update(new)
+    return False
+
+
+def _is_plain(optimizer: Value) -> bool:
+    """An optimizer of PyTorch or one that was passed in: no engine or wrapper that may clear gradients in `step`."""
+    return optimizer.op.startswith("torch.optim.") or optimizer.op == "argument"
 
 
 @observes("backward add")
@@ -171,7 +188,7 @@ def _is_begun_anew(total: str, loop: ast.AST, root: ast.AST) -> bool:
     """Whether each step of the optimizer sets the total to something else again: what it keeps goes then."""
     for node in nodes_in(loop, ast.Assign):
         assert isinstance(node, ast.Assign)
-        if mentions(node.value, total) or total not in map(ast.unparse, node.targets):
+        if mentions(node.value, total.rpartition(".")[2]) or total not in map(ast.unparse, node.targets):
             continue
         if any(mentions(statement, "zero_grad") for statement in block_of(node, root) or ()):
             return True
@@ -191,27 +208,56 @@ def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:
 @observes("backward")
 def second_backward(review: Review, rule: Rule) -> Iterator[Site]:
     """A second `backward` through a graph that the first has freed."""
-    done: dict[int, Step] = {}
+    done: list[tuple[Step, list[Value]]] = []
+    modules = modules_in(review)
     for step in steps_of(review):
-        if step.kind != "backward":
-            continue
         loss = step.value.operands.get("input")
-        if loss is None or loss.is_constant:
+        if step.kind != "backward" or loss is None or loss.is_constant:
             continue
-        first = done.get(loss.key)
-        if first is not None and not first.excludes(step) and not _keeps_graph(first):
+        graph = list(_saving(loss, modules))
+        first = next((f[0] for f in done if not f[0].excludes(step) and _meets(f, step, graph)), None)
+        if first is not None and not _keeps_graph(first):
             message = "the first backward has freed the graph: a second one through it fails"
             yield make_site(review, rule, (step.value, step.frame), message=message)
         elif first is None and not _keeps_graph(step) and _is_made_before_loop(loss, step):
             message = "the graph is built once, before the loop: its second turn fails"
             yield make_site(review, rule, (step.value, step.frame), message=message)
-        done.setdefault(loss.key, step)
+        done.append((step, graph))
+
+
+def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> bool:
+    """Whether a graph holds what an earlier backward has freed: computed before that one, and not anew since."""
+    first, held = freed
+    gone = {id(v) for v in held}
+    if first.subject == step.subject and graph[0] is held[0]:
+        return not any(
+            start(first.node) < start(n) < start(step.node) for n in assigned_in(step.subject, step.root)
+        )
+    here = set(nodes_in(first.root, ast.expr))
+    return any(
+        id(v) in gone and v.node in here and start(v.node) < start(first.node) for v in graph if v.node
+    )
+
+
+def _saving(loss: Value, modules: frozenset[str]) -> Iterator[Value]:
+    """The loss, and the operations of its graph that keep tensors for the backward pass: those of layers."""
+    yield loss
+    pending, seen = [loss], set()
+    while pending:
+        value = pending.pop()
+        if value.op in _ENDS or id(value) in seen:
+            continue
+        seen.add(id(value))
+        called_module = isinstance(value.node, ast.Call) and ast.unparse(value.node.func) in modules
+        if value.op in _KEEPING or (value.op.startswith("call.") and called_module):
+            yield value
+        pending.extend(v for name, v in value.operands.items() if name not in ("layer", "target"))
 
 
 def _keeps_graph(step: Step) -> bool:
     node = step.node
     return isinstance(node, ast.Call) and any(
-        k.arg in ("retain_graph", "create_graph", None) for k in node.keywords
+        k.arg in ("retain_graph", "create_graph", "retain_variables", None) for k in node.keywords
     )
 
 

@@ -1,127 +1,137 @@
-"""Layers in a row whose sizes do not fit, as far as literals tell."""
+"""Sizes that do not fit: layers behind one another, losses of tensors that broadcast, sizes in another order."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.matchers.common import qualified, site_at
-from stablelint.syntax.walk import descendants
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.matchers.common import Observed, made_of, make_site, observed
+from stablelint.matchers.training.shapes import (
+    UNKNOWN,
+    Shape,
+    Shapes,
+    channels_of,
+    first_size,
+    last_size,
+    through,
+)
 
 if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
+    from stablelint.analysis.interpret.operations.layers import Layer
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
-# The names of a layer's parameters for the size it takes and the size it gives.
-_CONVOLUTION = ("in_channels", "out_channels")
-_PARAMETERS = {
-    "Linear": ("in_features", "out_features"),
-    **{f"{kind}{n}d": _CONVOLUTION for kind in ("Conv", "ConvTranspose") for n in (1, 2, 3)},
-    **{f"BatchNorm{n}d": ("num_features", "num_features") for n in (1, 2, 3)},
-}
-# Layers that leave both the last dimension and the channels as they are.
-_KEEPING = frozenset(
-    """
-    ReLU ReLU6 LeakyReLU PReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh Softplus Softsign Hardtanh Hardswish
-    Hardsigmoid LogSigmoid Dropout AlphaDropout Identity Softmax LogSoftmax
-    """.split()
-)
-# Layers that leave the channels alone, and change what lies behind them.
-_KEEPING_CHANNELS = (
-    "MaxPool",
-    "AvgPool",
-    "AdaptiveAvgPool",
-    "AdaptiveMaxPool",
-    "Upsample",
-    "Dropout2d",
-    "ZeroPad",
-)
+_PAIRWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_MEASURES = frozenset("pow abs mean sum square sqrt".split())
 
 
-@observes()
+@observes("linear_module", "Sequential")
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
-    """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)` in one `nn.Sequential`."""
-    module = review.module
-    if not review.of_body or "Sequential" not in module.source.text:
-        return
-    for node in descendants(module.source.tree):
-        if isinstance(node, ast.Call) and _name(node.func, module) == "Sequential":
-            yield from _mismatches(review, rule, list(_layers(node, module)))
-
-
-def _mismatches(review: Review, rule: Rule, layers: list[ast.expr]) -> Iterator[Site]:
-    """The layers of a row that take another size than the one before them gives."""
-    given: tuple[bool, int, str] | None = None  # of channels, the size, the layer that gives it
-    for layer in layers:
-        name = _name(layer.func, review.module) if isinstance(layer, ast.Call) else ""
-        if name in _PARAMETERS and isinstance(layer, ast.Call):
-            of_channels = name != "Linear"
-            takes, gives = (_size(layer, i, key) for i, key in enumerate(_PARAMETERS[name]))
-            if name.startswith("BatchNorm"):
-                gives = takes
-            follows = given is not None and (given[0] == of_channels or name == "BatchNorm1d")
-            if follows and given is not None and takes is not None and takes != given[1]:
-                message = f"this takes {takes} {'channels' if of_channels else 'features'}, and {given[2]} gives {given[1]}"
-                yield site_at(review, rule, layer, shown=name != "BatchNorm1d", message=message)
-            if name == "BatchNorm1d":
-                of_channels = given[0] if given is not None else of_channels
-            given = (of_channels, gives, name) if gives is not None else None
-        elif name not in _KEEPING and not (
-            given is not None and given[0] and name.startswith(_KEEPING_CHANNELS)
-        ):
-            given = None
-
-
-def _layers(sequence: ast.Call, module: ModuleInfo) -> Iterator[ast.expr]:
-    """The layers of a `Sequential` in order, those of one within it among them, and of an `OrderedDict`."""
-    given = sequence.args
-    only = given[0] if len(given) == 1 else None
-    if isinstance(only, ast.Call) and _called(only) == "OrderedDict" and only.args:
-        pairs = only.args[0]
-        given = [
-            e.elts[1] if isinstance(e, ast.Tuple) and len(e.elts) == 2 else e
-            for e in getattr(pairs, "elts", [])
-        ]
-    elif isinstance(only, ast.Starred) and isinstance(only.value, ast.List):
-        given = only.value.elts
-    for layer in given:
-        if isinstance(layer, ast.Call) and _name(layer.func, module) == "Sequential":
-            yield from _layers(layer, module)
+    """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
+    shapes, seen = Shapes(), set()
+    for pair, applied in made_of(review):
+        if applied.op == "layer":
+            found = list(_in_chain(applied))
+        elif applied.op in ("linear_module", "norm_module"):
+            found = [(applied.operands["layer"], shapes.of(applied.first))]
         else:
-            yield layer
+            continue
+        for layer, given in found:
+            message = _mismatch(layer.data, given)
+            if message is None or layer.node is None or id(layer.node) in seen:
+                continue
+            seen.add(id(layer.node))
+            anchor = layer.node if layer.module is review.module else applied.node
+            yield make_site(review, rule, (applied, pair[1]), message=message, anchor=anchor)
 
 
-def _called(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
+def _in_chain(sequence: Value) -> Iterator[tuple[Value, Shape]]:
+    """The layers of a `Sequential`, those of one within it among them, and what each is given."""
+    given = UNKNOWN
+    pending = list(sequence.data.chain or ())
+    while pending:
+        link = pending.pop(0)
+        if link.kind is not Kind.LAYER:
+            given = UNKNOWN
+        elif link.data.chain is not None:
+            pending = [*link.data.chain, *pending]
+        else:
+            yield link, given
+            given = through(link.data, given)
 
 
-def _name(node: ast.expr, module: ModuleInfo) -> str:
-    """The name of a class of `torch.nn`; empty for anything else."""
-    package, _, name = qualified(node, module).rpartition(".")
-    return name if package == "torch.nn" else ""
-
-
-def _size(layer: ast.Call, position: int, name: str) -> int | None:
-    """A size that is written out, or computed from literals alone."""
-    if any(isinstance(argument, ast.Starred) for argument in layer.args):
+def _mismatch(layer: Layer, given: Shape) -> str | None:
+    """What is wrong with a layer that is given a tensor of that shape; None where nothing is, or it is not known."""
+    name, takes = layer.qualified.rpartition(".")[2], first_size(layer)
+    behind = channels_of(name) or (int(name[-2]) if name in ("BatchNorm2d", "BatchNorm3d") else 0)
+    if name == "BatchNorm1d":  # of (N, C) or (N, C, L)
+        behind = int(len(given.dims) > 1 + given.whole)
+    comes = given.at(-1 - behind)
+    if takes is None or comes is None or takes == comes:
         return None
-    by_name = {keyword.arg: keyword.value for keyword in layer.keywords}
-    given = layer.args[position] if position < len(layer.args) else by_name.get(name)
-    return _number(given) if given is not None else None
+    if name in ("GroupNorm", "RMSNorm", "InstanceNorm2d"):
+        return None
+    return f"this takes {takes} {'channels' if behind else 'features'}, and is given {comes}"
 
 
-def _number(node: ast.expr) -> int | None:
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add | ast.FloorDiv):
-        left, right = _number(node.left), _number(node.right)
-        if left is None or right is None or (isinstance(node.op, ast.FloorDiv) and right == 0):
-            return None
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        return left + right if isinstance(node.op, ast.Add) else left // right
-    return None
+@observes("|".join(_PAIRWISE), "sub pow|abs|square")
+def broadcast_loss(review: Review, rule: Rule) -> Iterator[Site]:
+    """A loss of `(N, 1)` and `(N,)`, which compares every prediction with every target."""
+    shapes = Shapes()
+    differences = {
+        v.key for pair, v in made_of(review) if v.op in _MEASURES and v.first is not None for v in (v.first,)
+    }
+    for pair in observed(review, *_PAIRWISE, "sub"):
+        value = pair[0]
+        one, other = value.operands.get("input"), value.operands.get("target") or value.operands.get("other")
+        if one is None or other is None:
+            continue
+        if value.op == "sub" and (value.key not in differences or not (_is_unit(one) or _is_unit(other))):
+            continue
+        if _crossed(shapes.of(one), shapes.of(other)) or _crossed(shapes.of(other), shapes.of(one)):
+            yield make_site(review, rule, pair, {"a": one, "b": other})
+
+
+def _crossed(column: Shape, row: Shape) -> bool:
+    """Whether one is a column and the other a row of more than one element."""
+    single = column.at(-1) == 1 and (not column.whole or (len(column.dims) == 2 and column.dims[0] != 1))
+    return single and row.whole and len(row.dims) == 1 and row.dims[0] != 1
+
+
+def _is_unit(value: Value) -> bool:
+    """Whether a layer with one output yields a value: a difference of it and something is no outer difference."""
+    while value.op in ("to", "cuda", "float", "sigmoid", "relu", "tanh") and value.first is not None:
+        value = value.first
+    return value.op == "linear_module" and last_size(value.operands["layer"].data) == 1
+
+
+@observes("view size", "view shape")
+def view_for_transpose(review: Review, rule: Rule) -> Iterator[Site]:
+    """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order."""
+    for pair in observed(review, "view"):
+        value, tensor = pair[0], pair[0].first
+        sizes = [v for name, v in value.operands.items() if name != "input"]
+        if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
+            sizes = list(sizes[0].data)
+        if tensor is None or len(sizes) < 2 or not all(_is_size(v, tensor) for v in sizes):
+            continue
+        order = [v.data for v in sizes]
+        if sorted(order) == list(range(len(order))) and order != sorted(order):
+            yield from _site(review, rule, pair, tensor, order)
+
+
+def _is_size(value: Value, tensor: Value) -> bool:
+    return (
+        value.op == "size"
+        and type(value.data) is int
+        and value.first is not None
+        and value.first.key == tensor.key
+    )
+
+
+def _site(review: Review, rule: Rule, pair: Observed, tensor: Value, order: list[int]) -> Iterator[Site]:
+    message = f"the sizes stand in another order, and the elements in the old one: `permute({', '.join(map(str, order))})`"
+    yield make_site(review, rule, pair, {"x": tensor}, message=message)

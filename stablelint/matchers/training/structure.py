@@ -1,4 +1,4 @@
-"""Flaws that stand in the text of a class: modules in plain lists, CUDA in a data set."""
+"""Flaws that stand in the text of a file: modules in plain lists, checkpoints loaded to wherever they were."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.tree import nodes_in
+from stablelint.matchers.names import functions_of
+from stablelint.matchers.tree import exclusive, nodes_in
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -19,13 +20,21 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
+# What shows that a program runs with and without a GPU, or in a process for each.
+_SEVERAL_DEVICES = (
+    "is_available",
+    "init_process_group",
+    "DistributedDataParallel",
+    "local_rank",
+    "LOCAL_RANK",
+)
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
 @observes()
 def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
     """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
-    for info, module in _classes(review):
+    for info, module in classes_of(review):
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
         if init is None or not any(
             qualified(base, module) in ("torch.nn.Module", "torch.nn.modules.Module") for base in info.bases
@@ -80,51 +89,22 @@ def _is_registered(attr: str, info: ast.ClassDef) -> bool:
 
 
 @observes()
-def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
-    """`.cuda()` or `.to("cuda")` where a data set makes its samples."""
-    for info, module in _classes(review):
-        if not any(
-            qualified(base, module).endswith(("data.Dataset", "data.IterableDataset", "dataset.Dataset"))
-            for base in info.bases
-        ):
-            continue
-        for method in info.body:
-            if isinstance(method, ast.FunctionDef) and method.name in (
-                "__getitem__",
-                "__iter__",
-                "__getitems__",
-            ):
-                for call in nodes_in(method, ast.Call):
-                    if isinstance(call, ast.Call) and _moves_to_cuda(call):
-                        yield site_at(review, rule, call)
-
-
-def _moves_to_cuda(call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    if call.func.attr == "cuda":
-        return True
-    texts = [a.value for a in (*call.args, *(k.value for k in call.keywords)) if isinstance(a, ast.Constant)]
-    return call.func.attr == "to" and any(isinstance(t, str) and t.startswith("cuda") for t in texts)
-
-
-@observes()
 def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
-    """`torch.load(f)` that says nothing of the device."""
-    if review.of_body:
-        for node in _definitions(review.module)[1]:
+    """`torch.load(f)` that says nothing of the device, in a file that runs on one or another, or on several."""
+    if review.of_body and review.module.mentions(*_SEVERAL_DEVICES):
+        for node in definitions(review.module)[1]:
             yield site_at(review, rule, node)
 
 
-def _classes(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
+def classes_of(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
     if review.of_body:
-        for node in _definitions(review.module)[0]:
+        for node in definitions(review.module)[0]:
             yield node, review.module
 
 
 @lru_cache(maxsize=1)
-def _definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
+def definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
     """The classes of a file and its calls of `torch.load` that name no device."""
     tree, lines, text = module.source.tree, module.source.lines, module.source.text
     classes: list[ast.ClassDef] = []
@@ -167,3 +147,21 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
     ):
         return False
     return qualified(call.func, module) == "torch.load"
+
+
+@observes()
+def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]:
+    """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function."""
+    for root in functions_of(review, "benchmark", "deterministic"):
+        switched = {
+            qualified(target, review.module): target
+            for node in nodes_in(root, ast.Assign)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Constant)
+            and node.value.value is True
+            for target in node.targets
+        }
+        fastest = switched.get("torch.backends.cudnn.benchmark")
+        steady = switched.get("torch.backends.cudnn.deterministic")
+        if fastest is not None and steady is not None and not exclusive(fastest, steady, root):
+            yield site_at(review, rule, fastest)

@@ -88,8 +88,8 @@ Bilinear linear_module
 Conv1d linear_module in_channels,out_channels
 Conv2d linear_module in_channels,out_channels
 Conv3d linear_module in_channels,out_channels
-ConvTranspose1d linear_module
-ConvTranspose2d linear_module
+ConvTranspose1d linear_module in_channels,out_channels
+ConvTranspose2d linear_module in_channels,out_channels
 Embedding linear_module num_embeddings,embedding_dim
 LayerNorm norm_module normalized_shape,eps
 BatchNorm1d norm_module num_features,eps

@@ -51,4 +51,6 @@ def test_a_list_of_layers_in_a_class_that_is_no_module() -> None:
     [("torch.load(f)", True), ("torch.load(f, 'cpu')", False), ("torch.load(f, **o)", False)],
 )
 def test_a_load_that_names_no_device(call: str, found: bool) -> None:
-    assert bool(findings("SL613", f"def restore(f, o):\n    return {call}\n")) is found
+    device = "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    assert bool(findings("SL613", f"{device}def restore(f, o):\n    return {call}\n")) is found
+    assert not findings("SL613", f"def restore(f, o):\n    return {call}\n")

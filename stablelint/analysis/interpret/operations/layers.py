@@ -68,11 +68,20 @@ def _sequential(positional: list[Value], keywords: dict[str, Value], node: ast.C
             return _each_path(grown, positional[:-1], node, frame)
         chain.extend(_links(grown, frame) if grown is not None else [value])
     only = positional[0] if len(positional) == 1 else None
+    if only is not None and only.op == "collections.OrderedDict" and only.first is not None:
+        pairs = only.first.data if only.first.kind is Kind.SEQUENCE else []
+        chain = [_link_of(pair, frame) for pair in pairs]
     if only is not None and only.kind is Kind.SEQUENCE and only.name != "list":
         chain = list(only.data)
     if only is not None and only.kind is Kind.MAPPING and isinstance(only.data, dict):
         chain = list(only.data.values())
     return _made("Sequential", Layer("torch.nn.Sequential", chain=chain), node, frame)
+
+
+def _link_of(pair: Value, frame: Frame) -> Value:
+    """The layer of `("name", layer)`."""
+    named = pair.kind is Kind.SEQUENCE and len(pair.data) == 2
+    return pair.data[1] if named else frame.graph.unknown("layer")
 
 
 def _each_path(grown: Value, before: list[Value], node: ast.Call, frame: Frame) -> Value:
@@ -95,9 +104,12 @@ def _links(grown: Value, frame: Frame) -> list[Value]:
 
 
 def _made(name: str, layer: Layer, node: ast.AST, frame: Frame) -> Value:
-    return Value(
+    value = Value(
         "layer", frame.graph.fresh(), Kind.LAYER, node=node, module=frame.module, data=layer, name=name
-    )  # fmt: skip
+    )
+    if frame.reporting and layer.chain is not None:
+        frame.session.observe(value, frame)
+    return value
 
 
 def _container(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
@@ -238,20 +250,20 @@ def call_layer(
     layer: Layer = target.data
     if layer.chain is not None:
         return _call_chain(layer.chain, positional, node, frame)
+    operands = {"input": positional[0]} if positional else {}
     if layer.operation is None:
         if layer.qualified in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
             return frame.graph.unknown(node=node)
         return Value(
-            "layer_output", frame.graph.fresh(), Kind.TENSOR, node=node, module=frame.module, name=target.name
-        )
+            "layer_output", frame.graph.fresh(), Kind.TENSOR, {**operands, "layer": target}, node=node,
+            module=frame.module, name=target.name,
+        )  # fmt: skip
     if layer.operation in ("linear_module", "norm_module"):
-        operands = {"input": positional[0]} if positional else {}
         return apply(layer.operation, {**operands, "layer": target}, node, frame)
     operation = operations.canonical(layer.operation)
     parameters = operation.parameters if operation is not None else ("input",)
-    operands = dict(zip(parameters, positional, strict=False)) | keywords | layer.arguments
-    if layer.operation == "dropout" or layer.operation == "identity":
-        operands = {"input": positional[0]} if positional else operands
+    if not operands or layer.operation not in ("dropout", "identity"):
+        operands = dict(zip(parameters, positional, strict=False)) | keywords | layer.arguments
     result = apply(layer.operation, operands, node, frame)
     if target.module is not frame.module and result.node is node:
         result.data = target  # where it was made, which the call does not show

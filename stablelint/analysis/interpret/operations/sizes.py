@@ -24,8 +24,9 @@ def _spelled(part: object) -> Hashable:
     return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
 
 
-def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
-    """A tensor's size: believed to be at least 1, unless the tensor is a selection that can be empty."""
+def size_of(tensor: Value, node: ast.AST, frame: Frame, dim: object = None) -> Value:
+    """A tensor's size, along `dim` where that is a number: believed to be at least 1, unless it is a selection
+    that can be empty."""
     selected = tensor.op in ("masked_select", "nonzero") or (
         tensor.op == "index" and tensor.operands["index"].dtype == "bool"
     )
@@ -33,7 +34,16 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame) -> Value:
     key = frame.graph.key("size_at", tensor.key, _spelled(node))
     zero = Ground.EXACT if emptiable else Ground.COINCIDENCE
     value = Value(
-        "size", key, Kind.NUMBER, {"input": tensor}, COUNT, zero, zero, node=node, module=frame.module
+        "size",
+        key,
+        Kind.NUMBER,
+        {"input": tensor},
+        COUNT,
+        zero,
+        zero,
+        node=node,
+        module=frame.module,
+        data=dim,
     )
     return value if emptiable else not_empty(value, tensor)
 

@@ -72,9 +72,9 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     if fill is None:
         return None
     dtype = operands["dtype"].dtype if "dtype" in operands else None
+    kept = {"fill_value": fill, **_extents(operands)}
     value = Value(
-        "full", frame.graph.fresh(), Kind.TENSOR, {"fill_value": fill}, fill.interval, fill.zero, fill.ends, dtype,
-        node, frame.module,
+        "full", frame.graph.fresh(), Kind.TENSOR, kept, fill.interval, fill.zero, fill.ends, dtype, node, frame.module
     )  # fmt: skip
     return of_any(value, [fill])
 
@@ -85,8 +85,14 @@ def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Fr
     dtype = operands["dtype"].dtype if "dtype" in operands else frame.session.default_dtype
     name = "zeros" if value == 0.0 else "ones"
     return Value(
-        name, frame.graph.fresh(), Kind.TENSOR, {}, Interval.point(value), zero, Ground.EXACT, dtype, node, frame.module
+        name, frame.graph.fresh(), Kind.TENSOR, _extents(operands), Interval.point(value), zero, Ground.EXACT, dtype, node,
+        frame.module,
     )  # fmt: skip
+
+
+def _extents(operands: dict[str, Value]) -> dict[str, Value]:
+    """How large a filled tensor is and where it lies: nothing of what it is like."""
+    return {n: v for n, v in operands.items() if n in ("size", "device") or n.startswith("more")}
 
 
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -173,6 +179,7 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         op, {"input": source, **{n: v for n, v in operands.items() if n != "input" and v.dtype}}, node, frame
     )
     result.dtype = named[0] if named else (source.dtype if op != "type_as" else None)
+    result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
     return result
 
 
@@ -184,7 +191,7 @@ def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         return Value(
             "shape", frame.graph.key("shape", tensor.key), Kind.UNKNOWN, {"input": tensor}, node=node
         )
-    value = size_of(tensor, node, frame)
+    value = size_of(tensor, node, frame, operands["dim"].constant() if "dim" in operands else None)
     if op == "numel":
         value.key = frame.graph.key("numel", tensor.key)
         value.op = "numel"
@@ -210,17 +217,13 @@ def _finfo(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> 
 
 def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`nn.Parameter(init)`: any finite value once it has been trained."""
-    key = frame.graph.fresh()
-    return Value(
-        "parameter",
-        key,
-        Kind.TENSOR,
-        operands,
-        zero=Ground.COINCIDENCE,
-        ends=Ground.COINCIDENCE,
-        node=node,
-        module=frame.module,
-    )
+    value = Value(
+        "parameter", frame.graph.fresh(), Kind.TENSOR, operands, zero=Ground.COINCIDENCE, ends=Ground.COINCIDENCE,
+        node=node, module=frame.module,
+    )  # fmt: skip
+    if frame.reporting:
+        frame.session.observe(value, frame)
+    return value
 
 
 def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -236,21 +239,17 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
     interval = Interval(start, stop, hi_open=True) if start < stop else Interval.point(start)
     zero = Ground.EXACT if interval.contains(0.0) else Ground.NONE
-    return Value(
-        "uniform_",
-        frame.graph.fresh(),
-        Kind.TENSOR,
-        {},
-        interval,
-        zero,
-        Ground.EXACT,
-        node=node,
-        module=frame.module,
-    )
+    value = Value(
+        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero, Ground.EXACT,
+        node=node, module=frame.module,
+    )  # fmt: skip
+    if frame.reporting:
+        frame.session.observe(value, frame)
+    return value
 
 
 def _normal(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    return apply("randn", {}, node, frame)
+    return apply("randn", operands, node, frame)
 
 
 def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:

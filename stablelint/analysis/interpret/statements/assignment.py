@@ -89,7 +89,7 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
         return [_part(value, i, node, frame) for i in range(count)]
     if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
-        return [size_of(value.first, place, frame) for place in places]
+        return [size_of(value.first, place, frame, i) for i, place in enumerate(places)]
     return [frame.graph.unknown(node=node) for _ in range(count)]
 
 
@@ -165,6 +165,8 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
         node, frame.module, index,
     )  # fmt: skip
+    if frame.reporting:
+        frame.session.observe(made, frame)
     return of_any(made, [base, value])
 
 

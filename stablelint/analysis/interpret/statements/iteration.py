@@ -54,8 +54,24 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
         return frame.graph.sequence(
             [element_of(v, target, frame) for v in iterable.operands.values()], target
         )
+    if iterable.op == "torch.utils.data.DataLoader" and iterable.first is not None:
+        return _batch_of(iterable.first, target, frame)
     if iterable.kind is Kind.LAYER:
         return layers.any_element(iterable, frame)
     if lists.is_list(iterable) and (elements := lists.elements_of(iterable)):
         return join(frame.graph, elements)
     return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
+
+
+def _batch_of(data: Value, target: ast.expr, frame: Frame) -> Value:
+    """What a loader yields of a data set: of one made of tensors, some rows of each."""
+    if data.op != "torch.utils.data.TensorDataset":
+        return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
+    return frame.graph.sequence([_rows_of(v, target, frame) for v in data.operands.values()], target)
+
+
+def _rows_of(tensor: Value, target: ast.expr, frame: Frame) -> Value:
+    return Value(
+        "batch", frame.graph.fresh(), Kind.TENSOR, {"input": tensor}, tensor.interval, tensor.zero, tensor.ends,
+        tensor.dtype, target, frame.module,
+    )  # fmt: skip

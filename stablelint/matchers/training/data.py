@@ -1,0 +1,109 @@
+"""Flaws between a data set and the processes that read it: CUDA after a fork, random generators that are copied."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.matchers.common import qualified, site_at
+from stablelint.matchers.names import called, functions_of
+from stablelint.matchers.training.structure import classes_of
+from stablelint.matchers.tree import mentions, nodes_in, start
+from stablelint.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_READING = ("__getitem__", "__iter__", "__getitems__")
+_GENERATORS = frozenset(
+    ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator")
+)
+_PROCESSES = frozenset(
+    f"{package}.{name}"
+    for package in ("multiprocessing", "torch.multiprocessing")
+    for name in ("Process", "Pool", "pool.Pool", "process.Process")
+)
+_STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
+
+
+@observes()
+def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
+    """`.cuda()` where a data set makes its samples, or before processes are forked."""
+    for info, _ in _data_sets(review):
+        for method in _methods(info, *_READING):
+            for call in nodes_in(method, ast.Call):
+                if isinstance(call, ast.Call) and _moves_to_cuda(call, review.module):
+                    yield site_at(review, rule, call)
+    for root in functions_of(review, "multiprocessing", "cuda"):
+        if not review.module.mentions(*_STARTS):
+            yield from _before_fork(root, review, rule)
+
+
+def _before_fork(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
+    calls = [n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call)]
+    forks = [c for c in calls if qualified(c.func, review.module) in _PROCESSES]
+    first = min(map(start, forks), default=None)
+    for call in sorted(calls, key=start):
+        if first is not None and start(call) < first and _moves_to_cuda(call, review.module):
+            message = "CUDA is initialised before processes are forked, which cannot use it then"
+            yield site_at(review, rule, call, message=message)
+            return
+
+
+def _data_sets(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
+    for info, module in classes_of(review):
+        bases = [qualified(base, module) for base in info.bases]
+        if any(b.endswith(("data.Dataset", "data.IterableDataset", "dataset.Dataset")) for b in bases):
+            yield info, module
+
+
+def _methods(info: ast.ClassDef, *names: str) -> list[ast.FunctionDef]:
+    return [s for s in info.body if isinstance(s, ast.FunctionDef) and s.name in names]
+
+
+def _moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr == "cuda":
+        return True
+    given = (*call.args, *(k.value for k in call.keywords))
+    texts = [a.value for a in given if isinstance(a, ast.Constant)]
+    named = any(isinstance(t, str) and t.startswith("cuda") for t in texts)
+    return named and (call.func.attr == "to" or qualified(call.func, module).startswith("torch."))
+
+
+@observes()
+def copied_generator(review: Review, rule: Rule) -> Iterator[Site]:
+    """`self.rng = np.random.default_rng(0)` in a data set that draws from it: each worker has a copy."""
+    tree = review.module.source.tree
+    if not review.of_body or "Dataset" not in review.module.source.text or mentions(tree, "get_worker_info"):
+        return
+    loaders = [n for n in descendants(tree) if isinstance(n, ast.Call) and called(n) == "DataLoader"]
+    if any(k.arg == "worker_init_fn" for loader in loaders for k in loader.keywords):
+        return
+    with_workers = [loader for loader in loaders if _has_workers(loader)]
+    for info, module in _data_sets(review):
+        drawn = {
+            n.attr for m in _methods(info, *_READING) for n in descendants(m) if isinstance(n, ast.Attribute)
+        }
+        for method in _methods(info, "__init__"):
+            for made in nodes_in(method, ast.Assign):
+                if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
+                    continue
+                kept = {t.attr for t in made.targets if isinstance(t, ast.Attribute)}
+                if (
+                    kept & drawn
+                    and qualified(made.value.func, module) in _GENERATORS
+                    and (with_workers or not loaders)
+                ):
+                    yield site_at(review, rule, made.value, shown=bool(with_workers))
+
+
+def _has_workers(loader: ast.Call) -> bool:
+    given = next((k.value for k in loader.keywords if k.arg == "num_workers"), None)
+    return given is not None and not (isinstance(given, ast.Constant) and given.value == 0)

@@ -1,0 +1,99 @@
+"""Arrays of NumPy in double precision that reach a model in single precision."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.matchers.common import make_site, qualified
+from stablelint.matchers.names import modules_in
+from stablelint.matchers.tree import mentions
+
+if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+# What NumPy makes in float64 unless told otherwise, and what keeps the element type of its operand.
+_DOUBLES = frozenset(
+    "zeros ones linspace logspace eye random.rand random.randn random.random random.normal random.uniform "
+    "random.standard_normal random.random_sample loadtxt genfromtxt".split()
+)
+_KEEPING = frozenset(
+    "sin cos exp log sqrt tanh abs sign square reshape transpose concatenate stack vstack hstack".split()
+)
+_CASTING = ("astype", "float32")
+_VIEWS = frozenset(
+    "view permute transpose flatten squeeze unsqueeze contiguous clone detach cuda cpu to index batch repeat expand "
+    "requires_grad_ parameter cat stack add sub mul div neg".split()
+)
+_DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "double", "float64")
+
+
+@observes("linear_module from_numpy|as_tensor|tensor", "from_numpy|as_tensor|tensor parameters|train|eval")
+def double_into_float(review: Review, rule: Rule) -> Iterator[Site]:
+    """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
+    if review.module.mentions(*_DEFAULTS):
+        return
+    modules = modules_in(review)
+    for pair in review.collector.observed:
+        value = pair[0]
+        given = value.first
+        if given is None or not (value.op == "linear_module" or _calls_module(value, modules)):
+            continue
+        made = _double_source(given)
+        if made is not None and (
+            value.op != "linear_module" or value.operands["layer"].dtype in (None, "float32")
+        ):
+            anchor = made.node if made.module is review.module else value.node
+            yield make_site(review, rule, pair, {"made": made}, anchor=anchor)
+
+
+def _calls_module(value: Value, modules: frozenset[str]) -> bool:
+    """Whether a call is one of something that the file treats as a module."""
+    node = value.node
+    return value.op.startswith("call.") and isinstance(node, ast.Call) and ast.unparse(node.func) in modules
+
+
+def _double_source(value: Value) -> Value | None:
+    """The tensor of doubles that a value is a view of, or computed from by arithmetic; None where it is none."""
+    if value.dtype is not None:
+        return None
+    if value.op == "tensor":
+        data = value.operands.get("data")
+        double = data is not None and data.kind is Kind.FOREIGN and isinstance(data.node, ast.expr)
+        return value if double and value.module and _is_double(data.node, value.module) else None  # type: ignore[union-attr, arg-type]
+    if value.op not in _VIEWS:
+        return None
+    operands = [v for v in value.operands.values() if v.kind is Kind.TENSOR]
+    return next((made for v in operands if (made := _double_source(v)) is not None), None)
+
+
+def _is_double(node: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression of NumPy yields float64."""
+    if isinstance(node, ast.BinOp):
+        return _is_double(node.left, module) or _is_double(node.right, module)
+    if isinstance(node, ast.Subscript):
+        return _is_double(node.value, module)
+    if (
+        not isinstance(node, ast.Call)
+        or mentions(node, *_CASTING)
+        or any(k.arg in ("dtype", None) for k in node.keywords)
+    ):
+        return False
+    root, _, name = qualified(node.func, module).partition(".")
+    if root != "numpy":
+        return False
+    if name in ("array", "asarray"):
+        return bool(node.args) and _holds_floats(node.args[0])
+    return name in _DOUBLES or (name in _KEEPING and any(_is_double(a, module) for a in node.args))
+
+
+def _holds_floats(node: ast.expr) -> bool:
+    if isinstance(node, ast.List | ast.Tuple):
+        return any(map(_holds_floats, node.elts))
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)

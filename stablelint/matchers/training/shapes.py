@@ -1,0 +1,278 @@
+"""The sizes of tensors, as far as the operations that make them tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stablelint.analysis.interpret.operations.layers import Layer
+from stablelint.analysis.values.indexing import parts_of
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.spellings import elementwise
+
+Dim = int | None  # None: some size
+
+# Operations whose result has the sizes that their operands broadcast to.
+_ELEMENTWISE = frozenset(row.split()[0] for row in elementwise.OPERATIONS.split("\n") if row) | frozenset(
+    "softmax log_softmax dropout normalize cumsum cumprod layer_norm batch_norm contiguous clone detach cpu cuda float "
+    "double half bfloat16 to type type_as requires_grad_ parameter long int bool zeros_like ones_like rand_like "
+    "randn_like full_like empty_like copy_ zero_ fill_ normal_ uniform_ overwritten norm_module bernoulli".split()
+)
+_REDUCTIONS = frozenset(
+    "sum mean nanmean prod var std norm amax amin median argmax argmin any all logsumexp count_nonzero".split()
+)
+_LOSSES = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy kl_div "
+    "binary_cross_entropy_with_logits gaussian_nll_loss poisson_nll_loss ctc_loss".split()
+)
+_CREATIONS = frozenset("zeros ones rand randn full empty".split())
+# Modules that change what lies behind the channels, and leave those alone.
+_POOLING = (
+    "MaxPool",
+    "AvgPool",
+    "AdaptiveAvgPool",
+    "AdaptiveMaxPool",
+    "Upsample",
+    "ZeroPad",
+    "ReflectionPad",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of a tensor: of its last dimensions, or of all of them where it is `whole`."""
+
+    dims: tuple[Dim, ...]
+    whole: bool = False
+
+    def at(self, dim: int) -> Dim:
+        """The size along a dimension; None where it is not known."""
+        position = dim if dim < 0 else dim - len(self.dims)
+        known = -len(self.dims) <= position < 0 and (dim < 0 or self.whole)
+        return self.dims[position] if known else None
+
+
+UNKNOWN = Shape(())
+
+
+class Shapes:
+    """The shapes of the values of one function, each computed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Shape] = {}
+
+    def of(self, value: Value | None) -> Shape:
+        """The shape of a value."""
+        if value is None:
+            return UNKNOWN
+        if value.kind is Kind.NUMBER:
+            return Shape((), whole=True)
+        if value.key not in self._known:
+            self._known[value.key] = UNKNOWN  # for a value that is made of itself
+            self._known[value.key] = self._computed(value)
+        return self._known[value.key]
+
+    def _computed(self, value: Value) -> Shape:
+        given = self.of(value.first) if value.first is not None else UNKNOWN
+        if value.op in ("linear_module", "layer_output"):
+            return through(value.operands["layer"].data, given) if "layer" in value.operands else UNKNOWN
+        if value.op in _ELEMENTWISE:
+            tensors = [v for n, v in value.operands.items() if n not in ("layer", "dtype", "dim")]
+            return broadcast(
+                [self.of(v) for v in tensors if v.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)]
+            )
+        if value.op == "phi":
+            paths = [self.of(v) for v in value.operands.values()]
+            return paths[0] if paths and paths.count(paths[0]) == len(paths) else UNKNOWN
+        if value.op in _REDUCTIONS:
+            return _reduced(value, given)
+        if value.op in _LOSSES:
+            return Shape((), whole=True) if "reduction" not in value.operands else UNKNOWN
+        if value.op in _CREATIONS:
+            return _written(value, 0)
+        rearranged = _OTHERS.get(value.op)
+        return rearranged(value, given) if rearranged is not None else UNKNOWN
+
+
+def through(layer: Layer, given: Shape) -> Shape:
+    """The shape of what a module returns for a tensor of a shape."""
+    name = layer.qualified.rpartition(".")[2]
+    size = last_size(layer)
+    if name in ("Linear", "LazyLinear", "Embedding"):
+        kept = given.dims if name == "Embedding" else given.dims[:-1]
+        return Shape((*kept, size), given.whole and (name == "Embedding" or bool(given.dims)))
+    if channels_of(name):
+        return Shape((size, *[None] * channels_of(name)))
+    if name.startswith(_POOLING) and name[-2:-1].isdigit():
+        count = int(name[-2])
+        return Shape((given.at(-1 - count), *[None] * count))
+    if layer.operation in _ELEMENTWISE or name in ("PReLU", "AlphaDropout", "Dropout3d", "RReLU", "Hardtanh"):
+        return given
+    return UNKNOWN
+
+
+def channels_of(name: str) -> int:
+    """How many dimensions lie behind the channels that a convolution takes; 0 for any other module."""
+    return int(name[-2]) if name.startswith("Conv") and name[-2:-1].isdigit() else 0
+
+
+def first_size(layer: Layer) -> Dim:
+    """The size that a module is made for, where it is written out."""
+    return _size(layer, "in_features", "in_channels", "num_features", "num_channels", "normalized_shape")
+
+
+def last_size(layer: Layer) -> Dim:
+    """The size that a module yields, where it is written out."""
+    return _size(layer, "out_features", "out_channels", "embedding_dim")
+
+
+def _size(layer: Layer, *names: str) -> Dim:
+    found = next((layer.arguments[name] for name in names if name in layer.arguments), None)
+    return _number(found)
+
+
+def _number(value: Value | None) -> Dim:
+    """A number that is written out: not a default, which callers may override."""
+    known = value is not None and type(value.constant()) is int and not value.assumed
+    return value.data if known and value is not None else None
+
+
+def broadcast(shapes: list[Shape]) -> Shape:
+    """The shape that arithmetic on tensors of these shapes yields."""
+    if not shapes:
+        return UNKNOWN
+    whole = all(shape.whole for shape in shapes)
+    longest = max(len(shape.dims) for shape in shapes)
+    dims: list[Dim] = []
+    for position in range(-longest, 0):
+        sizes = {s.at(position) for s in shapes if s.whole is False or -position <= len(s.dims)}
+        sizes = sizes - {1} or {1}
+        dims.append(sizes.pop() if len(sizes) == 1 else None)
+    return Shape(tuple(dims), whole)
+
+
+def _reduced(value: Value, given: Shape) -> Shape:
+    dim = value.operands.get("dim")
+    if dim is None or dim.kind is Kind.NONE:
+        return Shape((), whole=True)
+    keeps = "keepdim" in value.operands
+    if keeps and value.operands["keepdim"].constant() is not True:
+        return UNKNOWN
+    return _without(given, _number(dim), (1,) if keeps else ())
+
+
+def _without(given: Shape, dim: int | None, instead: tuple[Dim, ...] = ()) -> Shape:
+    """The shape with `instead` in the place of a dimension."""
+    if dim is None or (dim >= 0 and not given.whole):
+        return UNKNOWN
+    position = dim if dim >= 0 else dim + len(given.dims)
+    if not 0 <= position < len(given.dims):
+        return UNKNOWN if given.whole or dim != -1 else Shape(instead)
+    return Shape((*given.dims[:position], *instead, *given.dims[position + 1 :]), given.whole)
+
+
+def _written(value: Value, first: int) -> Shape:
+    """The sizes that a call writes out: `view(-1, 1)`, `zeros((3, 4))`."""
+    sizes = [v for n, v in value.operands.items() if n in ("size", "shape") or n.startswith("more")]
+    if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
+        sizes = list(sizes[0].data)
+    if not sizes or any(v.kind is not Kind.NUMBER for v in sizes[first:]):
+        return UNKNOWN
+    numbers = [_number(v) for v in sizes]
+    return Shape(tuple(n if n != -1 else None for n in numbers), whole=True)
+
+
+def _squeezed(value: Value, given: Shape) -> Shape:
+    if "dim" in value.operands:
+        dim = _number(value.operands["dim"])
+        return _without(given, dim) if dim is not None and given.at(dim) == 1 else UNKNOWN
+    return Shape(tuple(d for d in given.dims if d != 1), whole=True) if given.whole else UNKNOWN
+
+
+def _unsqueezed(value: Value, given: Shape) -> Shape:
+    dim = _number(value.operands.get("dim"))
+    if dim == -1:
+        return Shape((*given.dims, 1), given.whole)
+    if dim is None or dim < 0 or not given.whole:
+        return UNKNOWN
+    return Shape((*given.dims[:dim], 1, *given.dims[dim:]), whole=True)
+
+
+def _flattened(value: Value, given: Shape) -> Shape:
+    start = value.operands.get("start_dim") or value.operands.get("more0")
+    if start is None:
+        return Shape((None,), whole=True)
+    first = _number(start)
+    return Shape((*given.dims[:first], None), given.whole) if given.whole and first else Shape((None,))
+
+
+def _indexed(value: Value, given: Shape) -> Shape:
+    """`x[:, 0]`, `x[:, None]`, `x[..., 0]`."""
+    parts = parts_of(value.operands["index"]) if "index" in value.operands else []
+    if not given.whole or any(p.op != "slice" and not p.is_constant for p in parts):
+        return UNKNOWN
+    rest = list(given.dims)
+    dims: list[Dim] = []
+    for position, part in enumerate(parts):
+        if part.kind is Kind.NONE:
+            dims.append(1)
+        elif part.data is Ellipsis:
+            behind = sum(p.kind is not Kind.NONE for p in parts[position + 1 :])
+            dims.extend(rest[: len(rest) - behind])
+            rest = rest[len(rest) - behind :]
+        elif rest:
+            size = rest.pop(0)
+            if part.op == "slice":
+                dims.append(size if all(bound.kind is Kind.NONE for bound in part.data) else None)
+    return Shape((*dims, *rest), whole=True)
+
+
+def _listed(value: Value, _given: Shape) -> Shape:
+    """`torch.tensor([1, 2, 3])`."""
+    dims: list[Dim] = []
+    data = value.operands.get("data")
+    if data is not None and data.kind is Kind.NUMBER:
+        return Shape((), whole=True)
+    while data is not None and data.kind is Kind.SEQUENCE and data.data:
+        dims.append(len(data.data))
+        data = data.data[0]
+    return (
+        Shape(tuple(dims), whole=True) if dims and data is not None and data.kind is Kind.NUMBER else UNKNOWN
+    )
+
+
+def _rows(_value: Value, given: Shape) -> Shape:
+    """A batch of a data set: as many rows as the loader takes."""
+    return Shape((None, *given.dims[1:]), whole=True) if given.whole and given.dims else UNKNOWN
+
+
+def _counted(value: Value, _given: Shape) -> Shape:
+    steps = value.operands.get("steps")
+    only = value.operands.get("start") if len(value.operands) == 1 else None
+    return Shape((_number(steps) if value.op == "linspace" else _number(only),), whole=True)
+
+
+def _drawn(value: Value, _given: Shape) -> Shape:
+    size = value.operands.get("size")
+    known = size is not None and size.kind is Kind.SEQUENCE
+    return Shape(tuple(map(_number, size.data)), whole=True) if known and size is not None else UNKNOWN
+
+
+def _selected(value: Value, given: Shape) -> Shape:
+    classes = _number(value.operands.get("num_classes"))
+    return Shape((*given.dims, classes), given.whole)
+
+
+_OTHERS: dict[str, Callable[[Value, Shape], Shape]] = {
+    "view": lambda value, _: _written(value, 0),
+    "squeeze": _squeezed,
+    "unsqueeze": _unsqueezed,
+    "flatten": _flattened,
+    "index": _indexed,
+    "tensor": _listed,
+    "batch": _rows,
+    "arange": _counted,
+    "linspace": _counted,
+    "randint": _drawn,
+    "one_hot": _selected,
+}
