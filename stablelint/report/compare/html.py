@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -47,17 +48,20 @@ def render(report: Mapping[str, Any]) -> str:
 
 def _runs(report: Mapping[str, Any]) -> Iterator[str]:
     verdict, kind = ("same", "confirmed") if report["same"] else ("different", "ineffective")
-    yield f'<h2><span class="badge {kind}">{verdict}</span> {escape(report["summary"])}</h2>'
+    yield f'<h2><span class="badge {kind}">{verdict}</span> {_prose(report["summary"])}</h2>'
     difference = report["difference"]
     if difference is not None:
         yield from _difference(difference, report["runs"])
     yield from _cause(report["cause"])
     if any(len(run["losses"]) > 1 for run in report["runs"]):
-        names = " and ".join(escape(run["label"]) for run in report["runs"])
+        names = " and ".join(
+            f'<span style="color: var({colour})">{escape(run["label"])}</span>'
+            for run, colour in zip(report["runs"], _COLOURS, strict=False)
+        )
         yield f"<h3>Loss: {names}</h3>"
         yield _plot([[pair[1] for pair in run["losses"]] for run in report["runs"]], "step")
     if report["chain"]:
-        yield "<h3>Bits that differ along the operations</h3>"
+        yield f"<h3>Bits of {_SIGNIFICAND} in which the results differ, along the operations</h3>"
         yield _dots(report["chain"])
     if report["script"] is not None:
         yield f"<h3>{escape(report['script']['path'])}</h3><pre>{escape(chr(10).join(report['script']['graph']))}</pre>"
@@ -94,7 +98,7 @@ def _difference(difference: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
         for run, side in zip(runs, sides, strict=True)
         if side is not None
     ]
-    yield _table(heads, rows)
+    yield _table(*_known(heads, rows))
     if difference["operands"]:
         keys = ("name", "shape", "dtype", "min", "max", "nan", "inf")
         yield _table(keys, [[_cell(one[key]) for key in keys] for one in difference["operands"]])
@@ -104,11 +108,24 @@ def _difference(difference: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
         yield f" <code>{tolerance.bars(values['histogram'])}</code></p>"
 
 
+def _known(
+    heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """A table without the columns in which nothing is told."""
+    kept = [index for index in range(len(heads)) if any(row[index] not in ("", short(None)) for row in rows)]
+    return [heads[index] for index in kept], [[row[index] for index in kept] for row in rows]
+
+
+def _prose(text: str) -> str:
+    """A sentence with what stands between backticks as code."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
 def _cause(cause: Mapping[str, Any] | None) -> Iterator[str]:
     if cause is None:
         return
-    yield f"<dl><dt>cause</dt><dd>{escape(cause['summary'])}</dd>"
-    yield from (f"<dt>because</dt><dd>{escape(text)}</dd>" for text in cause["evidence"])
+    yield f"<dl><dt>cause</dt><dd>{_prose(cause['summary'])}</dd>"
+    yield from (f"<dt>because</dt><dd>{_prose(text)}</dd>" for text in cause["evidence"])
     for trial in cause["trials"]:
         verdict = "reproducible" if trial["reproducible"] else "no help"
         yield f"<dt>tried {escape(' + '.join(trial['remedies']))}</dt><dd>{verdict}: {escape(trial['note'])}</dd>"
@@ -154,7 +171,8 @@ def _plot(series: Sequence[Sequence[object]], across: str) -> str:
     for one, colour in zip(known, _COLOURS, strict=False):
         points = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in one)
         lines += f'<polyline class="line" style="stroke: var({colour})" points="{points}"/>'
-    return _svg(lines, short(max(values)), short(min(values)), across)
+    last = max(len(one) for one in series) - 1
+    return _svg(lines, short(max(values)), short(min(values)), across, last)
 
 
 def _dots(chain: Sequence[Mapping[str, Any]]) -> str:
@@ -174,7 +192,7 @@ def _dots(chain: Sequence[Mapping[str, Any]]) -> str:
         marks += (
             f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(title)}</title></circle>'
         )
-    return _svg(marks, f"{top:.0f} bits", "0", "operation")
+    return _svg(marks, f"{top:.0f} bits", "0", "operation", max(int(link["index"]) for link, _ in bits))
 
 
 def _scale(last: float, low: float, high: float) -> Any:
@@ -186,12 +204,13 @@ def _scale(last: float, low: float, high: float) -> Any:
     return place
 
 
-def _svg(inside: str, top: str, bottom: str, across: str) -> str:
+def _svg(inside: str, top: str, bottom: str, across: str, last: int) -> str:
     base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     return (
         f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
         f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{right}" y2="{base}"/>{inside}'
         f'<text x="{_LEFT - 6}" y="{_TOP + 6}" text-anchor="end">{escape(top)}</text>'
         f'<text x="{_LEFT - 6}" y="{base}" text-anchor="end">{escape(bottom)}</text>'
-        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{across}</text></svg></figure>'
+        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">{across} 0</text>'
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{last}</text></svg></figure>'
     )
