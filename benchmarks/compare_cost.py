@@ -15,7 +15,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from stablelint.runtime.compare.recording.recorder import Options, Recorder
+from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.recorder import Recorder
 from stablelint.runtime.compare.recording.trace import Writer
 
 

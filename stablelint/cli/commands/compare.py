@@ -89,6 +89,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compares. Returns 0 where the two are the same, 1 where they differ, 2 where they could not be compared."""
+    others = (options.compiled, options.dtype, options.device, options.against)
+    if options.modules and any(one is not None for one in others):
+        return _failed("--modules is for the command run twice as it is: the others judge operations")
     if options.command and not options.files:
         return _ended(options, _runs(options))
     if len(options.files) == 2 and not options.command:
@@ -103,7 +106,7 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
         from stablelint.runtime.compare import session
         from stablelint.runtime.compare.command import CommandFailedError, Setup
         from stablelint.runtime.compare.plain import plain
-        from stablelint.runtime.compare.recording.recorder import Options
+        from stablelint.runtime.compare.recording.options import Options
         from stablelint.runtime.words import CommandNotFoundError
     except ImportError as error:
         return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")

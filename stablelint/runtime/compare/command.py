@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stablelint.runtime.compare.recording import remedies
-from stablelint.runtime.compare.recording.recorder import Options
+from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.guard_start import Plan
 from stablelint.runtime.launch import run_process

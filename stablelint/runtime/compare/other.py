@@ -12,7 +12,7 @@ from stablelint.runtime.compare.command import CommandFailedError, Setup
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, Side, Told
 from stablelint.runtime.compare.parting.align import Kind, Parting
 from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
-from stablelint.runtime.compare.recording.recorder import Options
+from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.session import Session, describe, told
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 

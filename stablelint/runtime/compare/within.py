@@ -16,7 +16,8 @@ from stablelint.runtime.compare.compiling.graph import run_once
 from stablelint.runtime.compare.outcome import Comparison, Told
 from stablelint.runtime.compare.parting.align import align
 from stablelint.runtime.compare.recording.child import facts
-from stablelint.runtime.compare.recording.recorder import Options, Recorder
+from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.recorder import Recorder
 from stablelint.runtime.compare.recording.trace import Trace, Writer
 from stablelint.runtime.compare.session import describe, notes_on, same
 from stablelint.runtime.compare.tensors.checkpoints import flat

@@ -19,7 +19,8 @@ from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording import remedies, sources
 from stablelint.runtime.compare.recording.digest import DIGEST
-from stablelint.runtime.compare.recording.recorder import Captured, Options, Recorder
+from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.recorder import Captured, Recorder
 from stablelint.runtime.compare.recording.trace import Writer
 from stablelint.runtime.guard_start import Plan
 
