@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from stablelint.cli.main import FAILED, FINDINGS
-from stablelint.cli.options import print_problems
+from stablelint.cli.options import print_problems, write_file
 from stablelint.diagnostic import Problem
 
 NAME = "audit"
@@ -86,22 +86,14 @@ def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem
     problems: list[Problem] = []
     text = _text(options, audit)
     if options.output_file:
-        _write(options.output_file, text, problems)
+        write_file(options.output_file, text, problems)
     elif not options.quiet or audit["counts"]["failed"]:
         sys.stdout.write(text)
     if options.html:
         from stablelint.report.audit.html import render
 
-        _write(options.html, render(audit), problems)
+        write_file(options.html, render(audit), problems)
     return problems
-
-
-def _write(path: str, text: str, problems: list[Problem]) -> None:
-    try:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        problems.append(Problem(f"cannot write {path}: {error.strerror}"))
 
 
 def _text(options: argparse.Namespace, audit: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
-from stablelint.cli.options import print_problems
+from stablelint.cli.options import print_problems, write_file
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 
@@ -189,13 +189,13 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
     problems: list[Problem] = []
     text = _text(options, report)
     if options.output_file:
-        _write(options.output_file, text, problems)
+        write_file(options.output_file, text, problems)
     elif not (options.quiet and report["same"]):
         sys.stdout.write(text)
     if options.html:
         from stablelint.report.compare.html import render
 
-        _write(options.html, render(report), problems)
+        write_file(options.html, render(report), problems)
     print_problems(problems)
     if problems:
         return FAILED
@@ -211,13 +211,6 @@ def _text(options: argparse.Namespace, report: Mapping[str, Any]) -> str:
 
     context = Context(os.getcwd(), Style(wants_colour(sys.stdout)), width_of(sys.stdout))
     return render(report, context)
-
-
-def _write(path: str, text: str, problems: list[Problem]) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        problems.append(Problem(f"cannot write {path}: {error.strerror}"))
 
 
 def _steps(text: str) -> tuple[int, int | None]:

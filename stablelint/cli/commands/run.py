@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablelint.cli.main import FAILED, FINDINGS
-from stablelint.cli.options import print_problems
+from stablelint.cli.options import print_problems, write_file
 from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Problem
 
@@ -178,26 +178,18 @@ def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
     problems: list[Problem] = []
     text = _text(options, ending)
     if options.output_file:
-        _write(options.output_file, text, "w", problems)
+        write_file(options.output_file, text, problems)
     elif text:
         sys.stderr.write(text)
         sys.stderr.flush()
     if options.log and ending.reports:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
-        _write(options.log, lines, "a", problems)
+        write_file(options.log, lines, problems, "a")
     if options.html:
         from stablelint.report.run.html import render
 
-        _write(options.html, render(ending.reports), "w", problems)
+        write_file(options.html, render(ending.reports), problems)
     return problems
-
-
-def _write(path: str, text: str, mode: str, problems: list[Problem]) -> None:
-    try:
-        with open(path, mode, encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        problems.append(Problem(f"cannot write {path}: {error.strerror}"))
 
 
 def _text(options: argparse.Namespace, ending: Ending) -> str:
