@@ -132,7 +132,7 @@ class _Analysis:
         for root in seen.roots:
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename
-        passes = passes_of(self._module, seen.calls, self._project)
+        passes = passes_of(self._module, self._module.sights.passing(), self._project)
         unique = {(d.code, d.span): d for d in self._diagnostics}
         return FileReport(
             filename,

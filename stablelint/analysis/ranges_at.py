@@ -22,6 +22,7 @@ from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.statements.execution import execute
 from stablelint.analysis.matching.derivation import describe
+from stablelint.analysis.matching.roots import survey
 from stablelint.analysis.proof.judge import differentiable
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
@@ -83,6 +84,7 @@ def ranges_at(source: bytes, filename: str, root: Path | None = None) -> Ranges:
         project = Project()
         module = module_of(parsed, path, project.package_of(path)[1])
         project.adopt(module)
+        survey(module, (), half=False)
         session = Session(observe=ignore, interpreter=INTERPRETER, project=project, home=module)
         seen: dict[Span, RangeAt] = {}
         try:

@@ -95,13 +95,16 @@ class Glance:
 
     words: set[str] = field(default_factory=set)
     callees: set[str] = field(default_factory=set)  # last components of what is called
-    calls: dict[str, int] = field(default_factory=dict)  # how often each is called
+    calls: dict[str, list[ast.Call]] = field(default_factory=dict)  # the calls of each
     passing: list[ast.Call] = field(default_factory=list)  # calls that may pass something to another file
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
     nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(
         default_factory=list
     )  # functions defined within
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
+    written: set[str] = field(
+        default_factory=set
+    )  # attributes of other objects than `self` that are assigned
     assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
     called: set[str] = field(default_factory=set)  # and those that are called
 
@@ -149,8 +152,11 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, 
             seen.words.add(attr)
         if attr[-1] == "_" and _is_init(node.value, imports):
             seen.words.add(f"init.{attr}")
-    elif type(node.ctx) is ast.Store and (written := written_attribute(node)):
-        seen.assigned.add(written)
+    elif type(node.ctx) is ast.Store:
+        if not is_of_self(node):
+            seen.written.add(attr)
+        if written := written_attribute(node):
+            seen.assigned.add(written)
 
 
 def _is_other(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> bool:
@@ -267,7 +273,7 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     name = last_name(node.func)
     if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
         seen.words.add(LOSS)
-    seen.calls[name] = seen.calls.get(name, 0) + 1
+    seen.calls.setdefault(name, []).append(node)
     if (node.args or node.keywords) and _may_leave_file(node.func, name, imports):
         seen.passing.append(node)
     if name.endswith("_") and not name.endswith("__"):

@@ -7,65 +7,13 @@ written down, in the call or in a default, an attribute or a constant of the fil
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import lru_cache
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
+from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
 from stablelint.syntax.names import called_name
 
-_WRITES = re.compile(r"(?<!\bself)\.(\w+)\s*(?:[-+*/]?=(?!=)|,)")
 _DEPTH = 4  # names that lead on to others
 Number = int | float
-
-
-@dataclass(frozen=True, slots=True)
-class CallSite:
-    """A call, and the function and class around it."""
-
-    call: ast.Call
-    function: FunctionNode | None
-    owner: ast.ClassDef | None
-
-
-@dataclass(slots=True)
-class Sights:
-    """The calls of a file by the name of what is called, and the attributes that it writes on other objects than `self`."""
-
-    calls: dict[str, list[CallSite]] = field(default_factory=dict)
-    written: set[str] = field(default_factory=set)
-
-
-def sights_of(module: ModuleInfo) -> Sights:
-    """What a file shows; looked at once."""
-    if not isinstance(module.sights, Sights):
-        module.sights = _look(module.source.tree)
-    return module.sights
-
-
-def _look(tree: ast.Module) -> Sights:
-    found = Sights()
-    stack: list[tuple[ast.AST, FunctionNode | None, ast.ClassDef | None]] = [(tree, None, None)]
-    while stack:
-        node, function, owner = stack.pop()
-        kind = type(node)
-        if kind is ast.Call:
-            assert isinstance(node, ast.Call)
-            site = CallSite(node, function, owner)
-            found.calls.setdefault(called_name(node), []).append(site)
-            if called_name(node) == "partial" and node.args:
-                found.calls.setdefault(called_name(node.args[0]), []).append(site)
-        elif kind is ast.Attribute:
-            assert isinstance(node, ast.Attribute)
-            if type(node.ctx) is ast.Store and getattr(node.value, "id", "") != "self":
-                found.written.add(node.attr)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            function = node
-        elif isinstance(node, ast.ClassDef):
-            function, owner = None, node
-        stack.extend((child, function, owner) for child in ast.iter_child_nodes(node))
-    return found
 
 
 def heirs(info: ClassInfo) -> list[ClassInfo]:
@@ -82,13 +30,7 @@ def is_written(info: ClassInfo, attr: str) -> bool:
     """Whether the file shows an attribute being written by another object, or by a class that inherits it."""
     if any(attr in heir.touches(method).assigned for heir in heirs(info) for method in heir.methods):
         return True
-    return attr in _perhaps_written(info.module.source.text) and attr in sights_of(info.module).written
-
-
-@lru_cache(maxsize=1)
-def _perhaps_written(text: str) -> frozenset[str]:
-    """The attributes that a text may write on other objects than `self`: a glance, before its tree is walked."""
-    return frozenset(_WRITES.findall(text))
+    return info.module.sights.writes(attr)
 
 
 def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | None:
@@ -110,14 +52,14 @@ def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
     module, owner, name = function.module, function.owner, function.name
     if owner is None or name not in ("__init__", "__post_init__", "__new__"):
         if _is_spelled_again(name, module):
-            for site in sights_of(module).calls.get(name, ()):
+            for site in module.sights.calls_of(name):
                 yield site, int(called_name(site.call) == "partial")
         return
     if _is_spelled_again(owner.name, module):
-        for site in sights_of(module).calls.get(owner.name, ()):
+        for site in module.sights.calls_of(owner.name):
             yield site, int(called_name(site.call) == "partial")
     below = [heir.node for heir in heirs(owner)]
-    for site in sights_of(module).calls.get(name, ()) if below else ():
+    for site in module.sights.calls_of(name) if below else ():
         if site.owner in below:
             receiver = site.call.func.value if isinstance(site.call.func, ast.Attribute) else None
             yield site, int(called_name(receiver) == owner.name if receiver is not None else False)
@@ -155,7 +97,7 @@ def _number(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: in
     if not depth:
         return None
     if isinstance(node, ast.Name):
-        if site.function is not None and node.id in _parameters(site.function):
+        if site.function is not None and node.id in parameters_of(site.function):
             return _number(default_of(site.function, node.id), site, module, depth - 1)
         values = module.assignments.get(node.id, [])
         return (
@@ -182,7 +124,8 @@ def _kept(attr: str, site: CallSite, module: ModuleInfo, depth: int) -> Number |
     return None
 
 
-def _parameters(function: FunctionNode) -> list[str]:
+def parameters_of(function: FunctionNode) -> list[str]:
+    """The names of the parameters that a call can give one argument."""
     signature = function.args
     return [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
 

@@ -6,12 +6,12 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
-from stablelint.syntax.sieve import written_attribute, written_name
+from stablelint.syntax.sieve import Glance, written_attribute, written_name
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
@@ -151,6 +151,40 @@ class ClassInfo:
         return known
 
 
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call, and the function and class around it."""
+
+    call: ast.Call
+    function: FunctionNode | None
+    owner: ast.ClassDef | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sights:
+    """What a file shows: its functions and the code around them, each with what a glance has told of it."""
+
+    parts: Sequence[tuple[Glance, FunctionNode | None, ast.ClassDef | None]] = ()
+
+    def calls_of(self, name: str) -> Iterator[CallSite]:
+        """The calls of what has that name, and those that prepare one: `partial(name, …)`."""
+        for seen, function, owner in self.parts:
+            for call in seen.calls.get(name, ()):
+                yield CallSite(call, function, owner)
+            for call in seen.calls.get("partial", ()):
+                if call.args and called_name(call.args[0]) == name:
+                    yield CallSite(call, function, owner)
+
+    def passing(self) -> Iterator[CallSite]:
+        """The calls that may pass something to another file."""
+        for seen, function, owner in self.parts:
+            yield from (CallSite(call, function, owner) for call in seen.passing)
+
+    def writes(self, attr: str) -> bool:
+        """Whether the attribute is written on another object than `self`."""
+        return any(attr in seen.written for seen, _, _ in self.parts)
+
+
 @dataclass(slots=True, eq=False)
 class ModuleInfo:
     """One parsed file."""
@@ -171,8 +205,7 @@ class ModuleInfo:
     rebound: frozenset[str] = frozenset()  # names that a function declares as global
     may_yield: bool = True
     may_hold_lambdas: bool = True
-    sights: object | None = None  # see `callsites.sights_of`
-    spelled: frozenset[str] | None = None  # see `mentions`
+    sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
 
     @property
     def is_script(self) -> bool:
@@ -189,15 +222,8 @@ class ModuleInfo:
         )
 
     def mentions(self, *names: str) -> bool:
-        """Whether one of the names stands anywhere in the file, as a name or attribute."""
-        if self.spelled is None:
-            nodes = descendants(self.source.tree)
-            self.spelled = frozenset(
-                n.attr if isinstance(n, ast.Attribute) else n.id
-                for n in nodes
-                if isinstance(n, ast.Attribute | ast.Name)
-            )
-        return not self.spelled.isdisjoint(names)
+        """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
+        return any(n in seen.loads or n in seen.written for seen, _, _ in self.sights.parts for n in names)
 
     def is_constant(self, name: str) -> bool:
         """Whether the file binds a top-level name at most once."""
@@ -375,6 +401,7 @@ def release(module: ModuleInfo) -> None:
     """Parts a module from its definitions: they refer to each other, and would wait for the cyclic collector."""
     for info in (*module.classes.values(), *module.inner.values()):
         info.methods.clear()
+    module.sights = Sights()
     for table in (module.functions, module.classes, module.inner, module.assignments):
         table.clear()
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])

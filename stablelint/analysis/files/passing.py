@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from stablelint.analysis.files.callsites import CallSite, argument_of, default_of, is_number
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, statements_of
+from stablelint.analysis.files.callsites import argument_of, default_of, is_number, parameters_of
+from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, ModuleInfo, statements_of
 from stablelint.analysis.files.project import Found, Project
 from stablelint.diagnostic import Passed, Place, Told
 from stablelint.syntax.names import called_name, last_name
@@ -43,23 +43,25 @@ def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -
 
 
 def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    callee, skipped = _callee(site, module, project)
+    told = {arg: text for arg in _arguments(site.call) if (text := _telling(arg, site, module, _DEPTH))}
+    callee, skipped = _callee(site, module, project) if told else (None, 0)
     function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
     if isinstance(function, FunctionInfo):
-        if function.module is module:
-            return
-        signature = function.node.args
-        names = [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
-        for name in names:
-            text = _telling(argument_of(site.call, function, name, skipped), site, module, _DEPTH)
+        for name in parameters_of(function.node) if function.module is not module else ():
+            given = argument_of(site.call, function, name, skipped)
             default = default_of(function.node, name)
-            if text and (default is None or text != ast.unparse(default)):
-                yield (target_of(function), name), site.call.lineno, text
+            if given in told and (default is None or told[given] != ast.unparse(default)):
+                yield (target_of(function), name), site.call.lineno, told[given]
     elif isinstance(callee, ClassInfo):
         for above in (callee, *_bases(callee, project)):
             for keyword in site.call.keywords if above.module is not module else ():
-                if keyword.arg and (text := _telling(keyword.value, site, module, _DEPTH)):
-                    yield (target_of(above), keyword.arg), site.call.lineno, text
+                if keyword.arg and keyword.value in told:
+                    yield (target_of(above), keyword.arg), site.call.lineno, told[keyword.value]
+
+
+def _arguments(call: ast.Call) -> Iterator[ast.expr]:
+    yield from call.args
+    yield from (keyword.value for keyword in call.keywords)
 
 
 def _callee(site: CallSite, module: ModuleInfo, project: Project) -> tuple[Found | None, int]:

@@ -10,8 +10,14 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stablelint.analysis.files.callsites import CallSite
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode, ModuleInfo, class_of
+from stablelint.analysis.files.modules import (
+    ClassInfo,
+    FunctionInfo,
+    FunctionNode,
+    ModuleInfo,
+    Sights,
+    class_of,
+)
 from stablelint.analysis.interpret.statements.execution import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.syntax.names import called_name
@@ -46,7 +52,6 @@ class Survey:
     roots: list[Root]  # callers first
     words: Words  # of what stands outside of all functions
     body_tells: bool  # a rule can find something there, or it calls one of the roots
-    calls: list[CallSite]  # that may pass something to another file
 
 
 def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
@@ -57,19 +62,18 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
     found = list(_collect(module.source.tree.body, None, module))
     body = glance([module.source.tree], module.imports, {id(root.function.node) for root in found})
     risky = _appraise(found, body, module, needs, half)
-    calls = [CallSite(call, None, None) for call in body.passing]
-    for root in found:
-        owner = root.function.owner.node if root.function.owner is not None else None
-        calls += [CallSite(call, root.function.node, owner) for call in root.seen.passing]
+    owners = (root.function.owner for root in found)
+    inner = [(r.seen, r.function.node, o.node if o else None) for r, o in zip(found, owners, strict=True)]
+    module.sights = Sights([(body, None, None), *inner])
     roots = _wanted(found)
     if module.is_script:  # where a model that is called stands for its `forward`
-        return Survey(roots, frozenset(body.words), True, calls)
+        return Survey(roots, frozenset(body.words), True)
     names = {root.function.name for root in roots}
     for root in roots:
         if not root.risky and not root.nested:
             root.idle = _idle_after(root.function.node, names)
     tells = risky or not body.callees.isdisjoint(names) or any(map(_computes_default, roots))
-    return Survey(roots, frozenset(body.words), tells, calls)
+    return Survey(roots, frozenset(body.words), tells)
 
 
 def _computes_default(root: Root) -> bool:
@@ -128,7 +132,7 @@ def _appraise(found: list[Root], body: Glance, module: ModuleInfo, needs: Sequen
         if not any(_is_local(root.function, program) for root in roots):
             continue
         loads = sum(seen.loads.get(name, 0) for seen in glances)
-        called = sum(seen.calls.get(name, 0) for seen in glances)
+        called = sum(len(seen.calls.get(name, ())) for seen in glances)
         for root in roots:
             root.references = loads
             root.local = called >= loads and _is_local(root.function, program)
