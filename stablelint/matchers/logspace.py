@@ -76,7 +76,7 @@ def _late_masks(review: Review) -> Iterator[tuple[Observed, Value]]:
             if held is None or not _is_mask(mask):
                 continue
             source = stripped(held.operands["input"]).operands["input"]
-            if not _is_masked(source, _DEPTH):
+            if not _is_masked(source, stripped(mask).key, _DEPTH):
                 yield pair, held
 
 
@@ -137,13 +137,13 @@ def _is_mask(value: Value) -> bool:
     )
 
 
-def _is_masked(value: Value, depth: int) -> bool:
-    """Whether something was put in place of some elements, or a mask was added to them."""
+def _is_masked(value: Value, mask: int, depth: int) -> bool:
+    """Whether something was put in place of some elements, or the mask is part of what they are made of."""
     value = stripped(value)
-    if value.op in _MASKED:
+    if value.op in _MASKED or value.key == mask:
         return True
     return depth > 0 and any(
-        "mask" in v.name or _is_masked(v, depth - 1) for v in value.operands.values() if not v.is_constant
+        _is_masked(v, mask, depth - 1) for v in value.operands.values() if not v.is_constant
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _DEPTH = 6
+_GROUPED = frozenset("scatter_add scatter_reduce scatter_sum index_add".split())
 _GATHERS = ("scatter", "segment", "index_add", "spmm", "copy_e_sum", "edge_sum")
 
 
@@ -31,21 +32,35 @@ def grouped_softmax(review: Review, rule: Rule) -> Iterator[Site]:
         if numerator.op != "exp" or numerator.node is None or numerator.interval.hi <= 1.0:
             continue
         operand = numerator.operands["input"]
-        if operand.op in ("sub", "clamp") or not _gathered(value.operands["other"], numerator.key, _DEPTH):
+        total = value.operands["other"]
+        shown = _gathered(total, numerator.key, _DEPTH, _sums_groups)
+        if operand.op in ("sub", "clamp") or not (
+            shown or _gathered(total, numerator.key, _DEPTH, _may_gather)
+        ):
             continue
         match = Match({"x": operand}, [value, numerator])
         context = review.collector.context(value, match.bindings, frame)
         statement = review.collector.statements.get(id(value))
-        judgement = Judgement(Status.VIOLATED)
+        judgement = Judgement(Status.VIOLATED if shown else Status.UNGUARDED)
         yield Site(
             rule, value, match, judgement, frame, context.ranges, context, {}, statement, anchor=numerator.node
         )  # fmt: skip
 
 
-def _gathered(value: Value, key: int, depth: int, seen: bool = False) -> bool:
+def _gathered(
+    value: Value, key: int, depth: int, gathers: Callable[[Value], bool], seen: bool = False
+) -> bool:
     """Whether a grouped sum of the exponentials lies on the way down to them."""
     if value.key == key or stripped(value).key == key:
         return seen
-    name = value.op.rpartition(".")[2] + value.name
-    seen = seen or any(part in name for part in _GATHERS)
-    return depth > 0 and any(_gathered(v, key, depth - 1, seen) for v in value.operands.values())
+    seen = seen or gathers(value)
+    return depth > 0 and any(_gathered(v, key, depth - 1, gathers, seen) for v in value.operands.values())
+
+
+def _sums_groups(value: Value) -> bool:
+    return value.op in _GROUPED
+
+
+def _may_gather(value: Value) -> bool:
+    """Whether a value is what a function yields that is called like those that sum groups up."""
+    return any(part in value.op.rpartition(".")[2] for part in _GATHERS)

@@ -14,7 +14,7 @@ CATALOG = load_catalog(entry_points=False)
 FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures").rglob("*.py"))
 # They speak of an object that a function is handed, of which its name alone tells what it is: an optimizer, a scaler,
 # a matrix that was observed.
-OF_NAMED_OBJECTS = frozenset({"SL111", "SL407", "SL603", "SL617"})
+OF_NAMED_OBJECTS = frozenset({"SL407", "SL603", "SL617"})
 EXAMPLES = [
     pytest.param(
         example.code,
