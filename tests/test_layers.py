@@ -29,7 +29,13 @@ INNER = {  # what stands beside them imports any
     "runtime/guard": ["reporting", "tensors", "source", "watching", "replay", "explaining", "integrations"],
 }
 LEAVES = {"diagnostic", "config", "__init__"}
-PROMPT = ["analysis", "codemod", "numerics"]  # that import what they need at once
+PROMPT = [
+    "analysis",
+    "codemod",
+    "numerics",
+    "runtime/audit",
+    "runtime/crash",
+]  # that import what they need at once
 PARTS = [*PROMPT, "runtime/verify"]  # without a circle
 LATE = {"propose.py"}  # loads what does the work where there is work
 BESIDE = {"matchers": "analysis"}  # packages that stand at the level of another

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.audit.values import dense
+from stablelint.runtime.guard.source.frames import is_library
 
 _MOST_NODES = 20_000
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
@@ -186,8 +187,6 @@ def _crossed(node: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, in
 
 def row_of(node: Any) -> tuple[str, int] | None:
     """File and line of the expression that made a node, of the graphs for which torch kept them."""
-    from stablelint.runtime.guard.source.frames import is_library
-
     for entry in reversed(node.metadata.get("traceback_", ())):
         head = entry.strip().partition("\n")[0]
         if head.startswith('File "'):

@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
 
+from stablelint.runtime.audit import checks
+from stablelint.runtime.audit.record import Run
 from stablelint.runtime.guard.reporting.event import Json, Location, place_json
-
-if TYPE_CHECKING:
-    from stablelint.runtime.audit.record import Run
 
 
 class Status(StrEnum):
@@ -121,8 +119,6 @@ def all_checks() -> tuple[Check, ...]:
 
 
 def _walk() -> Iterator[Check]:
-    from stablelint.runtime.audit import checks
-
     families = [
         importlib.import_module(f"{checks.__name__}.{found.name}")
         for found in pkgutil.iter_modules(checks.__path__)

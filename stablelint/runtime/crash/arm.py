@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.crash.explanation import Explanation, explanation_of
+from stablelint.runtime.crash.explainers import explanation_of
+from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.guard_start import Plan

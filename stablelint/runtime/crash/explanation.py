@@ -1,21 +1,12 @@
-"""What is said about an error, and which explainers there are."""
+"""What is said about an error."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import torch
 
 from stablelint.runtime.guard.reporting.event import Json, Location, place_json
-
-if TYPE_CHECKING:
-    from stablelint.runtime.crash.scene import Scene
 
 _LONGEST_MESSAGE = 20_000
 
@@ -85,42 +76,3 @@ class Explanation:
             "layers": [list(row) for row in self.layers],
             "other": [{"what": what, **at.as_json()} for what, at in self.other],
         }
-
-
-Explain = Callable[["Scene", "re.Match[str]"], Explanation | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Explainer:
-    """Explains the errors whose message matches."""
-
-    pattern: re.Pattern[str]
-    explain: Explain = field(repr=False)
-
-
-def explains(pattern: str) -> Callable[[Explain], Explainer]:
-    """Make an explainer of a function: `pattern` is searched in the error's message."""
-    return lambda explain: Explainer(re.compile(pattern), explain)
-
-
-@cache
-def all_explainers() -> tuple[Explainer, ...]:
-    """Every explainer in the folder `explain`."""
-    return tuple(_walk())
-
-
-def _walk() -> Iterator[Explainer]:
-    from stablelint.runtime.crash import explain
-
-    for found in pkgutil.iter_modules(explain.__path__):
-        module = importlib.import_module(f"{explain.__name__}.{found.name}")
-        yield from (value for value in vars(module).values() if isinstance(value, Explainer))
-
-
-def explanation_of(scene: Scene) -> Explanation | None:
-    """What the first explainer that knows the error says of it; None where none does."""
-    for one in all_explainers():
-        match = one.pattern.search(scene.message)
-        if match is not None and (found := one.explain(scene, match)) is not None:
-            return found
-    return None

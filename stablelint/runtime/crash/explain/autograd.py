@@ -10,7 +10,8 @@ import torch
 
 from stablelint.runtime.audit.graph import nodes_of, row_of
 from stablelint.runtime.audit.record import line, place
-from stablelint.runtime.crash.explanation import Explanation, explains
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene, assigned
 from stablelint.runtime.crash.source import carried_name, cuts_in, is_without_gradients, writer_behind
 

@@ -6,7 +6,8 @@ import re
 
 import torch
 
-from stablelint.runtime.crash.explanation import Explanation, Operand, explains
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import re
 
-from stablelint.runtime.crash.explanation import Explanation, explains
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.guard.reporting.event import Location
 from stablelint.runtime.guard.source.frames import is_library, resolve

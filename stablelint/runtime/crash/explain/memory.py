@@ -7,7 +7,8 @@ import re
 import torch
 
 from stablelint.runtime.audit.holders import Holding, filled_at, holdings
-from stablelint.runtime.crash.explanation import Explanation, explains
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 5

@@ -1,0 +1,50 @@
+"""Who explains which errors."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from stablelint.runtime.crash import explain
+from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.scene import Scene
+
+Explain = Callable[[Scene, re.Match[str]], Explanation | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """Explains the errors whose message matches."""
+
+    pattern: re.Pattern[str]
+    explain: Explain = field(repr=False)
+
+
+def explains(pattern: str) -> Callable[[Explain], Explainer]:
+    """Make an explainer of a function: `pattern` is searched in the error's message."""
+    return lambda explain: Explainer(re.compile(pattern), explain)
+
+
+@cache
+def all_explainers() -> tuple[Explainer, ...]:
+    """Every explainer in the folder `explain`."""
+    return tuple(_walk())
+
+
+def _walk() -> Iterator[Explainer]:
+    for found in pkgutil.iter_modules(explain.__path__):
+        module = importlib.import_module(f"{explain.__name__}.{found.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, Explainer))
+
+
+def explanation_of(scene: Scene) -> Explanation | None:
+    """What the first explainer that knows the error says of it; None where none does."""
+    for one in all_explainers():
+        match = one.pattern.search(scene.message)
+        if match is not None and (found := one.explain(scene, match)) is not None:
+            return found
+    return None
