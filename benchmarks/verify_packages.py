@@ -87,6 +87,8 @@ def unpacked(entry: Document) -> Path:
         _pip("install", *entry["requires"])
     with tarfile.open(archive) as opened:
         opened.extractall(CACHE, filter="data")
+    if not (tree / "pyproject.toml").exists():  # what is found is stored in the package's own folder
+        (tree / "pyproject.toml").write_text("[tool.stablelint]\n", encoding="utf-8")
     return tree
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.util import decode_source
+from dataclasses import replace
 
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
 from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
 from stablelint.runtime.verify.site import Kind, Site
+from stablelint.syntax.source import Source, SourceError, parse
 
 _LOOP_FAMILIES = ("amp", "training")  # their rules speak of statements, not of one expression
 _TAKEN = re.compile(r"torch\.where\(\$(\w+), \$\w+, 1\)")
@@ -20,39 +20,14 @@ _DROPPED = re.compile(r"torch\.where\(\$(\w+), 1, \$\w+\)")
 _INLINED = 4  # earlier statements that are spelled out, at most
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A file's text with positions that count characters from 1."""
+def _between(source: Source, span: Span) -> tuple[str, int]:
+    """The text of a span, and where it begins."""
+    text, start = "\n".join(source.lines), _offset(source, span.start)
+    return text[start : _offset(source, span.end)], start
 
-    text: str
-    starts: tuple[int, ...]
 
-    @classmethod
-    def of(cls, source: bytes) -> _Text:
-        text = decode_source(source)
-        starts = [0]
-        for line in text.splitlines(keepends=True):
-            starts.append(starts[-1] + len(line))
-        return cls(text, tuple(starts))
-
-    def offset(self, position: Position) -> int:
-        return self.starts[min(position.row, len(self.starts)) - 1] + position.column - 1
-
-    def between(self, span: Span) -> str:
-        return self.text[self.offset(span.start) : self.offset(span.end)]
-
-    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return Span(
-            self._position(node.lineno, node.col_offset), self._position(node.end_lineno, node.end_col_offset)
-        )
-
-    def _position(self, row: int, column: int) -> Position:
-        line = self.text[self.starts[row - 1] : self.starts[min(row, len(self.starts) - 1)]]
-        if not line.isascii():  # `ast` counts columns in bytes
-            column = len(line.encode()[:column].decode(errors="replace"))
-        return Position(row, column + 1)
+def _offset(source: Source, position: Position) -> int:
+    return sum(len(line) + 1 for line in source.lines[: position.row - 1]) + position.column - 1
 
 
 def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site:
@@ -97,8 +72,8 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
             ),
         )
     try:
-        return _with_expressions(site, diagnostic, _Text.of(source))
-    except (SyntaxError, ValueError, NotReplayableError):
+        return _with_expressions(site, diagnostic, parse(source, diagnostic.filename))
+    except (SourceError, ValueError, NotReplayableError):
         return site
 
 
@@ -151,8 +126,8 @@ def _kind(rule: Rule) -> Kind:
     return Kind.SEQUENCE if rule.family in _LOOP_FAMILIES else Kind.EXPRESSION
 
 
-def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:
-    tree = ast.parse(text.text)
+def _with_expressions(site: Site, diagnostic: Diagnostic, text: Source) -> Site:
+    tree = text.tree
     edits = diagnostic.fix.edits if diagnostic.fix else ()
     statement = _statement(tree, text, diagnostic.span)
     within = text.span(statement) if statement is not None else diagnostic.span
@@ -166,7 +141,7 @@ def _with_expressions(site: Site, diagnostic: Diagnostic, text: _Text) -> Site:
         target, rewritten = _narrowed(target, rewritten, text, diagnostic.span)
         fixed = _spelled(rewritten, _hoisted(edits, local))
     span = text.span(target)
-    original = text.between(span)
+    original, _ = _between(text, span)
     if site.expect == "inaccurate":
         site = replace(site, hidden=_dropped(statement or tree, target))
     model = None
@@ -179,7 +154,7 @@ def _touches(outer: Span, inner: Span) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _statement(tree: ast.AST, text: _Text, span: Span) -> ast.stmt | None:
+def _statement(tree: ast.AST, text: Source, span: Span) -> ast.stmt | None:
     """The innermost simple statement, or compound statement's head, around a span."""
     found = None
     for node in ast.walk(tree):
@@ -188,7 +163,7 @@ def _statement(tree: ast.AST, text: _Text, span: Span) -> ast.stmt | None:
     return found
 
 
-def _target(root: ast.AST, text: _Text, spans: Sequence[Span]) -> ast.expr | ast.stmt | None:
+def _target(root: ast.AST, text: Source, spans: Sequence[Span]) -> ast.expr | ast.stmt | None:
     """The smallest expression around all spans; an assignment in place counts as one."""
     found: ast.expr | ast.stmt | None = None
     for node in ast.walk(root):
@@ -205,7 +180,7 @@ def _target(root: ast.AST, text: _Text, spans: Sequence[Span]) -> ast.expr | ast
 
 
 def _narrowed(
-    target: ast.expr | ast.stmt, rewritten: str, text: _Text, span: Span
+    target: ast.expr | ast.stmt, rewritten: str, text: Source, span: Span
 ) -> tuple[ast.expr | ast.stmt, str]:
     """The part of a rewritten expression, around the finding, that is all that differs, and what it becomes.
 
@@ -245,11 +220,10 @@ def _difference(node: ast.AST, other: ast.AST) -> tuple[ast.AST, ast.AST] | None
     return found[0] if len(found) == 1 else None
 
 
-def _applied(text: _Text, span: Span, edits: Sequence[Edit]) -> str:
-    start, end = text.offset(span.start), text.offset(span.end)
-    result = text.text[start:end]
+def _applied(text: Source, span: Span, edits: Sequence[Edit]) -> str:
+    result, start = _between(text, span)
     for edit in sorted(edits, key=lambda item: item.span, reverse=True):
-        first, last = text.offset(edit.span.start) - start, text.offset(edit.span.end) - start
+        first, last = _offset(text, edit.span.start) - start, _offset(text, edit.span.end) - start
         result = result[:first] + edit.content + result[last:]
     return result
 
@@ -306,7 +280,7 @@ def _free(text: str) -> set[str]:
     }
 
 
-def _inlined(original: str, fixed: str, tree: ast.Module, text: _Text, span: Span) -> str | None:
+def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Span) -> str | None:
     """The original with earlier statements spelled out, as far as it speaks of what the fix does not.
 
     None where there is nothing to spell out, or where the operands of the fix are not reached: a name that is
@@ -333,7 +307,7 @@ def _aliases(node: ast.AST) -> Iterator[ast.alias]:
         yield from node.names
 
 
-def _bindings_before(tree: ast.Module, text: _Text, span: Span) -> dict[str, ast.expr]:
+def _bindings_before(tree: ast.Module, text: Source, span: Span) -> dict[str, ast.expr]:
     """Names bound exactly once in the enclosing function, before the span, and their values."""
     scope = enclosing(tree, span.start.row) or tree
     values: dict[str, ast.expr] = {}

@@ -21,15 +21,10 @@ class Decision:
 
 
 _PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
-_ORDER = {
-    Role.CAPTURED: 0,
-    Role.MADE: 1,
-    Role.VARIED: 2,
-    Role.SEARCH: 3,
-    Role.BOUNDARY: 4,
-    Role.STRESS: 5,
-    Role.STRUCTURE: 6,
-    Role.HEALTHY: 7,
+_SHOWS = {  # what the first case that fails, and is cured, shows
+    Role.CAPTURED: Verdict.CONFIRMED,
+    **dict.fromkeys((Role.MADE, Role.VARIED, Role.SEARCH), Verdict.REACHABLE),
+    **dict.fromkeys((Role.BOUNDARY, Role.STRESS, Role.STRUCTURE, Role.HEALTHY), Verdict.LATENT),
 }
 
 
@@ -48,7 +43,7 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
-    failing = tuple(sorted((r for r in decisive if _counts(site, r)), key=lambda r: _ORDER[r.role]))
+    failing = tuple(sorted((r for r in decisive if _counts(site, r)), key=lambda r: list(Role).index(r.role)))
     replayed = any(result.fixed is not None for result in decisive)
     if site.has_fix and failing and not replayed:
         notes = (*notes, "the original fails; the fix cannot be replayed by itself")
@@ -72,19 +67,8 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         if moved:
             return Decision(Verdict.DIVERGES, moved[0], notes, failing)
         failing = tuple(cured)
-    for role, verdict in (
-        (Role.CAPTURED, Verdict.CONFIRMED),
-        (Role.MADE, Verdict.REACHABLE),
-        (Role.VARIED, Verdict.REACHABLE),
-        (Role.SEARCH, Verdict.REACHABLE),
-        (Role.BOUNDARY, Verdict.LATENT),
-        (Role.STRESS, Verdict.LATENT),
-        (Role.STRUCTURE, Verdict.LATENT),
-        (Role.HEALTHY, Verdict.LATENT),
-    ):
-        found = next((r for r in failing if r.role is role), None)
-        if found is not None:
-            return Decision(verdict, found, notes, failing)
+    if failing:
+        return Decision(_SHOWS[failing[0].role], failing[0], notes, failing)
     return Decision(Verdict.NOT_REPRODUCED, notes=notes)
 
 

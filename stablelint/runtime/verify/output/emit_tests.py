@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from stablelint.runtime.verify.output.evidence import enclosing_name
+from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.compare import Replayer, Result
 from stablelint.runtime.verify.replay.expression import key_of, parse_expression
 from stablelint.runtime.verify.replay.measure import mantissa_bits
@@ -139,6 +139,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
     expression = replayer.original_for(witness.case)
     source = Path(site.filename).resolve()
     tree = ast.parse(decode_source(source.read_bytes()))
+    around = enclosing(tree, site.probe_span.start.row)
     return _TEMPLATE.format(
         title=f"{site.code} {site.name}, {source.name}:{site.span.start.row}",
         message=site.message,
@@ -146,7 +147,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
         origin=_ORIGINS.get(witness.case.call.origin, "seen in a run"),
         imports="\n".join(_imports(tree, expression.source + "\n" + replayer.fixed.source)),
         source=os.path.relpath(source, path.parent.resolve()),
-        function=enclosing_name(tree, site.probe_span.start.row),
+        function=around.name if around is not None else None,
         original=key_of(parse_expression(site.original)),
         fixed=" ".join((site.fixed or "").split()),
         operands="\n".join(_operand_lines(used, path, dict(replayer.operands))),
@@ -172,17 +173,12 @@ def _imports(tree: ast.Module, code: str) -> Iterator[str]:
     }
     seen = {"torch", "ast", "Path", "pytest"}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        module = node.module if isinstance(node, ast.ImportFrom) else None
-        for alias in node.names:
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
             name = alias.asname or alias.name.partition(".")[0]
-            root = (module or alias.name).partition(".")[0]
-            if name not in used or name in seen or root not in ALLOWED:
-                continue
-            seen.add(name)
-            text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
-            yield f"from {module} import {text}" if module else f"import {text}"
+            module = node.module if isinstance(node, ast.ImportFrom) else alias.name
+            if name in used - seen and (module or "").partition(".")[0] in ALLOWED:
+                seen.add(name)
+                yield ast.unparse(type(node)(**{**vars(node), "names": [alias]}))
     for name, line in (
         ("F", "import torch.nn.functional as F"),
         ("nn", "from torch import nn"),

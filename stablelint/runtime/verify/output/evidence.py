@@ -26,12 +26,6 @@ FILE = "verdicts.json"
 _VERSION = 1
 
 
-def enclosing_name(tree: ast.AST, row: int) -> str | None:
-    """The name of the innermost function around a row."""
-    found = enclosing(tree, row)
-    return found.name if found is not None else None
-
-
 def enclosing_text(source: str, row: int) -> str:
     """The text of the innermost function around a row, unindented; the whole text outside of any.
 

@@ -13,22 +13,36 @@ from stablelint.runtime.verify.replay.measure import sum_is_finite
 from stablelint.runtime.verify.replay.values import Context, dtype_name
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Range of one tensor; `smallest` is the least magnitude. NaN elements are left out of the range."""
+@dataclass(slots=True)
+class Extent:
+    """Range of the elements of tensors; `smallest` is the least magnitude. NaN elements are left out of the range."""
 
-    low: float
-    high: float
-    smallest: float
+    low: float = math.inf
+    high: float = -math.inf
+    smallest: float = math.inf
     zeros: int = 0
     nan: int = 0
     inf: int = 0
+    elements: int = 0
+
+    def add(self, other: Extent) -> None:
+        """Widen by the range of others."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.smallest = min(self.smallest, other.smallest)
+        self.zeros, self.nan, self.inf = self.zeros + other.zeros, self.nan + other.nan, self.inf + other.inf
+        self.elements += other.elements
+
+    def to_json(self) -> dict[str, object]:
+        """Finite numbers only: None where nothing was seen."""
+        finite = {"min": self.low, "max": self.high, "smallest": self.smallest}
+        shown: dict[str, object] = {k: v if math.isfinite(v) else None for k, v in finite.items()}
+        return shown | {"zeros": self.zeros, "nan": self.nan, "inf": self.inf, "elements": self.elements}
 
 
-def extent_row(value: object) -> Row | None:
+def extent_of(value: object) -> Extent | None:
     """The range of a floating tensor or number; None for anything else and for what is empty."""
     if isinstance(value, float):
-        return Row(value, value, abs(value), int(value == 0), int(math.isnan(value)), int(math.isinf(value)))
+        return Extent(value, value, abs(value), value == 0, math.isnan(value), math.isinf(value), 1)
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
         return None
     plain = value.detach()
@@ -37,14 +51,15 @@ def extent_row(value: object) -> Row | None:
     smallest, zeros = size.min(), plain.numel() - torch.count_nonzero(plain)
     bounds = torch.stack([low.double(), high.double(), smallest.double(), zeros.double()]).tolist()
     if math.isfinite(bounds[0]) and math.isfinite(bounds[1]):
-        return Row(bounds[0], bounds[1], bounds[2], int(bounds[3]))
+        return Extent(bounds[0], bounds[1], bounds[2], int(bounds[3]), elements=plain.numel())
     nan = int(torch.isnan(plain).sum())
     inf = int(torch.isinf(plain).sum())
     finite = plain[torch.isfinite(plain)]
     if not finite.numel():
-        return Row(math.inf, -math.inf, math.inf, 0, nan, inf)
+        return Extent(nan=nan, inf=inf, elements=plain.numel())
     low, high = torch.aminmax(finite)
-    return Row(float(low), float(high), float(finite.abs().min()), int(bounds[3]), nan, inf)
+    least = float(finite.abs().min())
+    return Extent(float(low), float(high), least, int(bounds[3]), nan, inf, plain.numel())
 
 
 def all_finite(value: object, nan_only: bool = False) -> bool:

@@ -15,15 +15,16 @@ import torch
 
 from stablelint.runtime.verify.probe.frames import Frame, Frames
 from stablelint.runtime.verify.probe.look import (
+    Extent,
     Gradients,
     all_finite,
     being_recorded,
     context_of,
-    extent_row,
+    extent_of,
     requires_grad,
 )
 from stablelint.runtime.verify.probe.registry import REGISTRY
-from stablelint.runtime.verify.probe.sample import Extent, Sample, kept
+from stablelint.runtime.verify.probe.sample import Sample, kept
 from stablelint.runtime.verify.probe.scope import Scope, kept_scope
 from stablelint.runtime.verify.replay.values import Call, Context, Encoder, dtype_name, write_tensors
 
@@ -32,6 +33,9 @@ _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs
 _FLUSH_SECONDS = 2.0
 _SCOPES = 16  # sites for which the arguments of a failing call are kept
 _URGENT = 8  # first failures of a site that are written at once: a process may end without a word
+
+# what is told of a target as it is
+_TOLD = "id calls looked_at bad_results bad_gradients grad_calls raised compiled dropped".split()
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -69,15 +73,7 @@ class Watched:
     def to_json(self, encoder: Encoder) -> dict[str, object]:
         """All that is known of the target, its tensors handed to the encoder."""
         return {
-            "id": self.id,
-            "calls": self.calls,
-            "looked_at": self.looked_at,
-            "bad_results": self.bad_results,
-            "bad_gradients": self.bad_gradients,
-            "grad_calls": self.grad_calls,
-            "raised": self.raised,
-            "compiled": self.compiled,
-            "dropped": self.dropped,
+            **{name: getattr(self, name) for name in _TOLD},
             "dtypes": sorted(self.dtypes),
             "extents": {name: extent.to_json() for name, extent in self.extents.items()},
             "kept": [_encoded(call, encoder) for call in self.sample.calls()],
@@ -242,11 +238,11 @@ class Recorder:
         """Ranges, and whether the call is one to keep; `call` is its copy, if there is one already."""
         sample = watched.sample
         for name, item in operands.items():
-            row = extent_row(item) if name in watched.measured else None
+            row = extent_of(item) if name in watched.measured else None
             if row is None or not isinstance(item, torch.Tensor):
                 continue
             watched.dtypes.add(dtype_name(item.dtype))
-            watched.extents.setdefault(name, Extent()).add(row, item.numel())
+            watched.extents.setdefault(name, Extent()).add(row)
             for side, score in (("low", row.low), ("high", -row.high), ("small", row.smallest)):
                 if score == score and sample.beats((name, side), score):
                     call = call or self._call(operands, grad)

@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
 
-from stablelint.runtime.verify.probe.look import Row
 from stablelint.runtime.verify.replay.values import Call
 
 CALLS_FAILING = 3
 CALLS_RANDOM = 4
 _MODES = 6
 ELEMENTS = 1 << 18  # of one stored operand; longer ones are cut along their first dimension
-
-
-@dataclass(slots=True)
-class Extent:
-    """Running range of one operand over all calls."""
-
-    low: float = math.inf
-    high: float = -math.inf
-    smallest: float = math.inf  # magnitude
-    zeros: int = 0
-    nan: int = 0
-    inf: int = 0
-    elements: int = 0
-
-    def add(self, row: Row, elements: int) -> None:
-        """Widen by the range of one tensor."""
-        self.low, self.high = min(self.low, row.low), max(self.high, row.high)
-        self.smallest = min(self.smallest, row.smallest)
-        self.zeros, self.nan, self.inf = self.zeros + row.zeros, self.nan + row.nan, self.inf + row.inf
-        self.elements += elements
-
-    def to_json(self) -> dict[str, object]:
-        """Finite numbers only: None where nothing was seen."""
-        finite = {"min": self.low, "max": self.high, "smallest": self.smallest}
-        shown: dict[str, object] = {k: v if math.isfinite(v) else None for k, v in finite.items()}
-        return shown | {"zeros": self.zeros, "nan": self.nan, "inf": self.inf, "elements": self.elements}
 
 
 def kept(operands: Mapping[str, object]) -> tuple[dict[str, object], bool]:

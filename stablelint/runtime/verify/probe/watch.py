@@ -19,6 +19,7 @@ from stablelint.runtime.verify.probe.plan import Plan
 _POINTS = 2000
 _EVENTS = 400
 _FLUSH_SECONDS = 2.0
+_SCALER = {"scale": "scale", "unscale_": "unscale_", "step": "scaler.step", "update": "scaler.update"}
 
 
 @dataclass(slots=True)
@@ -68,13 +69,12 @@ def start(plan: Plan) -> None:
     """Begin watching; called once, right after torch was imported."""
     _state["folder"] = plan.folder
     _wrap(torch.Tensor, "backward", _on_backward)
-    _wrap(torch.amp.GradScaler, "scale", lambda *_, **__: SERIES.note("scale"))
-    _wrap(torch.amp.GradScaler, "unscale_", lambda *_, **__: SERIES.note("unscale_"))
-    _wrap(torch.amp.GradScaler, "step", lambda *_, **__: SERIES.note("scaler.step"))
-    _wrap(torch.amp.GradScaler, "update", lambda *_, **__: SERIES.note("scaler.update"))
-    _wrap(torch.optim.Optimizer, "zero_grad", lambda *_, **__: SERIES.note("zero_grad"))
-    for name in ("clip_grad_norm_", "clip_grad_value_"):
-        _wrap(torch.nn.utils, name, lambda *_, _name=name, **__: SERIES.note(_name))
+    for owner, name, told in (
+        *((torch.amp.GradScaler, name, told) for name, told in _SCALER.items()),
+        (torch.optim.Optimizer, "zero_grad", "zero_grad"),
+        *((torch.nn.utils, name, name) for name in ("clip_grad_norm_", "clip_grad_value_")),
+    ):
+        _wrap(owner, name, lambda *_, _told=told, **__: SERIES.note(_told))
     register_optimizer_step_pre_hook(_on_step)
 
 

@@ -160,17 +160,7 @@ class _Atoms(ast.NodeVisitor):
         )
         self._visit_scope(node, targets)
 
-    def visit_ListComp(self, node: ast.ListComp) -> None:
-        self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> None:
-        self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> None:
-        self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self._comprehension(node)
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
 
 
 def spares(texts: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:

@@ -52,6 +52,11 @@ class Losses:
         """Whether a loss or a gradient at a step was not finite."""
         return bool(self.bad_losses or self.bad_steps)
 
+    @property
+    def first_bad(self) -> int | None:
+        """The step of the first loss, else of the first gradient, that was not finite."""
+        return self.first_bad_loss if self.first_bad_loss is not None else self.first_bad_step
+
     def to_json(self) -> dict[str, object]:
         """For the `rerun` part of the output; a loss that is not finite is null."""
         return {

@@ -117,14 +117,7 @@ def _claim(before: Run, after: Run) -> str:
             return f"the command ended with status {after.ending.status}, as it did without the fixes"
         return "the command made no training step that could be watched"
     if after.losses.bad:
-        first = (
-            after.losses.first_bad_loss
-            if after.losses.first_bad_loss is not None
-            else after.losses.first_bad_step
-        )
-        return f"still not finite, first at step {first}"
+        return f"still not finite, first at step {after.losses.first_bad}"
     if before.losses is not None and before.losses.bad:
-        bad = before.losses
-        first = bad.first_bad_loss if bad.first_bad_loss is not None else bad.first_bad_step
-        return f"{steps} without NaN, where step {first} was the first that was not finite"
+        return f"{steps} without NaN, where step {before.losses.first_bad} was the first that was not finite"
     return f"{steps} without NaN, as before"

@@ -35,6 +35,7 @@ from stablelint.runtime.verify.witness.subject import (
     around,
     call_texts,
     namespace,
+    objects,
     settings,
     subjects,
 )
@@ -145,7 +146,7 @@ class _Trial:
         self._error = ""
         decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list)
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
-        self._known = settings(others)
+        self._known = settings(others) | objects(ast.parse(source))
 
     def run(self) -> dict[str, object]:
         """What was seen of each site."""

@@ -8,8 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stablelint.runtime.verify.probe.look import Extent
 from stablelint.runtime.verify.probe.recorder import Recorder, Watched
-from stablelint.runtime.verify.probe.sample import CALLS_FAILING, CALLS_RANDOM, ELEMENTS, Extent, Sample, kept
+from stablelint.runtime.verify.probe.sample import CALLS_FAILING, CALLS_RANDOM, ELEMENTS, Sample, kept
 from stablelint.runtime.verify.replay.values import Call
 
 _NUMBERS = st.floats(width=32, allow_nan=True, allow_infinity=True)
