@@ -199,12 +199,3 @@ def print_problems(problems: Iterable[Problem]) -> None:
     context = Context(os.getcwd(), Style(wants_colour(sys.stderr)))
     for problem in problems:
         print("\n".join(problem_lines(problem, context)), file=sys.stderr)
-
-
-def write_file(path: str, text: str, problems: list[Problem], mode: str = "w") -> None:
-    """Write what a command has to tell; a file that cannot be written is one more problem."""
-    try:
-        with open(path, mode, encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        problems.append(Problem(f"cannot write {path}: {error.strerror}"))

@@ -159,4 +159,4 @@ def test_a_time_out_is_a_number_of_seconds(tmp_path: Path, seconds: str) -> None
         _project(tmp_path, train=INTERFACE), "verify", "train.py", f"--timeout={seconds}", "--", "train.py"
     )
     assert done.code == 2
-    assert f"'{seconds}' is no number of seconds above 0" in done.err
+    assert f"not a number of seconds above 0: {seconds}" in done.err

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from typing import Any
 
+from stablelint.cli.handover import add_report, context_of, failed, number, write_file
 from stablelint.cli.main import FAILED, FINDINGS
-from stablelint.cli.options import print_problems, write_file
+from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Problem
 
 NAME = "audit"
@@ -27,15 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "for example: stablelint audit -- python train.py"
     parser.add_argument(
         "--steps",
-        type=_steps,
+        type=number(int, lambda steps: steps >= 0, "a number of steps"),
         default=_STEPS,
         metavar="N",
         help=f"end the command after N optimizer steps; 0 lets it run to its end (default: {_STEPS})",
     )
-    output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
+    output = add_report(parser, "histograms")
     output.add_argument("--output-file", metavar="FILE", help="write the report to this file")
-    output.add_argument("--html", metavar="FILE", help="write a page with histograms")
     output.add_argument("--all", action="store_true", help="show also what passed and what was not seen")
     output.add_argument("--quiet", "-q", action="store_true", help="print nothing where no check fails")
 
@@ -48,37 +46,25 @@ def run(options: argparse.Namespace) -> int:
 
     command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
     if not command:
-        return _failed("no command to run", "stablelint audit -- python train.py")
+        return failed("no command to run", "stablelint audit -- python train.py")
     plan = Plan("", child=_CHILD, steps=options.steps)
     try:
         code, (audits, missing, unguarded) = run_planned(command, plan, ("audit", "missing", "unguarded"))
     except CommandNotFoundError as error:
-        return _failed(str(error))
+        return failed(str(error))
     if unguarded:
-        return _failed(f"a process was not watched: {unguarded[0]['error']}")
+        return failed(f"a process was not watched: {unguarded[0]['error']}")
     audit = max(audits, key=lambda one: (one["steps"], -one["process"]), default=None)
     if audit is None:
         reason = f": {missing[0]['python']} has no torch" if missing else ""
         return (
-            _failed(f"no training was seen{reason}", "the command must call a model with parameters") or code
+            failed(f"no training was seen{reason}", "the command must call a model with parameters") or code
         )
     problems = _written(options, audit)
     print_problems(problems)
     if problems:
         return FAILED
     return FINDINGS if audit["counts"]["failed"] else code
-
-
-def _steps(text: str) -> int:
-    """A number of steps. Raises ArgumentTypeError for anything else."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"not a number of steps: {text}")
-    return int(text)
-
-
-def _failed(message: str, hint: str | None = None) -> int:
-    print_problems([Problem(message, hint=hint)])
-    return FAILED
 
 
 def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem]:
@@ -100,8 +86,5 @@ def _text(options: argparse.Namespace, audit: dict[str, Any]) -> str:
     if options.output_format == "json":
         return json.dumps(audit, indent=2) + "\n"
     from stablelint.report.audit.text import render
-    from stablelint.report.context import Context
-    from stablelint.report.style import PLAIN, Style, wants_colour, width_of
 
-    style = PLAIN if options.output_file else Style(wants_colour(sys.stdout))
-    return render(audit, Context(os.getcwd(), style, width_of(sys.stdout)), options.all)
+    return render(audit, context_of(sys.stdout, plain=bool(options.output_file)), options.all)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -13,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stablelint.cli.handover import add_report, context_of, failed, number, write_file
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
-from stablelint.cli.options import print_problems, write_file
+from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 NAME = "compare"
 HELP = "find where two runs of a command part, and why; or compare two checkpoints"
 TAKES_COMMAND = True
+
+_COUNT = number(int, lambda count: count >= 1, "a number from 1 on")
+_TOLERANCE = number(float, lambda tolerance: tolerance >= 0, "a tolerance")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="A:B",
         help="record the optimizer steps from A on and end the command before B (default: all)",
     )
-    runs.add_argument("--every", type=_count, default=1, metavar="N", help="record every Nth step")
+    runs.add_argument("--every", type=_COUNT, default=1, metavar="N", help="record every Nth step")
     runs.add_argument(
         "--modules",
         action="store_true",
@@ -69,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     runs.add_argument(
         "--limit",
-        type=_count,
+        type=_COUNT,
         default=512,
         metavar="MB",
         help="disk that a recording may take (default: 512)",
@@ -77,13 +80,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--no-attempts", action="store_true", help="do not run the command under remedies")
     runs.add_argument("--keep", metavar="FOLDER", help="keep what was recorded, in a folder of this one")
     close = parser.add_argument_group("tolerances", "by default those of torch.testing for the element type")
-    close.add_argument("--rtol", type=_tolerance, metavar="X", help="relative tolerance")
-    close.add_argument("--atol", type=_tolerance, metavar="X", help="absolute tolerance")
+    close.add_argument("--rtol", type=_TOLERANCE, metavar="X", help="relative tolerance")
+    close.add_argument("--atol", type=_TOLERANCE, metavar="X", help="absolute tolerance")
     close.add_argument("--equal-nan", action="store_true", help="a NaN equals a NaN")
-    output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
+    output = add_report(parser, "plots")
     output.add_argument("--output-file", metavar="FILE", help="write the report to this file")
-    output.add_argument("--html", metavar="FILE", help="write a page with plots")
     output.add_argument("--quiet", "-q", action="store_true", help="say nothing where the two are the same")
 
 
@@ -91,13 +92,13 @@ def run(options: argparse.Namespace) -> int:
     """Compares. Returns 0 where the two are the same, 1 where they differ, 2 where they could not be compared."""
     others = (options.compiled, options.dtype, options.device, options.against)
     if options.modules and any(one is not None for one in others):
-        return _failed("--modules is for the command run twice as it is: the others judge operations")
+        return failed("--modules is for the command run twice as it is: the others judge operations")
     if options.command and not options.files:
         return _ended(options, _runs(options))
     if len(options.files) == 2 and not options.command:
         return _ended(options, _files(options))
     wrong = "two files or a command are compared, not both" if options.command else "nothing to compare"
-    return _failed(wrong, "stablelint compare a.pt b.pt, or stablelint compare -- python train.py")
+    return failed(wrong, "stablelint compare a.pt b.pt, or stablelint compare -- python train.py")
 
 
 def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
@@ -206,11 +207,8 @@ def _text(options: argparse.Namespace, report: Mapping[str, Any]) -> str:
     if options.output_format == "json":
         return json.dumps(report, indent=2) + "\n"
     from stablelint.report.compare.text import render
-    from stablelint.report.context import Context
-    from stablelint.report.style import Style, wants_colour, width_of
 
-    context = Context(os.getcwd(), Style(wants_colour(sys.stdout)), width_of(sys.stdout))
-    return render(report, context)
+    return render(report, context_of(sys.stdout))
 
 
 def _steps(text: str) -> tuple[int, int | None]:
@@ -223,26 +221,3 @@ def _steps(text: str) -> tuple[int, int | None]:
     if not colon or first < 0 or (last is not None and last <= first):
         raise argparse.ArgumentTypeError(f"not a range of steps, such as 0:3: {text}")
     return first, last
-
-
-def _count(text: str) -> int:
-    """A number from 1 on. Raises ArgumentTypeError for anything else."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"not a number from 1 on: {text}")
-    return int(text)
-
-
-def _tolerance(text: str) -> float:
-    """A tolerance. Raises ArgumentTypeError for what is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not value >= 0:
-        raise argparse.ArgumentTypeError(f"not a tolerance: {text}")
-    return value
-
-
-def _failed(message: str, hint: str | None = None) -> int:
-    print_problems([Problem(message, hint=hint)])
-    return FAILED

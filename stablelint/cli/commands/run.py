@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stablelint.cli.handover import add_report, context_of, failed, number, write_file
 from stablelint.cli.main import FAILED, FINDINGS
-from stablelint.cli.options import print_problems, write_file
+from stablelint.cli.options import print_problems
 from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Problem
 
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--verify-steps",
-        type=_count,
+        type=number(int, lambda steps: steps >= 0, "a number of steps"),
         default=0,
         metavar="N",
         help="take N more steps with the fix, in a forked copy of the process (default: 0)",
@@ -62,14 +62,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tell what each layer handed out; costs time at every call of a layer",
     )
-    output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
+    output = add_report(parser, "plots")
     output.add_argument(
         "--output-file",
         metavar="FILE",
         help="write the report to this file instead of standard error, also that in JSON",
     )
-    output.add_argument("--html", metavar="FILE", help="write a page with plots")
     output.add_argument(
         "--log", metavar="FILE", help="append the events to this file, one JSON object a line"
     )
@@ -83,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
     command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
     if not command:
-        return _failed("no command to run", "stablelint run -- python train.py")
+        return failed("no command to run", "stablelint run -- python train.py")
     try:
         settings = load(Path.cwd(), options.config)
     except ConfigError as error:
@@ -99,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
             options={"norm_limit": options.norm_limit, "skip": options.skip, "stats": options.stats},
         )
     except CommandNotFoundError as error:
-        return _failed(str(error))
+        return failed(str(error))
     problems = _written(options, ending)
     silent = options.output_format == "json" and not options.output_file
     if not (ending.reports or ending.unguarded or ending.crashes or silent):
@@ -146,17 +144,6 @@ def _applied(report: Mapping[str, Any]) -> list[Problem]:
     return []
 
 
-def _count(text: str) -> int:
-    """A number of steps. Raises ArgumentTypeError for anything else."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"not a number of steps: {text}")
-    return number
-
-
 def _limit(text: str) -> float | str:
     """A norm, or "learned". Raises ArgumentTypeError for anything else."""
     try:
@@ -166,11 +153,6 @@ def _limit(text: str) -> float | str:
     if not number > 0:
         raise argparse.ArgumentTypeError(f"neither a positive number nor `learned`: {text}")
     return text if text == "learned" else number
-
-
-def _failed(message: str, hint: str | None = None) -> int:
-    print_problems([Problem(message, hint=hint)])
-    return FAILED
 
 
 def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
@@ -201,12 +183,9 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
         first, *later = ending.reports
         told = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
         return json.dumps(told, indent=2) + "\n"
-    from stablelint.report.context import Context
     from stablelint.report.run.text import render, sources_of
-    from stablelint.report.style import Style, wants_colour, width_of
 
-    style = Style(wants_colour(sys.stderr))
-    context = Context(os.getcwd(), style, width_of(sys.stderr), sources_of(ending.reports))
+    context = context_of(sys.stderr, sources=sources_of(ending.reports))
     if ending.crashes and not ending.reports:
         from stablelint.report.run.crash import render as explained
 

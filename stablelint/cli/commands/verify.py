@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stablelint.cli.handover import add_report, context_of, number, write_file
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
@@ -42,7 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     group = parser.add_argument_group("verifying")
     group.add_argument(
-        "--timeout", type=_positive, metavar="SECONDS", help="stop the command after this long"
+        "--timeout",
+        type=number(float, lambda time: 0 < time < float("inf"), "a number of seconds above 0"),
+        metavar="SECONDS",
+        help="stop the command after this long",
     )
     group.add_argument(
         "--search",
@@ -60,9 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--no-rerun", action="store_true", help="do not run the command again with the fixes")
     group.add_argument("--again", action="store_true", help="verify anew what an earlier run has settled")
-    output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
-    output.add_argument("--html", metavar="FILE", help="write a page with plots")
+    output = add_report(parser, "plots")
     output.add_argument(
         "--emit-tests", metavar="FOLDER", help="write a regression test for each fix that is proved"
     )
@@ -70,16 +72,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--quiet", "-q", action="store_true", help="no progress, and hide the command's output"
     )
     add_running(parser)
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
-    return value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -305,10 +297,7 @@ def _written(
     if options.html:
         from stablelint.report.verify.html import render
 
-        try:
-            Path(options.html).write_text(render(report), encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            problems.append(Problem(f"cannot write the page: {error.strerror}", options.html))
+        write_file(options.html, render(report), problems)
 
 
 def _text(options: argparse.Namespace, session: Session, report: Report) -> str:
@@ -316,14 +305,6 @@ def _text(options: argparse.Namespace, session: Session, report: Report) -> str:
         from stablelint.report.verify.json import render as render_json
 
         return render_json(report)
-    from stablelint.report.context import Context
-    from stablelint.report.style import Style, wants_colour, width_of
     from stablelint.report.verify.text import render as render_text
 
-    context = Context(
-        folder=os.getcwd(),
-        style=Style(wants_colour(sys.stdout)),
-        width=width_of(sys.stdout),
-        rules=session.catalog.rules,
-    )
-    return render_text(report, context)
+    return render_text(report, context_of(sys.stdout, rules=session.catalog.rules))
