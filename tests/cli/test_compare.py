@@ -62,6 +62,7 @@ def test_two_files_as_json(files: Path) -> None:
         (("--", "no-such-command"), "no such command"),
         (("--steps", "3:1", "--", "python"), "not a range of steps"),
         (("--rtol", "-1", "a.pt", "b.pt"), "not a tolerance"),
+        (("--modules", "--dtype", "bfloat16", "--", "python", "x.py"), "--modules is for"),
     ],
 )
 def test_what_cannot_be_compared_is_one_message(

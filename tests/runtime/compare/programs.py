@@ -144,6 +144,58 @@ torch.manual_seed(time.time_ns() % 2**31)
 with torch.no_grad():
     score = model(torch.ones(2, 8)).sum()  # <- model(torch.ones(2, 8)) | dropout
 """,
+    "attention_dropout": """
+q = torch.linspace(-1, 1, 128).reshape(2, 2, 8, 4)
+F.scaled_dot_product_attention(q, q, q, dropout_p=0.3)  # <- F.scaled_dot_product_attention(q, q, q, dropout_p=0.3) | seed
+""",
+    "layers_in_the_order_of_a_set": """
+torch.manual_seed(0)
+layers = nn.ModuleDict({name: nn.Linear(3, 3) for name in "abcdefghijkl"})
+x = torch.zeros(3)
+for name in set(layers):
+    x = layers[name](x)  # <- layers[name](x) | hash
+x.sum()
+""",
+    "clock_in_a_worker": """
+torch.manual_seed(0)
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return torch.full((3,), float(index)) + time.time_ns() % 1000
+loader = torch.utils.data.DataLoader(Data(), num_workers=1)
+for x in loader:  # <- loader | clock
+    x.mul(2)
+""",
+    "number_of_the_process": """
+noise = np.random.default_rng(os.getpid()).normal(size=4)
+x = torch.from_numpy(noise)  # <- torch.from_numpy(noise) | entropy
+x.exp()
+""",
+    "classes_from_a_listing": """
+import pathlib, shutil
+root = pathlib.Path(f"/dev/shm/stablelint-classes-{os.getpid()}")
+root.mkdir()
+names = [f"class{index:02}" for index in range(30)]
+random.SystemRandom().shuffle(names)
+for name in names:
+    (root / name).mkdir()
+classes = {path.name: index for index, path in enumerate(root.iterdir())}
+shutil.rmtree(root)
+numbers = [classes[name] for name in sorted(names)]
+F.one_hot(torch.tensor(numbers), 30).sum()  # <- torch.tensor(numbers) | files
+""",
+    "augments_by_chance": """
+torch.manual_seed(0)
+x = torch.randn(4, 6)
+model = nn.Linear(6, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(12):
+    batch = x.flip(1) if random.random() < 0.5 else x  # <- x.flip(1) | seed
+    optimizer.zero_grad()
+    model(batch).pow(2).mean().backward()
+    optimizer.step()
+""",
     "two_causes": """
 scale = hash("a") % 1000
 x = torch.ones(4) * scale  # <- torch.ones(4) * scale | hash+seed

@@ -24,10 +24,11 @@ class Net(nn.Module):
         super().__init__()
         self.inner = nn.Linear(12, 16)
         self.norm = nn.LayerNorm(16)
+        self.batches = nn.BatchNorm1d(16)
         self.table = nn.Parameter(torch.randn(16, 6))
 
     def forward(self, x):
-        h = F.gelu(self.inner(x))
+        h = F.gelu(self.batches(self.inner(x)))
         h = self.norm(h * 0.01)
         weights = F.softmax(h * 3, dim=-1)
         h = F.leaky_relu(weights - h, 0.01)
@@ -45,7 +46,8 @@ for step in range(3):
     optimizer.step()
 """
 FAULTS = {
-    "other_gelu": "F.gelu(self.inner(x))",
+    "other_momentum": "self.batches(self.inner(x))",  # in what it writes alone
+    "other_gelu": "F.gelu(self.batches(self.inner(x)))",
     "dropped_epsilon": "self.norm(h * 0.01)",
     "other_dimension": "F.softmax(h * 3, dim=-1)",
     "swapped_operands": "weights - h",
@@ -81,7 +83,7 @@ def test_names_the_operation_that_a_backend_gets_wrong(
     assert found.difference.first is not None
     assert found.difference.first.expression == FAULTS[name]
     assert found.script is not None
-    assert 0 < found.script["operations"] <= 3
+    assert 0 < found.script["operations"] <= 15
 
 
 def test_the_script_runs_alone_and_shows_the_fault(quick: Path, tmp_path: Path) -> None:
