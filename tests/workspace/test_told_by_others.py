@@ -145,3 +145,13 @@ def test_neither_number_nor_order_of_processes_matters(project: Path) -> None:
     ]
     assert results[0].diagnostics
     assert results[0] == results[1] == results[2]
+
+
+def test_what_another_file_makes_for_a_call_is_no_operation_of_it(project: Path) -> None:
+    net = (
+        "from torch import nn\n\ndef block(n):\n    return nn.Sequential(nn.Linear(n, 4), nn.Linear(4, 2))\n"
+    )
+    (project / "lib/net.py").write_text(net)
+    use = "import torch\nfrom torch import nn\nfrom lib.net import block\n\ndef f(x):\n    layer = nn.Linear(3, 3)\n"
+    (project / "use.py").write_text(use + "    return block(layer.in_features)(layer(x))\n")
+    assert run(project).problems == ()

@@ -35,7 +35,7 @@ def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
     for pair, applied in made_of(review):
         if applied.op == "layer":
             found = list(_in_chain(applied))
-        elif applied.op in ("linear_module", "norm_module"):
+        elif applied.op in ("linear_module", "norm_module") and "layer" in applied.operands:
             found = [(applied.operands["layer"], shapes.of(applied.first))]
         else:
             continue

@@ -14,6 +14,7 @@ from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 
+_COMPUTED = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
 _VISITED = 60  # operations of a body in another file that are looked at
 
 
@@ -61,9 +62,8 @@ def observe_beyond(result: Value, since: int, node: ast.AST, frame: Frame) -> No
         if len(pending) > _VISITED:
             return
         operands = list(value.operands.values())
-        if value.module is not frame.module and any(
-            stripped(v).key <= since and v.operands for v in operands
-        ):
+        computed = value.kind in _COMPUTED and value.data is None and value.module is not frame.module
+        if computed and any(stripped(v).key <= since and v.operands for v in operands):
             frame.session.observe(replace(value, node=node, data=value), frame)
         inner = [v for v in operands if v.key > since and v.key not in seen]
         seen.update(v.key for v in inner)
