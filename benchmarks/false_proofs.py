@@ -144,7 +144,9 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     )
     looked_up = {n.attr for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Attribute)}
     read = _read(tree, Path(diagnostic.filename))
-    if (called | looked_up) & read or ("forward" in read and _calls_a_module((*steps, operation))):
+    if (called | looked_up | made.keys()) & read or (
+        "forward" in read and _calls_a_module((*steps, operation))
+    ):
         raise UnsuitedError("rests on a method, or on another file")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
     objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
@@ -264,7 +266,7 @@ def _constants(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
         for s in tree.body
         if isinstance(s, ast.Assign)
         and all(isinstance(t, ast.Name) and t.id in names and bound[t.id] == 1 for t in s.targets)
-        and _names(s.value) <= {"math", "torch", "np", "numpy"}
+        and _names(s.value) <= KNOWN.keys()
     ]
 
 

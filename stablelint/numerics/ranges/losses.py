@@ -54,14 +54,14 @@ def _nll(call: Call) -> Interval:
 def _bce(call: Call) -> Interval:
     """At most 100 an element, for targets in [0, 1]."""
     target = call.operand(1, "target")
-    if not target.subset_of(Interval(0.0, 1.0, nan=True)) and target != TOP:
+    if not target.subset_of(Interval(0.0, 1.0, nan=True)):
         return TOP.with_nan(call.x.nan or target.nan)
     return _reduced(Interval(0.0, _BCE_CEILING, nan=call.x.nan or target.nan), call)
 
 
 def _bce_with_logits(call: Call) -> Interval:
     target = call.operand(1, "target")
-    if target.subset_of(Interval(0.0, 1.0)) or target == TOP:
+    if target.subset_of(Interval(0.0, 1.0)):
         return _at_least_zero(call)
     return TOP.with_nan(call.x.nan or target.nan)
 

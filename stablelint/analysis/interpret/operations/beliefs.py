@@ -10,7 +10,7 @@ from stablelint.analysis.values.relations import in_matrix
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.numerics.interval import AT_LEAST_ONE, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
 Operands = Mapping[str, Value]
 Law = Callable[[Value, Operands, State], Belief | None]
@@ -119,6 +119,15 @@ def _is_offset(lift: Value, offset: Interval) -> bool:
     return lift.belief is not None or lift.guard == "eps" or (lift.is_constant and offset.hi < _TINY)
 
 
+def _entropy(value: Value, operands: Operands, state: State) -> Belief | None:
+    """A cross-entropy with targets that are chances, as it is meant: not negative."""
+    target = operands.get("target")
+    if target is None or target.interval != TOP or value.interval.lo >= 0:
+        return None
+    text = f"{target.name or 'the target'} lies in [0, 1]"
+    return _assumed(Interval(0.0, math.inf, hi_open=True), value, text, target)
+
+
 def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
     """`dim // heads`, of settings: what is shared out is enough for all."""
     given = [v.name for v in operands.values() if v.op in _GIVEN or v.belief is not None or v.is_constant]
@@ -129,6 +138,7 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 
 
 _LAWS: Mapping[str, Law] = {
+    **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
     "sum": _of_matrix,
     "add": _lifted,

@@ -15,6 +15,10 @@ SAFE_UNLESS_SET = {
     "an integer": ("x, n: int", "x / n"),
     "a share of a setting": ("x, dim, heads=8", "x * (dim // heads) ** -0.5"),
     "a product of settings": ("x, c", "x / math.sqrt(int(c.width * c.share))"),
+    "an entropy of what are meant to be chances": (
+        "x, y",
+        "torch.exp(-torch.nn.functional.binary_cross_entropy_with_logits(x, y))",
+    ),
     "a count that is not its default": ("x, n: int = 1", "x if n == 1 else x / n"),
 }
 MATH = "import math\nimport torch\nfrom torch import nn\n"
