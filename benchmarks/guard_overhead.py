@@ -43,6 +43,7 @@ class Training:
     looking: Step
 
 
+STATS = "guard with stats"
 SETTLED = 20  # blocks after which the guard has found the buffers and reads the layers seldom
 FEWEST = 10  # rounds of blocks: a median and quartiles want that many
 Task = tuple[nn.Module, torch.Tensor, torch.Tensor]  # model, inputs, classes
@@ -117,7 +118,7 @@ def seconds(step: Step, repeat: int, device: str) -> float:
 
 def ratios(step: Step, repeat: int, rounds: int, device: str) -> dict[str, float]:
     """The step under each detector over the plain step next to it."""
-    variants = {"plain": plain, **DETECTORS, "guard": lasting(Guard())}
+    variants = {"plain": plain, **DETECTORS, "guard": lasting(Guard()), STATS: lasting(Guard(stats=True))}
     taken: dict[str, list[float]] = {variant: [] for variant in variants}
     for _ in range(rounds):
         for variant, detector in variants.items():
@@ -199,12 +200,12 @@ def measure(name: str, rounds: int, duration: float, device: str) -> dict[str, f
         "plain_ms": step * 1e3,
         **{f"guard_{key}_us": value * 1e6 for key, value in asdict(guarded).items()},
         **{f"look_{key}_us": value * 1e6 for key, value in asdict(looked).items()},
-        **{key: pairs[key] for key in DETECTORS},
+        **{key: pairs[key] for key in (*DETECTORS, STATS)},
     }
 
 
 def as_page(rows: dict[str, dict[str, float]]) -> str:
-    others = [key for key in DETECTORS if key != "guard"]
+    others = [STATS, *(key for key in DETECTORS if key != "guard")]
     return page.table(
         ["model", "plain step, ms", "a look by hand adds, µs", "the guard adds, µs", "guard", *others],
         [
