@@ -28,7 +28,15 @@ from stablelint.runtime.guard.reporting.cause import (
     explain,
     told_by_operands,
 )
-from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, NonFiniteError, Origin, Warned
+from stablelint.runtime.guard.reporting.event import (
+    Event,
+    Json,
+    Mechanism,
+    NonFiniteError,
+    Origin,
+    Warned,
+    json_of,
+)
 from stablelint.runtime.guard.reporting.records import Records, Writer
 from stablelint.runtime.guard.source.unsaved import keep_command_line
 from stablelint.runtime.guard.tensors import ranks
@@ -74,10 +82,10 @@ class Report:
         """The report as ``run --output-format json`` prints it."""
         return {
             "event": self.event.as_json(),
-            "cause": self.cause.as_json(),
-            "fix": self.fix.as_json() if self.fix else None,
+            "cause": json_of(self.cause),
+            "fix": json_of(self.fix),
             "fix_withheld": self.withheld,
-            "verification": self.verification.as_json() if self.verification else None,
+            "verification": json_of(self.verification),
         }
 
 

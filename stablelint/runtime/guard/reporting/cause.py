@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stablelint.diagnostic import Fix
-from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, OperandStats, Origin
+from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, OperandStats, Origin, json_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +20,6 @@ class Cause:
     name: str | None = None
     url: str = ""
     derivation: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Json]:
-        """The cause as ``run --output-format json`` prints it."""
-        return {
-            "code": self.code,
-            "name": self.name,
-            "summary": self.summary,
-            "url": self.url,
-            "derivation": list(self.derivation),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +84,6 @@ class FurtherSteps:
     loss: float | None  # of the last step taken
     note: str
 
-    def as_json(self) -> dict[str, Json]:
-        """How far training went with the fix."""
-        return {
-            "asked": self.asked,
-            "taken": self.taken,
-            "finite": self.finite,
-            "loss": self.loss,
-            "note": self.note,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Together:
@@ -135,8 +115,8 @@ class Verification:
             "finite": self.finite,
             "loss": self.loss,
             "note": self.note,
-            "further_steps": self.further.as_json() if self.further else None,
-            "with_all_fixes": self.together.as_json() if self.together else None,
+            "further_steps": json_of(self.further),
+            "with_all_fixes": json_of(self.together),
         }
 
 

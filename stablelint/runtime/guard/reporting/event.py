@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -98,11 +98,6 @@ class LayerStats:
     largest: float
     before: float | None  # the largest magnitude in the step before
 
-    def as_json(self) -> dict[str, Json]:
-        """The layer as ``run --output-format json`` prints it."""
-        numbers = {name: _number(getattr(self, name)) for name in ("mean", "std", "largest", "before")}
-        return {"name": self.name, **numbers}
-
 
 @dataclass(frozen=True, slots=True)
 class BatchStats:
@@ -194,10 +189,6 @@ class Warned:
     layer: str | None
     layer_norm: float | None
 
-    def as_json(self) -> dict[str, Json]:
-        """The warning as ``run --output-format json`` prints it."""
-        return asdict(self)
-
     def describe(self) -> str:
         """The warning in a sentence."""
         limit = f"{self.limit:.3g}, the {'usual' if self.learned else 'limit that was given'}"
@@ -221,15 +212,6 @@ class Growth:
     learning_rates: tuple[float, ...]
     typical_norm: float | None  # median of the remembered norms: what clipping would have held the step to
     last_norm: float | None
-
-    def as_json(self) -> dict[str, Json]:
-        """Norms by layer, learning rates, and the norm that clipping would have kept."""
-        return {
-            "layers": [{"name": layer.name, "norms": _numbers(layer.norms)} for layer in self.layers],
-            "learning_rates": _numbers(self.learning_rates),
-            "typical_norm": _number(self.typical_norm),
-            "last_norm": _number(self.last_norm),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,44 +253,11 @@ class Event:
 
     def as_json(self) -> dict[str, Json]:
         """The event as ``run --output-format json`` prints it."""
-        return {
-            "kind": self.kind.value,
-            "phase": self.phase.value,
-            "origin": self.origin.value,
-            "mechanism": self.mechanism.value if self.mechanism else None,
-            **place_json(self.location),
-            "cell": self.unsaved.name if self.unsaved else None,
-            "source": self.unsaved.text if self.unsaved else None,
-            "operation": self.operation,
-            "module": self.module,
-            "step": self.step,
-            "operands": [operand.as_json() for operand in self.operands],
-            "parameter": self.parameter,
-            "in_place": self.in_place,
-            "element": self.element.as_json() if self.element else None,
-            "loss": _number(self.loss),
-            "replayed_loss": _number(self.replayed_loss),
-            "exact": self.exact,
-            "compared": list(self.compared),
-            "stack": [frame.as_json() for frame in self.stack],
-            "history": [
-                {
-                    "step": record.step,
-                    "loss": _number(record.loss),
-                    "gradient_norm": _number(record.gradient_norm),
-                    "layers": _numbers(record.layers),
-                }
-                for record in self.history
-            ],
-            "layers": list(self.layers),
-            "growth": self.growth.as_json() if self.growth else None,
-            "warned": [one.as_json() for one in self.warned],
-            "parameters": [one.as_json() for one in self.parameters],
-            "batch": [one.as_json() for one in self.batch],
-            "activations": [one.as_json() for one in self.activations],
-            "rank": self.rank,
-            "note": self.note,
-        }
+        apart = ("location", "unsaved")
+        told = {one.name: json_of(getattr(self, one.name)) for one in fields(self) if one.name not in apart}
+        text = self.unsaved
+        cell = {"cell": text.name if text else None, "source": text.text if text else None}
+        return {**told, **place_json(self.location), **cell}
 
     def describe(self) -> str:
         """The event in one or two plain sentences."""
@@ -369,6 +318,21 @@ def _span_json(row: int, span: Span | None) -> dict[str, Json]:
         "location": {"row": span.start.row, "column": span.start.column},
         "end_location": {"row": span.end.row, "column": span.end.column},
     }
+
+
+def json_of(value: Any) -> Json:
+    """Plain data as JSON has it: dataclasses by their fields, tuples as lists, numbers that are not finite as text."""
+    if hasattr(value, "as_json"):
+        told: Json = value.as_json()
+        return told
+    if is_dataclass(value):
+        return {one.name: json_of(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, tuple):
+        return [json_of(item) for item in value]
+    if isinstance(value, StrEnum):
+        return value.value
+    plain: Json = _number(value) if isinstance(value, float) else value
+    return plain
 
 
 def _number(value: float | None) -> Json:
