@@ -55,20 +55,22 @@ def _replayed(
         return Verification(
             False, outcome.loss, f"With {named} the step could not be replayed ({outcome.error})."
         )
-    if outcome.loss is None or not outcome.reached:
+    if not outcome.reached:
         return None
-    finite = math.isfinite(outcome.loss) and outcome.parameter is None
+    bounded = outcome.loss is None or math.isfinite(outcome.loss)  # none where gradients are set by hand
+    finite = bounded and outcome.parameter is None
     if finite and target.shown:
         note = f"With {named} the value that was shown is finite."
     elif target.shown:
         note = f"With {named} the value that was shown still is not finite."
     elif finite:
-        note = f"The step replayed with {named} has a finite loss and finite gradients."
-    elif math.isfinite(outcome.loss):
+        loss = "" if outcome.loss is None else "a finite loss and "
+        note = f"The step replayed with {named} has {loss}finite gradients."
+    elif bounded:
         note = f"With {named} the loss is finite, the gradient of {outcome.parameter} still is not."
     else:
         note = f"With {named} the loss still is not finite."
-    return Verification(finite, outcome.loss if math.isfinite(outcome.loss) else None, note)
+    return Verification(finite, outcome.loss if bounded else None, note)
 
 
 @contextmanager
