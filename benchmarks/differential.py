@@ -1,26 +1,37 @@
 #!/usr/bin/env python3
-"""Tries safe fixes on generated programs: old and new must give the same, for every caller.
+"""Tries safe fixes on generated programs and on real functions: old and new must give the same, for every caller.
 
     python benchmarks/differential.py --programs 5000          the figures by kind of program
     python benchmarks/differential.py --seed 40 --show 10      and the first differences with their code
+    python benchmarks/differential.py --functions              functions of the releases in [functions] of ecosystem.toml
+    python benchmarks/differential.py --functions gpytorch --show 10
 
 A program is drawn around the pattern of a rule (`tests/codemod/differential`): with defaults that callers override,
 regions without gradients, values that are written to, classes that others derive from. Its safe fixes are made, and old
 and new run on operands of several types and shapes; values, gradients, what requires one, types, shapes, operands after
 the call and raised errors are compared. The exit code is 1 where something differs.
+
+Of a release, the functions are taken that a fix changes, and called with made arguments (`functions.py`). Safe fixes must
+give the same there too; what others give is listed by rule, to be held against what the rule's page says of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
+import tomllib
 from collections import Counter
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
+from functions import Row, StandIns, compare
+from releases import CACHE, LIST, fetch
 
 from stablelint.codemod.text.diff import unified_diff
 from tests.codemod.differential.tried import Tried, drawn, tried
@@ -36,8 +47,14 @@ def main() -> int:
     parser.add_argument(
         "--show", type=int, default=0, metavar="N", help="the first N differences with their code"
     )
+    parser.add_argument("--functions", nargs="*", metavar="PACKAGE", help="try real functions instead")
+    parser.add_argument("--one", type=Path, nargs=2, metavar=("TREE", "TABLE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.one:
+        return _one_package(*options.one)
+    if options.functions is not None:
+        return _functions(options.functions, options.show)
     ran, rewritten = Counter[str](), Counter[str]()
     wrong: list[Tried] = []
     for program, core in (item for seed in count(options.seed) for item in drawn(seed)):
@@ -54,6 +71,52 @@ def main() -> int:
                 _show(result)
     _report(ran, rewritten, wrong)
     return 1 if wrong else 0
+
+
+def _one_package(tree: Path, table: Path) -> int:
+    """Writes the rows of one release, in a process of its own: what it imports stays there."""
+    others = [path for path in sorted(tree.parent.glob("*-[0-9]*")) if path.is_dir() and path != tree]
+    sys.path[:0] = [str(tree), *map(str, others)]
+    sys.meta_path.append(StandIns(tree.parent))
+    with table.open("w", encoding="utf-8") as lines:
+        for row in compare(tree.name, tree):
+            lines.write(json.dumps(asdict(row)) + "\n")
+            lines.flush()
+    return 0
+
+
+def _functions(names: list[str], show: int) -> int:
+    """Tries the functions of releases, prints the figures."""
+    pinned = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    releases = {name: fetch(name, version) for name, version in pinned["functions"].items()}
+    for name, version in pinned["functions-need"].items():
+        fetch(name, version)
+    rows: list[Row] = []
+    for name in names or releases:
+        table = CACHE / "functions" / f"{name}.jsonl"
+        table.parent.mkdir(exist_ok=True)
+        subprocess.run([sys.executable, __file__, "--one", releases[name], table], check=True)
+        found = [Row(**json.loads(line)) for line in table.read_text(encoding="utf-8").splitlines()]
+        rows += found
+        print(_figures(name, found), flush=True)
+    print(_figures("all", rows))
+    different = [row for row in rows if row.verdict == "different"]
+    for row in different[:show]:
+        print(f"--- {'safe' if row.safe else 'unsafe'}: {row.file}: {row.function}\n    {row.note}")
+    return 1 if any(row.safe for row in different) else 0
+
+
+def _figures(name: str, rows: list[Row]) -> str:
+    cells = [f"{name:<28}"]
+    for safe in (True, False):
+        group = [row for row in rows if row.safe is safe]
+        verdicts = Counter(row.verdict for row in group)
+        called = verdicts["equal"] + verdicts["different"] + verdicts["refuses"]
+        cells.append(
+            f"{'safe' if safe else 'unsafe':>7}: {len(group):>4} fixed {called:>4} called "
+            f"{verdicts['equal']:>4} equal {verdicts['refuses']:>3} refuse integers {verdicts['different']:>3} different"
+        )
+    return "".join(cells)
 
 
 def _show(result: Tried) -> None:

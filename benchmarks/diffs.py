@@ -82,7 +82,7 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
             continue
         path = tree / item["filename"]
         source = path.read_bytes()
-        after = apply_edits(source, [_edit(edit) for edit in fix["edits"]])
+        after = apply_edits(source, [edit_of(edit) for edit in fix["edits"]])
         name = path.resolve().relative_to(tree.resolve()).as_posix()
         diff = unified_diff(source, after, name, 8)
         yield Proposed(
@@ -98,7 +98,8 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
         )
 
 
-def _edit(item: dict[str, dict[str, int] | str]) -> Edit:
+def edit_of(item: dict[str, dict[str, int] | str]) -> Edit:
+    """An edit as `check` prints it."""
     places = []
     for key in ("location", "end_location"):
         place = item[key]

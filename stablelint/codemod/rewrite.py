@@ -108,6 +108,9 @@ class Rewriter:
             everywhere = scales.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
+            apart = scales.attribute_beside(self._file, proposal, node)
+            if apart is not None:
+                return draft.edits(self._file.tree, apart)
             part = scales.of_scale(self._file.tree, proposal, node)
             if part is not None:
                 return replace_expression(self._file, *part)

@@ -198,3 +198,9 @@ class TestTarget:
         assert rewritten(source, change) == (
             "import torch as th\ny = th.log(th.relu(p).clamp_min(th.finfo(p.dtype).tiny))\n"
         )
+
+
+def test_the_type_of_what_a_mapping_holds_is_asked_of_that() -> None:
+    source = f'{HEAD}def f(state):\n    return torch.log(state["v"] * 2)\n'
+    fixed = rewritten(source, proposal(source, 'torch.log(state["v"] * 2)', CLAMPED_LOG, x='state["v"] * 2'))
+    assert '(state["v"] * 2).clamp_min(torch.finfo(state["v"].dtype).tiny)' in fixed

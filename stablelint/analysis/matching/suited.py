@@ -56,11 +56,12 @@ def unsuited(template: str, site: Site) -> str | None:
         if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
             continue
         text = site.texts.get(name) or "the operand"
-        if value.kind is Kind.NUMBER or _is_annotated_number(text, site):
+        paths = list(_paths(value, _DEPTH))
+        if any(one.kind is Kind.NUMBER for one in paths) or _is_annotated_number(text, site):
             return f"`{_short(text)}` is a Python number, and the rewrite is one for tensors"
         if not is_tensor(value, site):
             return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
-        if attribute == "dtype" and f"finfo(${name}.dtype)" in template and is_integral(value):
+        if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
             return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
         if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
             origin = _picked_from(value, set(), False)
@@ -69,6 +70,15 @@ def unsuited(template: str, site: Site) -> str | None:
                     f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
                 )
     return None
+
+
+def _paths(value: Value, depth: int) -> Iterator[Value]:
+    """What a value is on each of the paths that meet in it."""
+    if value.op != "phi" or depth == 0:
+        yield value
+        return
+    for one in value.operands.values():
+        yield from _paths(one, depth - 1)
 
 
 def _made_elsewhere(value: Value, depth: int) -> str | None:
@@ -108,15 +118,20 @@ def _holds(value: Value) -> bool:
 
 
 def _is_annotated_number(text: str, site: Site) -> bool:
-    """Whether the operand is a parameter that its function says is a number, whatever one caller passes."""
+    """Whether the operand is a parameter or local name of which its function says that it is a number."""
     function = site.frame.function
     if function is None or not text.isidentifier():
         return False
     given = function.node.args
     for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs):
         if parameter.arg == text and parameter.annotation is not None:
-            return re.search(r"\b(float|int)\b", ast.unparse(parameter.annotation)) is not None
-    return False
+            return _is_number(parameter.annotation)
+    declared = (one for one in descendants(function.node) if isinstance(one, ast.AnnAssign))
+    return any(ast.unparse(one.target) == text and _is_number(one.annotation) for one in declared)
+
+
+def _is_number(annotation: ast.expr) -> bool:
+    return re.search(r"\b(float|int)\b", ast.unparse(annotation)) is not None
 
 
 def is_tensor(value: Value, site: Site) -> bool:

@@ -23,6 +23,7 @@ KEEPS_SORT = frozenset(
     clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
     """.split()
 )
+_MAKES_INTEGERS = frozenset("int long short bool byte argmax argmin count_nonzero bincount".split())
 # Of these the further operands are sizes, or tensors that lend theirs.
 _RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
 
@@ -31,6 +32,8 @@ def is_integral(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is known to hold integers or truth values, by its type or by where it comes from."""
     if value.dtype is not None:
         return value.dtype.startswith(("int", "uint", "bool"))
+    if value.op in _MAKES_INTEGERS:
+        return True
     if value.kind is Kind.NUMBER:
         return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
     if depth == 0 or value.op not in KEEPS_SORT:

@@ -111,7 +111,8 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return dtype_source(node.operand, imported)
     if isinstance(node, ast.Subscript):
-        return dtype_source(node.value, imported)
+        of_mapping = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+        return node if of_mapping and is_cheap(node) else dtype_source(node.value, imported)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
         if _is_number(node.left):
             return dtype_source(node.right, imported)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, function_of, readers
 from stablelint.codemod.guards.bound import moved, operand_of_clamp
+from stablelint.codemod.templates.spelling import File
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
@@ -45,27 +49,90 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 
 
 def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
-    """The proposal as a statement that bounds the name `node` for all that reads it; None where it is read once.
+    """The proposal as statements that bound the names in `node` for all that reads them; None where no sum does.
 
-    In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever.
+    In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever. The
+    exponential may be one of half a name, or of the difference of two.
     """
     operand = operand_of_clamp(proposal, node)
     function = function_of(tree, node)
-    if operand is None or not isinstance(node, ast.Name) or proposal.template != f"${operand}{_WIDEST}":
+    names = _logarithms(node)
+    if operand is None or function is None or proposal.template != f"${operand}{_WIDEST}":
         return None
-    if function is None or not any(_is_addend(tree, one) for one in readers(function, node.id)):
+    if not any(_is_addend(tree, one, node) for name in names for one in readers(function, name)):
         return None
-    binders = [one for one in function.body if binds(one, node.id)]
-    reading = [one for one in function.body if any(True for _ in readers(one, node.id))]
-    is_parameter = any(one.arg == node.id for one in ast.walk(function.args) if isinstance(one, ast.arg))
-    if len(binders) == (0 if is_parameter else 1) and reading:
-        anchor = reading[0] if is_parameter else binders[0]
-        text = f"{node.id} = ${operand}{_BOTH_SIDES}"
-        binding = replace(proposal.bindings[operand], text=node.id, span=None)
-        kind = "insert-before" if is_parameter else "insert-after"
-        place = tree.source.span(tree.start(anchor), tree.end(anchor))
-        return replace(proposal, template=text, kind=kind, anchor=place, bindings={operand: binding})
-    return None
+    places = [_place(function, name) for name in names]
+    kind, anchor = places[0] or ("", None)
+    if anchor is None or any(place is None or place[0] != kind for place in places):
+        return None
+    if kind == "insert-before":
+        anchor = min((place[1] for place in places if place is not None), key=lambda one: one.lineno)
+    elif any(place != places[0] for place in places):
+        return None
+    text = "\n".join(f"{name} = ${name}{_BOTH_SIDES}" for name in names)
+    bindings = {name: replace(proposal.bindings[operand], text=name, span=None) for name in names}
+    span = tree.source.span(tree.start(anchor), tree.end(anchor))
+    return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
+
+
+def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
+    """As `beside_exponential` for an attribute: it is bounded under a name, which the statement reads instead."""
+    tree = file.tree
+    operand = operand_of_clamp(proposal, node)
+    if operand is None or not isinstance(node, ast.Attribute) or proposal.template != f"${operand}{_WIDEST}":
+        return None
+    statement = tree.statement(node)
+    region = draft.whole_lines(tree, statement)
+    reads = [one for one in ast.walk(statement) if isinstance(one, ast.Attribute) and same(one, node)]
+    if not any(_is_addend(tree, one, node) for one in reads):
+        return None
+    name = file.scope.fresh(node.attr, node)
+    line = f"{name} = {tree.text(node)}{_BOTH_SIDES}"
+    changes = [(region.start, region.start, f"{region.indent}{line}{tree.source.newline}")]
+    changes += [(tree.start(one), tree.end(one), name) for one in reads]
+    named = _Named(node, name).visit(copy.deepcopy(statement))
+    if not draft.lawful(tree, region, changes, [*ast.parse(line).body, named]):
+        raise Withheld("the bounded value cannot be given a name here")
+    return changes
+
+
+class _Named(ast.NodeTransformer):
+    """A tree with a name in place of an expression."""
+
+    def __init__(self, node: ast.expr, name: str) -> None:
+        self._node, self._name = node, name
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        return ast.Name(self._name, ast.Load()) if same(node, self._node) else self.generic_visit(node)
+
+
+def _logarithms(node: ast.expr) -> list[str]:
+    """The names of which an expression is one, half of one, or the difference of two."""
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
+    names = parts or [_halved(node) or node]
+    return [one.id for one in names if isinstance(one, ast.Name)] if all(map(_is_name, names)) else []
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _place(function: ast.AST, name: str) -> tuple[str, ast.stmt] | None:
+    """Where a name has its one value: before what reads a parameter first, or behind the assignment of a local."""
+    inside = list(ast.walk(function))
+    body: list[ast.stmt] = getattr(function, "body", [])
+    given = [
+        one
+        for one in inside
+        if isinstance(one, ast.Assign) and any(binds(target, name) for target in one.targets)
+    ]
+    stores = sum(
+        isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in inside
+    )
+    if any(isinstance(one, ast.arg) and one.arg == name for one in inside):
+        reading = next((one for one in body if any(True for _ in readers(one, name))), None)
+        return ("insert-before", reading) if not stores and reading is not None else None
+    return ("insert-after", given[0]) if len(given) == stores == 1 else None
 
 
 def _halved(node: ast.expr) -> ast.expr | None:
@@ -87,10 +154,12 @@ def _is_offset(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 0.01
 
 
-def _is_addend(tree: Tree, reader: ast.Name) -> bool:
+def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
+    """Whether a reader is a term of a sum, and not within the exponent itself."""
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     parent = tree.link(reader).parent
-    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
+    outside = not any(one is reader for one in ast.walk(exponent))
+    return outside and isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:

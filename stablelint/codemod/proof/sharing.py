@@ -45,6 +45,11 @@ def check_unshared(
     if re.fullmatch(r"\$\w+", template) and keeps_order(node):
         unmoved = order_readers(tree.module, ast.unparse(target))
         readers = [other for other in readers if other not in unmoved]
+    within = [other for other in _readers(tree, statement, target) if tree.start(other) not in own]
+    if not readers and len(within) > 1 + len(takers):
+        raise Withheld(
+            f"`{ast.unparse(target)}`, which would change, is read {len(within)} times in the finding"
+        )
     if readers:
         raise Withheld(
             f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"

@@ -108,7 +108,8 @@ def _dtype(
             raise Withheld(f"`{operand.shown}` would be computed again for its type")
         return f"{name}.dtype"
     part = f"{name}_part"
-    operands[part] = Operand(part, ast.unparse(source), source)
+    text = ast.get_source_segment(f"(\n{operand.text}\n)", source)
+    operands[part] = Operand(part, text or ast.unparse(source), source)
     return f"{part}.dtype"
 
 

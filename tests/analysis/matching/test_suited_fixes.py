@@ -218,3 +218,28 @@ def test_the_share_of_a_softmax_gets_its_bound() -> None:
             return torch.log(p[:, :2].sum(1))
         """)
     assert found["SL101"] == ("total = p[:, :2].sum(1)", "total.clamp_min(torch.finfo(total.dtype).tiny)")
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("scale = 1.0", "is a Python number"), ("scale = z.argmax(-1)", "holds integers")],
+)
+def test_nothing_is_written_for_what_is_of_another_sort_on_one_path(path: str, reason: str) -> None:
+    written = fixes(f"""
+        def f(x: torch.Tensor, z: torch.Tensor, flag):
+            if flag:
+                scale = x.relu().sum(-1)
+            else:
+                {path}
+            return z / scale
+        """)
+    assert reason in str(written)
+
+
+def test_nothing_is_written_for_a_local_that_is_declared_a_number() -> None:
+    written = fixes("""
+        def f(x: torch.Tensor, g: torch.Tensor):
+            bias: float = x.relu().sum()
+            return g * (1.0 / bias)
+        """)
+    assert "is a Python number" in str(written)

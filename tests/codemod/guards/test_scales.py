@@ -45,3 +45,31 @@ def test_no_bound_hides_that_a_logarithm_is_passed_for_a_scale() -> None:
         "from torch.distributions import Normal\n\n\ndef f(mu, log_var):\n    return Normal(mu, log_var)\n"
     )
     assert "its exponential" in withheld(source, last(source, "log_var", SCALE))
+
+
+def test_a_value_that_a_loop_makes_is_bounded_within_the_loop() -> None:
+    loop = "    for x in xs:\n        m, q = net(x)\n        t = m - q + torch.exp(q)\n"
+    source = f"{HEAD}def f(net, xs):\n{loop}    return t\n"
+    fixed = rewritten(source, last(source, "q", EXP))
+    assert "        m, q = net(x)\n        q = q.clamp(-30.0, 20.0)\n        t = m" in fixed
+
+
+def test_both_names_of_a_difference_are_bounded() -> None:
+    source = f"{HEAD}def f(lp, lq):\n    return lp - lq + torch.exp(lq - lp)\n"
+    fixed = rewritten(source, proposal(source, "lq - lp", EXP, x="lq - lp"))
+    assert body(fixed).startswith(
+        "def f(lp, lq):\n    lq = lq.clamp(-30.0, 20.0)\n    lp = lp.clamp(-30.0, 20.0)\n"
+    )
+
+
+def test_an_attribute_is_bounded_under_a_name_for_its_statement() -> None:
+    source = f"{HEAD}def f(o):\n    return (1 + o.logvar - o.logvar.exp()).sum()\n"
+    fixed = rewritten(
+        source,
+        proposal(
+            source, "o.logvar", EXP, occurrence=1, x=Binding("o.logvar", span_of(source, "o.logvar", 1))
+        ),
+    )
+    assert body(fixed) == (
+        "def f(o):\n    logvar = o.logvar.clamp(-30.0, 20.0)\n    return (1 + logvar - logvar.exp()).sum()\n"
+    )

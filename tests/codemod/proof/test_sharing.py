@@ -82,3 +82,11 @@ def test_what_a_model_returns_changes_for_all_who_call_it_and_the_fix_says_so() 
     assert found.fix is not None
     assert found.fix.applicability is Applicability.UNSAFE
     assert "as on line 12, 13, then" in (found.fix.caution or "")
+
+
+def test_a_value_that_the_finding_reads_twice_may_not() -> None:
+    source = "def f(q, a):\n    b = q / a\n    return where(a > 0, b, a + b)\n"
+    change = proposal(source, "q / a", "q / other", a=Binding("a"))
+    finding = diagnostic(source, change, finding="where(a > 0, b, a + b)")
+    withheld_as = propose(source.encode(), finding).fix_withheld
+    assert withheld_as == "`b`, which would change, is read 2 times in the finding"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import sys
+from dataclasses import replace
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.interpret.calls.elsewhere import told
@@ -156,7 +157,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     if base.kind is Kind.NAMESPACE and not isinstance(base.data, str):
         return frame.graph.unknown(attr, node)  # super().attr
     if base.kind is Kind.NAMESPACE:
-        return namespace(f"{base.data}.{attr}", frame)
+        found = namespace(f"{base.data}.{attr}", frame)
+        return replace(found, node=node, module=frame.module) if found.is_constant else found
     if base.kind is Kind.INSTANCE:
         return classes.instance_attribute(base, attr, node, frame)
     if base.kind is Kind.LAYER and attr in base.data.arguments:

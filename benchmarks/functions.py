@@ -1,0 +1,419 @@
+"""Functions of real packages before and after their fixes, called with made arguments and compared.
+
+Each function is taken that the safe fixes of a release change, and then each that the others change. The released
+module is imported, the function is built anew from the fixed text in the same module, and both are called with the same
+arguments (`stablelint.runtime.verify.witness` makes them) in several element types; `tests.codemod.differential.judge`
+compares what they give. What a package imports and is not installed is replaced by an empty stand-in, so that functions
+of tensors can be called without it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import torch
+from diffs import edit_of
+
+from stablelint.codemod.text.edits import apply_edits, select
+from stablelint.diagnostic import Applicability, Fix
+from stablelint.runtime.verify.replay.function import rebuilt
+from stablelint.runtime.verify.witness.arguments import Arguments, candidates, repaired, written
+from stablelint.runtime.verify.witness.subject import (
+    Around,
+    Subject,
+    UnmadeError,
+    around,
+    call_texts,
+    namespace,
+    subjects,
+)
+from stablelint.runtime.verify.witness.uses import uses_of
+from tests.codemod.differential.judge import Case, Difference, compared, outcome
+
+# What a safe fix must leave alone, and an unsafe one, whose page tells of integers and of the floor of half precision.
+_SORTS = {
+    True: ("float32", "float64", "float16", "bfloat16", "int64", "complex64"),
+    False: ("float32", "float64", "bfloat16"),
+}
+_SECONDS = 4.0  # of a function, for finding arguments that it takes and for all comparisons
+_FILE_SECONDS = 90.0
+_TRIED = 60
+_CALLS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One function that fixes change: `verdict` is equal, different, refuses (integers), uncalled or unloadable."""
+
+    package: str
+    file: str
+    function: str
+    safe: bool
+    codes: tuple[str, ...]
+    verdict: str
+    calls: int = 0
+    cases: int = 0
+    note: str = ""
+
+
+Fixed = dict[
+    str, tuple[bytes, frozenset[str]]
+]  # a file's text with its fixes, and the rules that have made them
+
+
+def fixes(tree: Path) -> dict[bool, Fixed]:
+    """The files of a release with the fixes that `check` offers, by whether they have got the safe ones alone."""
+    command = [sys.executable, "-m", "stablelint", "check", "--level", "possible", "--output-format", "json"]
+    done = subprocess.run(
+        [*command, "--cache-dir", f"{tree}.cache", "."], cwd=tree, capture_output=True, text=True
+    )
+    offered: dict[bool, dict[str, list[dict[str, Any]]]] = {True: {}, False: {}}
+    for item in json.loads(done.stdout):
+        given = (item["fix"] or {}).get("applicability", "display")
+        for safe in (True, False) if given == "safe" else (False,) if given == "unsafe" else ():
+            name = os.path.relpath(tree / item["filename"], tree)
+            offered[safe].setdefault(name, []).append(item)
+    return {
+        safe: {name: _fixed(tree / name, items) for name, items in offered[safe].items()} for safe in offered
+    }
+
+
+def _fixed(path: Path, items: list[dict[str, Any]]) -> tuple[bytes, frozenset[str]]:
+    made = [
+        Fix(Applicability(item["fix"]["applicability"]), "", tuple(map(edit_of, item["fix"]["edits"])))
+        for item in items
+    ]
+    taken, _ = select(made)
+    edits = [edit for index in taken for edit in made[index].edits]
+    return apply_edits(path.read_bytes(), edits), frozenset(items[index]["code"] for index in taken)
+
+
+def changed(before: str, after: str) -> list[Around]:
+    """The outermost functions of `before` that `after` has otherwise."""
+    tree = ast.parse(before)
+    old = {place.qualname: place for place in _functions(tree)}
+    new = {place.qualname: place for place in _functions(ast.parse(after))}
+    return [
+        place
+        for name, place in old.items()
+        if name in new and ast.dump(place.function) != ast.dump(new[name].function)
+    ]
+
+
+def _functions(tree: ast.Module) -> Iterator[Around]:
+    rows = (
+        node.lineno for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    seen: set[str] = set()
+    for row in rows:
+        place = around(tree, row)
+        if place is not None and place.qualname not in seen:
+            seen.add(place.qualname)
+            yield place
+
+
+def compare(package: str, tree: Path) -> Iterator[Row]:
+    """The rows of a release; each file is tried in a child of its own."""
+    others = {
+        os.fspath(path): path.read_text("utf-8", "replace") for path in sorted(tree.rglob("*.py"))[:400]
+    }
+    taken: set[tuple[str, str]] = set()
+    for safe, files in fixes(tree).items():
+        for name, (source, codes) in sorted(files.items()):
+            places = changed((tree / name).read_text("utf-8"), source.decode("utf-8"))
+            places = [place for place in places if (name, place.qualname) not in taken]
+            taken.update((name, place.qualname) for place in places)
+            if places:
+                with contextlib.suppress(BaseException), _limited(60.0):
+                    _imported(name)  # once for all children
+                yield from _apart(Trial(package, name, source, safe, tuple(sorted(codes)), places, others))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One file: its text with fixes, the functions that they change, and the texts of the release's other files."""
+
+    package: str
+    name: str
+    source: bytes
+    safe: bool
+    codes: tuple[str, ...]
+    places: list[Around]
+    others: dict[str, str]
+
+    def row(self, place: Around, verdict: str, note: str = "") -> Row:
+        """What was seen of a function."""
+        return Row(self.package, self.name, place.qualname, self.safe, self.codes, verdict, note=note[:120])
+
+
+def _imported(name: str) -> ModuleType:
+    return importlib.import_module(name.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+
+
+def _apart(trial: Trial) -> Iterator[Row]:
+    """The rows of a file, made by a child: what it imports, and what ends it, stays there."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with contextlib.suppress(BaseException), os.fdopen(writing, "w") as pipe:
+            signal.alarm(int(_FILE_SECONDS))
+            for row in _rows(trial):
+                pipe.write(json.dumps(asdict(row)) + "\n")
+                pipe.flush()
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        told = [Row(**json.loads(line)) for line in pipe]
+    os.waitpid(child, 0)
+    yield from told
+    yield from (trial.row(place, "unloadable", "the process ended") for place in trial.places[len(told) :])
+
+
+def _rows(trial: Trial) -> Iterator[Row]:
+    warnings.simplefilter("ignore")
+    sys.stdout = sys.stderr = io.StringIO()
+    try:
+        module = _imported(trial.name)
+    except BaseException as error:
+        yield from (trial.row(place, "unloadable", _said(error)) for place in trial.places)
+        return
+    for place in trial.places:
+        try:
+            yield _tried(trial.row(place, "uncalled"), place, module, trial.source, trial.others)
+        except UnmadeError as error:
+            yield trial.row(place, "uncalled", str(error))
+        except Exception as error:
+            yield trial.row(place, "uncalled", _said(error))
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+def _tried(row: Row, place: Around, module: ModuleType, source: bytes, others: dict[str, str]) -> Row:
+    until = time.process_time() + _SECONDS
+    texts = call_texts(others, place.owner.name if place.owner else place.function.name)
+    calls = cases = 0
+    note = ""
+    for subject in subjects(place, module, texts if place.owner else ()):
+        new = rebuilt(subject.function, source)
+        if new is None:
+            return replace(row, verdict="unloadable", note="it cannot be built from the fixed text")
+        for arguments in _accepted(subject, until):
+            calls += 1
+            for sort in _SORTS[row.safe]:
+                for found in _case(subject, new, arguments, sort):
+                    cases += 1
+                    if found is not None:
+                        text = f"{found.what} for {sort}: {subject.head}({written(arguments)}): {found.note}"
+                        verdict = (
+                            "refuses" if found.what == "refuses integers" and not row.safe else "different"
+                        )
+                        return replace(row, verdict=verdict, calls=calls, cases=cases, note=text[:300])
+            if calls == _CALLS:
+                break
+        if calls:
+            break
+        note = "no arguments were found that it takes"
+    return replace(row, verdict="equal" if cases else "uncalled", calls=calls, cases=cases, note=note)
+
+
+def _accepted(subject: Subject, until: float) -> Iterator[Arguments]:
+    seen: set[str] = set()
+    for first in candidates(uses_of(subject.node, subject.takes_self)):
+        arguments: Arguments | None = first
+        for _ in range(3):
+            if arguments is None or written(arguments) in seen:
+                break
+            if len(seen) >= _TRIED or time.process_time() > until:
+                return
+            seen.add(written(arguments))
+            call, given = _call(subject, arguments, "float32")
+            error = _error(call, subject.function, given)
+            if error is None:
+                yield arguments
+                break
+            arguments = repaired(arguments, error)
+
+
+def _error(
+    call: Callable[..., object], function: Callable[..., object], given: Sequence[object]
+) -> str | None:
+    try:
+        with _limited(2.0):
+            call(function, *given)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _call(subject: Subject, arguments: Arguments, sort: str) -> tuple[Callable[..., object], list[object]]:
+    """What calls a function with values for the arguments, and the values in an element type."""
+    scope = namespace(subject.function.__globals__)
+    torch.default_generator.manual_seed(0)
+    given = [_as_sort(eval(each.text, scope), sort) for each in arguments]
+
+    def call(function: Callable[..., object], *values: object) -> object:
+        owner = [] if subject.owner is None else [subject.owner()]
+        if owner and isinstance(owner[0], torch.nn.Module) and "float" in sort:
+            owner[0].to(getattr(torch, sort))
+        pairs = list(zip(arguments, values, strict=True))
+        named = {each.name: value for each, value in pairs if each.keyword}
+        return function(*owner, *(value for each, value in pairs if not each.keyword), **named)
+
+    return call, given
+
+
+def _as_sort(value: object, sort: str) -> object:
+    match value:
+        case torch.Tensor() if value.is_floating_point():
+            if sort == "int64":
+                return (value * 4 + 1).long()
+            if sort == "complex64":
+                return torch.complex(value, 0.5 * value)
+            return value.to(getattr(torch, sort)).requires_grad_()
+        case list():
+            return [_as_sort(item, sort) for item in value]
+    return value
+
+
+def _case(
+    subject: Subject, new: Callable[..., object], arguments: Arguments, sort: str
+) -> Iterator[Difference | None]:
+    """The comparison for one element type; nothing where the old function refuses it or is not the same twice."""
+    case = Case(sort, ())
+
+    def run(function: Callable[..., object], double: bool = False) -> tuple[list[object], str | None]:
+        call, given = _call(subject, arguments, "float64" if double else sort)
+        with _limited(2.0), contextlib.redirect_stdout(io.StringIO()):
+            return outcome(lambda *values: call(function, *values), given)
+
+    try:
+        before, failed = run(subject.function)
+        again, _ = run(subject.function)
+    except TimeoutError:
+        return
+    if failed is not None or not all(map(_is_finite, before)):
+        return  # the operands are not healthy ones
+    if next(compared(before, again, before, case), None) is not None:
+        return
+    try:
+        after, failed = run(new)
+        exact = run(subject.function, double=True)[0] if "float" in sort else before
+    except TimeoutError:
+        return
+    if failed is not None:
+        integers = any(each.kind == "labels" for each in arguments)
+        refuses = failed == "TypeError" and integers  # there is no `torch.finfo` of integers
+        yield Difference("refuses integers" if refuses else "raises", case, failed)
+        return
+    yield next(compared(before, after, exact if len(exact) == len(before) else before, case), None)
+
+
+def _is_finite(value: object) -> bool:
+    return not isinstance(value, torch.Tensor) or bool(torch.isfinite(value).all())
+
+
+@contextlib.contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives releases an empty module for every one that they cannot do without and that cannot be found.
+
+    Its names are classes that take anything.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = os.fspath(folder)
+
+    def find_spec(
+        self, name: str, path: object = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """A stand-in for what no other finder has; None for the parts of a real package."""
+        parent = sys.modules.get(name.rpartition(".")[0])
+        if parent is not None and not isinstance(parent, _Absent):
+            return None
+        if parent is None and not self._is_needed():
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def _is_needed(self) -> bool:
+        """Whether a file of a release imports it now, and not only to see whether it is there."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back
+        if frame is None or not frame.f_code.co_filename.startswith(self._folder):
+            return False
+        row = frame.f_lineno
+        tree = ast.parse(Path(frame.f_code.co_filename).read_text("utf-8"))
+        tries = (node for node in ast.walk(tree) if isinstance(node, ast.Try))
+        return not any(one.body[0].lineno <= row <= (one.body[-1].end_lineno or 0) for one in tries)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The empty module."""
+        return _Absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is run."""
+
+
+class _Anything(type):
+    def __getattr__(cls, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _stand_in(name)
+
+    def __or__(cls, other: object) -> object:
+        return object
+
+    def __ror__(cls, other: object) -> object:
+        return object
+
+    def __getitem__(cls, item: object) -> object:
+        return cls
+
+
+def _stand_in(name: str) -> type:
+    def made(cls: type, *given: object, **named: object) -> object:
+        return given[0] if len(given) == 1 and callable(given[0]) else object.__new__(cls)
+
+    return _Anything(name, (), {"__new__": made, "__init__": lambda self, *given, **named: None})
+
+
+class _Absent(types.ModuleType):
+    __version__ = "0.0.0"
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _stand_in(name)
