@@ -33,7 +33,7 @@ docs: $(VENV)/.ready
 # The site, in site/: a link that leads nowhere, or a word that is misspelled, is an error.
 site: $(VENV)/.site-ready
 	$(BIN)/codespell $(SPELLED)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Wheel and sdist, and the wheel tried where nothing else is installed.
 dist: $(BIN)/python

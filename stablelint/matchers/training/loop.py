@@ -24,6 +24,7 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
@@ -86,7 +87,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
-        if first is None or _clears(step.root, review.module.source.tree) or not _is_plain(optimizer):
+        if first is None or not _is_plain(optimizer) or _clears(step.root, review.module):
             continue
         yield make_site(
             review, rule, (first.value, first.frame), {"optimizer": optimizer},
@@ -96,11 +97,14 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
         return
 
 
-def _clears(root: ast.AST, tree: ast.AST) -> bool:
+def _clears(root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a function, or one of the file that it calls, clears or sets gradients."""
-    functions = {
-        n.name: n for n in descendants(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
+    if mentions(root, "zero_grad", "grad"):
+        return True
+    if not module.mentions("zero_grad", "grad"):
+        return False
+    nodes = descendants(module.source.tree)
+    functions = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
     pending, seen = [root], {root}
     while pending:
         node = pending.pop()
