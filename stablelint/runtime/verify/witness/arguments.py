@@ -284,9 +284,6 @@ def repaired(arguments: Arguments, message: str, known: Mapping[str, str]) -> Ar
     if missing:
         field = f"{missing[1]}={_setting(missing[1], known)}"
         return tuple(_with_field(argument, field) for argument in arguments)
-    lacking = re.search(r"'(?:function|Identity)' object has no attribute '(\w+)'", message)
-    if lacking and (text := known.get(f".{lacking[1]}")):
-        return tuple(replace(each, given=text) if _is_stand_in(each) else each for each in arguments)
     for pattern, place in _ASKED:
         told = re.search(pattern, message)
         if told is None:
@@ -295,11 +292,6 @@ def repaired(arguments: Arguments, message: str, known: Mapping[str, str]) -> Ar
         changed = tuple(_resized(argument, place, size) for argument in arguments)
         return changed if changed != arguments else None
     return None
-
-
-def _is_stand_in(argument: Argument) -> bool:
-    """Whether it stands for a model, of which nothing was known but that it is called."""
-    return argument.kind == "callable" or argument.given.startswith("lambda")
 
 
 def _with_field(argument: Argument, field: str) -> Argument:

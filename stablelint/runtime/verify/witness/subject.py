@@ -224,21 +224,6 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-def objects(tree: ast.Module) -> dict[str, str]:
-    """For each attribute, with a dot before it, an object that has it: of the first class of the file that does."""
-    found: dict[str, str] = {}
-    for owner in tree.body:
-        if not isinstance(owner, ast.ClassDef):
-            continue
-        start = next((n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
-        made = next(candidates(uses_of(start, True, owner)), ()) if start is not None else ()
-        names = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
-        own = (node for node in ast.walk(owner) if isinstance(node, ast.Attribute))
-        names |= {node.attr for node in own if isinstance(node.value, ast.Name) and node.value.id == "self"}
-        found = {f".{name}": f"{owner.name}({written(made)})" for name in names} | found
-    return found
-
-
 def settings(sources: Mapping[str, str]) -> dict[str, str]:
     """The values, as text, that the options of the project's command lines have where nobody gives them."""
     found: dict[str, str] = {}

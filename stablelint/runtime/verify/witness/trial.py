@@ -35,7 +35,6 @@ from stablelint.runtime.verify.witness.subject import (
     around,
     call_texts,
     namespace,
-    objects,
     settings,
     subjects,
 )
@@ -146,7 +145,7 @@ class _Trial:
         self._error = ""
         decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list)
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
-        self._known = settings(others) | objects(ast.parse(source))
+        self._known = settings(others)
 
     def run(self) -> dict[str, object]:
         """What was seen of each site."""

@@ -16,7 +16,7 @@ from stablelint.runtime.verify.witness.arguments import (
     repaired,
     written,
 )
-from stablelint.runtime.verify.witness.subject import call_texts, objects, settings
+from stablelint.runtime.verify.witness.subject import call_texts, settings
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
@@ -78,14 +78,6 @@ def test_settings_are_added_as_the_calls_ask_for_them() -> None:
 
     first = next(accepted(guesses, attempt, 9, known))
     assert written(first) == "types.SimpleNamespace(n_bits=5, rate=0.5), torch.rand(2, 4)"
-
-
-def test_a_model_of_which_an_attribute_is_asked_is_an_object_of_the_file() -> None:
-    known = objects(ast.parse("class Flow:\n    def __init__(self, size): self.base = zeros(size)"))
-    arguments = next(candidates(uses("def f(model, x): z, logdet = model(x)")))
-    mended = repaired(arguments, "'function' object has no attribute 'base'", known)
-    assert mended is not None
-    assert written(mended) == "Flow(4), torch.rand(2, 4)"
 
 
 def test_an_option_is_another_value_than_its_default() -> None:
