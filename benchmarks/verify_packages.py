@@ -189,6 +189,11 @@ def _head(documents: list[Document]) -> Iterator[str]:
             held, name = item["suite"], f"{item['entry']['name']} {item['entry']['version']}"
             yield f"| {name} | {held['tests']} | {held['passed']} | {len(held['broken'])} | {held['said']} |"
     yield ""
+    broken = [test for item in documents for test in item.get("suite", {}).get("broken", ())]
+    if broken:
+        yield f"What fails after: {', '.join(f'`{test}`' for test in broken)}. These runs leave out what `verify` does"
+        yield "by default, to run the command again with the fixes: it refuses a fix that a test speaks against."
+        yield ""
 
 
 def _package(item: Document) -> Iterator[str]:

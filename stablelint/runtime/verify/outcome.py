@@ -125,16 +125,6 @@ class FunctionShown:
     healthy_line: str | None = None
     why: str | None = None
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> FunctionShown:
-        """What `plain` made."""
-        known = {name: data.get(name) for name in cls.__slots__}
-        changes = {name: None if known[name] is None else float(str(known[name])) for name in _CHANGES}
-        return cls(**{**known, **changes})  # type: ignore[arg-type]
-
-
-_CHANGES = ("healthy_change", "witness_change")
-
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:

@@ -84,21 +84,17 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     rerun: RerunReport | None = None
     if before is not None and request.rerun:
         rerun, reports = _rerun(request, folder, before, reports, progress, not interrupted)
-    incomplete = interrupted or (before is not None and before.ending.timed_out)
+    incomplete = interrupted or (before is not None and before.ending.failed)
     report = Report(
         tuple(reports),
         rerun,
         tuple(request.command),
         round(records.overhead, 4) if request.command and records.overhead is not None else None,
         tuple(problems),
-        incomplete or _crashed(before),
+        incomplete,
         request.files,
     )
     return Verification(report, examinations)
-
-
-def _crashed(run: Run | None) -> bool:
-    return run is not None and run.ending.failed
 
 
 def _prepared(site: Site, request: Request) -> Replayer | None:

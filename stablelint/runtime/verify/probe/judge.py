@@ -6,12 +6,12 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 
-from stablelint.runtime.verify.outcome import FunctionShown, plain
+from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.plan import Plan
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.registry import REGISTRY
@@ -49,7 +49,7 @@ def judge_all(plan: Plan) -> None:
                 break
             shown = _judged(each, plan)
             if shown is not None:
-                told[each.id] = plain(shown)
+                told[each.id] = asdict(shown)
     finally:
         RECORDER.listen(None)
     if told:

@@ -14,10 +14,10 @@ from stablelint.runtime.verify.replay.measure import element_bits, mantissa_bits
 _CLEARLY = 8.0  # times the original's own error that a fix must be off before it is blamed
 
 
-def same(values: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
-    """Whether they are equal bit for bit; NaN is equal to nothing."""
+def same(values: Sequence[torch.Tensor | None], others: Sequence[torch.Tensor | None]) -> bool:
+    """Whether they are equal bit for bit; NaN is equal to nothing, and so is what is missing."""
     return len(values) == len(others) and all(
-        one.dtype is other.dtype and torch.equal(one, other)
+        one is not None and other is not None and one.dtype is other.dtype and torch.equal(one, other)
         for one, other in zip(values, others, strict=True)
     )
 
@@ -85,7 +85,7 @@ def change(
     for source, rows in original.gradients.items() if gradients else ():
         truths = exact.gradients.get(source)
         others = fixed.gradients.get(source, (None,) * len(rows))  # a detached operand has a gradient of 0
-        if truths is None or _same_rows(rows, others):
+        if truths is None or same(rows, others):
             continue
         # with one cotangent all terms may cancel: the size of a gradient is that under any of them
         pairs = zip(rows, truths, strict=True)
@@ -124,13 +124,6 @@ def _at_places_of(value: torch.Tensor, bad: torch.Tensor) -> torch.Tensor:
         bad = bad.any(tuple(summed), keepdim=True)
     fits = all(size in (1, wide) for size, wide in zip(bad.shape[::-1], value.shape[::-1], strict=False))
     return bad if fits and bad.ndim <= value.ndim else everywhere
-
-
-def _same_rows(rows: Sequence[torch.Tensor | None], others: Sequence[torch.Tensor | None]) -> bool:
-    return all(
-        row is not None and other is not None and row.dtype is other.dtype and torch.equal(row, other)
-        for row, other in zip(rows, others, strict=True)
-    )
 
 
 def _magnitude(tensor: torch.Tensor) -> float:

@@ -113,17 +113,12 @@ class Replayer:
         fixed = None if fixed is not None and fixed.missing else fixed
         result = _judge(self, case, expression, original, fixed)
         about = original.forward.bad and self.site.guards_hidden
-        return replace(result, shown=self._shows(case, original)) if about else result
+        return replace(result, shown=self.shows(case.call, original) is True) if about else result
 
-    def _shows(self, case: Case, original: Outcome) -> bool:
-        """Whether a value that is not finite stands where the program takes the result."""
-        taken = self.taken(case.call, original)
-        return taken is not None and bool((~torch.isfinite(original.values[0]) & taken).any())
-
-    def hides(self, call: Call, original: Outcome) -> bool:
-        """Whether the program drops every value that is not finite."""
+    def shows(self, call: Call, original: Outcome) -> bool | None:
+        """Whether the program takes a value that is not finite; None where that is not known, or it takes all."""
         taken = self.taken(call, original)
-        return taken is not None and not bool((~torch.isfinite(original.values[0]) & taken).any())
+        return None if taken is None else bool((~torch.isfinite(original.values[0]) & taken).any())
 
     def taken(self, call: Call, original: Outcome) -> torch.Tensor | None:
         """Which elements of the result the program takes; None where that is not known, or it takes all."""
@@ -236,7 +231,7 @@ def _failures(
     infinite = _has_infinite(case.call)
     failed = _bad(original, infinite)
     still = _bad(fixed, infinite) if fixed is not None else None
-    if failed == "forward" and replayer.site.guards_hidden and replayer.hides(case.call, original):
+    if failed == "forward" and replayer.site.guards_hidden and replayer.shows(case.call, original) is False:
         failed = (
             "backward" if original.backward.bad else None
         )  # the program drops the value, and feels the rest

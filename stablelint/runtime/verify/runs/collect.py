@@ -101,7 +101,7 @@ def read_records(folder: Path) -> Records:
     for path in sorted(folder.glob("function-*.json")):
         try:
             for name, shown in json.loads(path.read_text(encoding="utf-8")).items():
-                sites.setdefault(name, Captured()).function = FunctionShown.from_json(shown)
+                sites.setdefault(name, Captured()).function = FunctionShown(**shown)
         except (OSError, ValueError, TypeError, AttributeError):
             damaged.append(path.name)
     for captured in sites.values():

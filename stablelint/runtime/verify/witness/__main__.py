@@ -15,7 +15,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,23 +70,39 @@ def _bounded() -> None:
 
 
 def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
-    from stablelint.runtime.verify.outcome import FunctionShown, plain
+    from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
-        module = load(path, jobs["root"])
+        with _beside(jobs["root"]):
+            module = load(path, jobs["root"])
         texts = {name: Path(name).read_text(encoding="utf-8", errors="replace") for name in jobs["others"]}
         source = Path(path).read_text(encoding="utf-8")
         try_sites(module, source, trials, texts, report, deadline)
     except Exception as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"
-        told = {job.id: plain(FunctionShown(why=why)) for job in trials}
+        told = {job.id: asdict(FunctionShown(why=why)) for job in trials}
         report.write_text(json.dumps(told), encoding="utf-8")
     RECORDER.flush()
+
+
+@contextlib.contextmanager
+def _beside(root: str) -> Iterator[None]:
+    """Work in a folder through which the files of the project are read, and in which new ones are written."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in os.scandir(root):
+            with contextlib.suppress(OSError):
+                os.symlink(entry.path, os.path.join(folder, entry.name))
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
 
 
 def load(path: str, root: str) -> ModuleType:

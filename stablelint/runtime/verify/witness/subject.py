@@ -153,8 +153,11 @@ def _constructions(
             return errors[-1]
         return None
 
-    yield from (text for text in texts if error_of(text) is None)
     start = next((n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    if start is not None and (named := effects(start)) is not None:
+        errors.append(f"its constructor calls `{named}`")
+        return
+    yield from (text for text in texts if error_of(text) is None)
     uses = uses_of(start, True, owner) if start is not None else {}
     made = accepted(candidates(uses, known), lambda guess: error_of(written(guess)), _MADE, known)
     first = None

@@ -10,14 +10,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import FrameType, ModuleType
 
 import torch
 
-from stablelint.runtime.verify.outcome import FunctionShown, plain
+from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
@@ -116,7 +116,7 @@ def _grouped(
     for job in jobs:
         place = around(tree, job.row)
         if place is None:
-            told[job.id] = plain(FunctionShown(why="it stands in no function"))
+            told[job.id] = asdict(FunctionShown(why="it stands in no function"))
             continue
         groups.setdefault(f"{place.function.lineno}", (place, []))[1].append(job)
     yield from groups.values()
@@ -158,7 +158,7 @@ class _Trial:
                     break
         except UnmadeError as error:
             self._error = self._error or str(error)
-        return {job.id: plain(self._judged(job)) for job in self._jobs}
+        return {job.id: asdict(self._judged(job)) for job in self._jobs}
 
     def _is_over(self) -> bool:
         out_of_time = time.process_time() > self._until or time.perf_counter() > self._deadline

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 
-from stablelint.runtime.verify.outcome import Counts, FunctionShown, plain
+from stablelint.runtime.verify.outcome import Counts, FunctionShown
 from stablelint.runtime.verify.replay.compare import Case, Result, Role
 from stablelint.runtime.verify.replay.evaluate import Outcome
 from stablelint.runtime.verify.replay.function import judged, rebuilt
@@ -61,7 +63,7 @@ def test_the_failing_call_is_told_in_words() -> None:
     fixed = rebuilt(function, SOURCE.replace("x.sum()", "x.sum().clamp_min(1e-12)").encode())
     shown = judged(function, fixed, call(0.0), [])
     assert (shown.original, shown.fixed, shown.original_text) == ("inf", "finite", "3 of 3 inf")
-    assert FunctionShown.from_json(plain(shown)) == shown
+    assert FunctionShown(**json.loads(json.dumps(asdict(shown)))) == shown
 
 
 def test_an_import_that_a_fix_brings_is_there() -> None:

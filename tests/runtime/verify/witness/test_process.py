@@ -11,12 +11,24 @@ from cli.here import run_here
 
 LOSSES = """\
 import absent_package
+import argparse
 import torch
 from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--keep", action="store_true")
+args = parser.parse_args()
+if args.keep:
+    KEPT = True
+FACTOR = float(open("factor.txt").read())
 
 
 def masked_mean(x, mask):
     return (x * mask).sum() / mask.sum()
+
+
+def share(x):
+    return x / (FACTOR * x.sum())
 
 
 class Cosine(nn.Module):
@@ -60,6 +72,7 @@ for step in range(3):
 def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     folder = tmp_path_factory.mktemp("made")
     (folder / "pyproject.toml").write_text("[tool.stablelint]\n", encoding="utf-8")
+    (folder / "factor.txt").write_text("2.0", encoding="utf-8")
     (folder / "losses.py").write_text(LOSSES, encoding="utf-8")
     done = run_here(folder, "verify", "--no-cache", "-q", "losses.py", "--output-format", "json")
     assert done.code in (0, 1), done.err
@@ -88,6 +101,9 @@ def test_the_call_that_goes_wrong_is_shown(sites: dict[str, dict[str, object]]) 
 def test_the_line_can_be_pasted(sites: dict[str, dict[str, object]]) -> None:
     names: dict[str, object] = {}
     definitions = LOSSES.partition("\n\nfor step")[0].replace("import absent_package\n", "")
+    definitions = definitions.replace('float(open("factor.txt").read())', "2.0").replace(
+        "parse_args()", "parse_args([])"
+    )
     exec(compile(definitions, "losses", "exec"), names)
     code, _, said = str(_line(_of(sites, "(x * mask).sum() / mask.sum()"))).partition("  # ")
     assert said == "nan"
@@ -109,6 +125,12 @@ def test_a_branch_behind_an_option_is_reached_and_arguments_may_be_written_into(
 
 def test_a_value_that_is_replaced_afterwards_is_handled(sites: dict[str, dict[str, object]]) -> None:
     assert _of(sites, "SL101 torch.log(1 - mat**2)")["verdict"] == "handled"
+
+
+def test_a_module_reads_the_files_of_its_project_and_the_options_of_its_command_line(
+    sites: dict[str, dict[str, object]],
+) -> None:
+    assert str(_line(_of(sites, "x / (FACTOR * x.sum())"))).startswith("share(torch.zeros(2, 4))")
 
 
 def test_a_function_with_effects_is_not_called(sites: dict[str, dict[str, object]]) -> None:
