@@ -169,8 +169,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     if base.op in ("finfo", "iinfo"):
         return _finfo_field(base, attr, node, frame)
     if base.kind is Kind.MAPPING and isinstance(base.data, dict) and attr in base.data:
-        found: Value = base.data[attr]
-        return found
+        entry: Value = base.data[attr]
+        return entry
     if base.kind in (Kind.STRING, Kind.FOREIGN) and base.op != "mapping":
         return frame.graph.foreign(node)
     if attr == "shape":
