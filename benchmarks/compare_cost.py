@@ -1,6 +1,6 @@
-"""What recording costs: a training step of a small transformer plain, recorded, and judged; memory over many steps.
+"""What recording costs in processor time, a training step plain and recorded; memory over many steps.
 
-python benchmarks/compare_cost.py [--steps 20] [--long 2000]
+python benchmarks/compare_cost.py [--steps 20] [--long 10000]
 """
 
 from __future__ import annotations
@@ -14,10 +14,25 @@ from pathlib import Path
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.recorder import Recorder
 from stablelint.runtime.compare.recording.trace import Writer
+
+WAYS = {
+    "modules": Options(modules=True),
+    "operations": Options(),
+    "with statistics": Options(statistics=True),
+    "judged": Options(judge=True, statistics=True),
+}
+
+
+class Empty(TorchDispatchMode):
+    """What any mode of torch costs: it does nothing."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        return func(*args, **(kwargs or {}))
 
 
 def training(width: int, batch: int) -> Callable[[], None]:
@@ -39,39 +54,45 @@ def seconds(step: Callable[[], None], steps: int) -> float:
     step()
     times = []
     for _ in range(steps):
-        started = time.perf_counter()
+        started = time.process_time()
         step()
-        times.append(time.perf_counter() - started)
-    return sorted(times)[len(times) // 2]
+        times.append(time.process_time() - started)
+    return sorted(times)[len(times) // 4]
 
 
-def recorded(step: Callable[[], None], steps: int, options: Options) -> tuple[float, int]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.jsonl"
-        with Recorder(Writer(path, 512 << 20, {}), options):
-            took = seconds(step, steps)
-        return took, path.stat().st_size // (steps + 1)
+def recorded(step: Callable[[], None], steps: int, options: Options) -> float:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Recorder(Writer(Path(folder) / "t", 512 << 20, {}), options),
+    ):
+        return seconds(step, steps)
+
+
+def peak() -> float:
+    """MB of memory that the process has taken at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--long", type=int, default=2000)
+    parser.add_argument("--long", type=int, default=10_000)
     options = parser.parse_args()
-    print("| width × batch | step, ms | recorded | judged | KB a step |\n| --- | ---: | ---: | ---: | ---: |")
+    torch.set_num_threads(1)
+    print(f"| width × batch | step, ms | an empty mode | {' | '.join(WAYS)} |\n|{' --- |' * (3 + len(WAYS))}")
     for width, batch in ((64, 8), (256, 16)):
         step = training(width, batch)
         plain = seconds(step, options.steps)
-        kept, size = recorded(step, options.steps, Options())
-        judged, _ = recorded(step, max(options.steps // 4, 2), Options(judge=True))
-        print(
-            f"| {width} × {batch} | {plain * 1e3:.1f} | {kept / plain:.2f} | {judged / plain:.1f} | {size // 1024} |"
-        )
+        with Empty():  # type: ignore[no-untyped-call]
+            empty = seconds(step, options.steps)
+        times = [recorded(step, options.steps // (4 if way.judge else 1), way) for way in WAYS.values()]
+        cells = " | ".join(f"{one / plain:.2f}" for one in (empty, *times))
+        print(f"| {width} × {batch} | {plain * 1e3:.1f} | {cells} |", flush=True)
     step = training(16, 2)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    recorded(step, 200, Options(every=100))
+    before = peak()
     recorded(step, options.long, Options(every=100))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"\n{options.long} steps with --every 100: {(after - before) / 1024:.1f} MB more at the peak")
+    print(f"\n{options.long} steps with --every 100: {peak() - before:.1f} MB more at the peak")
 
 
 main()

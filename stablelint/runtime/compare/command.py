@@ -94,8 +94,11 @@ def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
         )
     run = Run(setup, folder, status, time.monotonic() - started)
     if status != 0:
-        tail = "\n".join(run.output.strip().splitlines()[-_TAIL:])
-        raise CommandFailedError(f"the command failed ({setup.label}): exit code {status}", tail)
+        lines = run.output.strip().splitlines()[-_TAIL:]
+        why = f": {lines[-1].strip()}" if lines else ""
+        raise CommandFailedError(
+            f"the command failed ({setup.label}): exit code {status}{why}", "\n".join(lines)
+        )
     return run
 
 
@@ -118,6 +121,19 @@ def plan_of(
             **more,
         },
     )
+
+
+def pairs_of(first: Run, second: Run) -> list[tuple[Trace, Trace]]:
+    """The traces of two runs, process by process. Raises CommandFailedError where they cannot be compared."""
+    if len(first.traces) != len(second.traces):
+        counts = f"{len(first.traces)} and {len(second.traces)}"
+        raise CommandFailedError(f"the runs have different numbers of processes that use torch: {counts}")
+    pairs = list(zip(first.traces, second.traces, strict=True))
+    if any(one.facts.get("digest") != other.facts.get("digest") for one, other in pairs):
+        raise CommandFailedError(
+            "one of the runs has xxhash and the other has not: their digests are not comparable"
+        )
+    return pairs
 
 
 def _has_records(path: Path) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from stablelint.runtime.compare.command import CommandFailedError, Setup
+from stablelint.runtime.compare.command import CommandFailedError, Setup, pairs_of
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, Side, Told
 from stablelint.runtime.compare.parting.align import Kind, Parting
 from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
@@ -57,10 +57,7 @@ def _compare(
     session: Session, one: Setup, other: Setup, mode: str, dtype: str | None, limit: float = math.inf
 ) -> Comparison:
     first, second = session.run(judged(one)), session.run(judged(other))
-    if len(first.traces) != len(second.traces):
-        raise CommandFailedError("the runs have different numbers of processes that use torch")
-    pairs = zip(first.traces, second.traces, strict=True)
-    walks = [follow(*pair) for pair in pairs]
+    walks = [follow(*pair) for pair in pairs_of(first, second)]
     found = next((walk for walk in walks if walk.parting is not None), walks[0])
     runs = told(first), told(second)
     chain = tuple(thinned(found.links, _LINKS))

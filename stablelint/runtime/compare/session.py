@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, record
+from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, pairs_of, record
 from stablelint.runtime.compare.outcome import Comparison, Difference, Told, difference_of
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting, align
 from stablelint.runtime.compare.parting.cause import Try, evidence_of, find_cause
@@ -79,10 +79,7 @@ def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> C
 
 def aligned(first: Run, second: Run) -> tuple[Alignment, tuple[Trace, Trace]]:
     """The alignment of the first two processes that part, or of the first two. Raises CommandFailedError."""
-    if len(first.traces) != len(second.traces):
-        counts = f"{len(first.traces)} and {len(second.traces)}"
-        raise CommandFailedError(f"the runs have different numbers of processes that use torch: {counts}")
-    pairs = list(zip(first.traces, second.traces, strict=True))
+    pairs = pairs_of(first, second)
     found = [align(*pair) for pair in pairs]
     place = next((index for index, one in enumerate(found) if one.parting is not None), 0)
     return found[place], pairs[place]

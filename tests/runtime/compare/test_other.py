@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+import torch
+
 from stablelint.runtime.compare.command import CommandFailedError, Setup
 from stablelint.runtime.compare.other import against_device, against_dtype, against_tree
 from stablelint.runtime.compare.outcome import Comparison
@@ -97,3 +99,14 @@ def test_a_refactoring_is_the_same(quick: Path, tmp_path: Path) -> None:
 def test_a_device_that_is_not_there_is_one_message(quick: Path) -> None:
     with pytest.raises(CommandFailedError, match="no device nowhere"):
         against_device(*setup(quick, TRAIN), "nowhere")
+
+
+def test_a_device_is_the_default_of_the_second_run(quick: Path) -> None:
+    found = against_device(*setup(quick, TRAIN), "cpu")
+    assert found.same, found.difference
+    assert [run.label for run in found.runs] == ["cpu", "cpu"]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_a_gpu_agrees_within_rounding(quick: Path) -> None:
+    assert against_device(*setup(quick, TRAIN), "cuda").same

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -182,9 +183,13 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.facts: dict[str, Any] = {}
         self.sources: list[Source] = []
         self.ended: dict[str, Any] | None = None  # None: the process did not come to its end
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What the process told of itself before anything else."""
+        return dict(next(self._lines(), {}))
 
     def __iter__(self) -> Iterator[Step]:
         self.sources.clear()
@@ -208,8 +213,6 @@ class Trace:
                 self.sources.append(Source(line["source"], places[line["place"]], line["value"], count))
             elif "end" in line:
                 self.ended = line["end"]
-            else:
-                self.facts = line
         if step is not None:
             yield step
 
