@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.squares import root_of, unscaled
+from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed
 
@@ -25,38 +26,10 @@ def difference_of_moments(review: Review, rule: Rule) -> Iterator[Site]:
         operands = pair[0].operands
         if operands.keys() != {"input", "other"}:
             continue
-        root = _root_of(_unscaled(operands["other"]))
-        moment = _unscaled(operands["input"])
+        root = root_of(unscaled(operands["other"]))
+        moment = unscaled(operands["input"])
         if root is not None and root.op != "mean" and _is_second_moment(moment, root):
             yield make_site(review, rule, pair, {"m": operands["input"]}, shown=False)
-
-
-def _unscaled(value: Value) -> Value:
-    """The value without numbers that it is multiplied with or divided by."""
-    inner = stripped(value)
-    while inner.op in ("mul", "div") and inner.operands.keys() == {"input", "other"}:
-        kept = [v for v in inner.operands.values() if v.kind is not Kind.NUMBER]
-        if len(kept) != 1:
-            break
-        inner = stripped(kept[0])
-    return inner
-
-
-def _root_of(square: Value) -> Value | None:
-    """What a value is the square of, up to a divisor: `x ** 2`, `x * x`, `mean * total`."""
-    if square.op == "pow" and square.first is not None:
-        return stripped(square.first) if square.operands["exponent"].constant() == 2 else None
-    if square.op != "mul" or square.operands.keys() != {"input", "other"}:
-        return None
-    one, other = (_dividend(v) for v in square.operands.values())
-    return one if one.key == other.key else None
-
-
-def _dividend(value: Value) -> Value:
-    inner = stripped(value)
-    while inner.op == "div" and inner.first is not None:
-        inner = stripped(inner.first)
-    return inner
 
 
 def _is_second_moment(moment: Value, root: Value) -> bool:
@@ -65,5 +38,5 @@ def _is_second_moment(moment: Value, root: Value) -> bool:
         return False
     if moment.op in _PARTS:
         return moment.first.key == root.first.key
-    squared = _root_of(_unscaled(moment.first))
+    squared = root_of(unscaled(moment.first))
     return squared is not None and squared.key == stripped(root.first).key

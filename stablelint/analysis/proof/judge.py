@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.families import CONDITIONS, HANDED_OVER
 from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Ground, Kind, Value, believed, unassumed
@@ -25,7 +25,6 @@ GRADIENT_FREE = frozenset(
 TRAINED = frozenset(
     "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
 )
-_LEAVES = frozenset("unknown argument attribute item free".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ def _failure(
     if stripped(value).op in CONDITIONS:
         ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
     known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
-    status = Status.VIOLATED if known and value.op not in _LEAVES else Status.UNGUARDED
+    status = Status.VIOLATED if known and value.op not in HANDED_OVER else Status.UNGUARDED
     subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
     failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
     return Judgement(status, "", comparison.variable, is_backward, ground, failing)

@@ -5,7 +5,9 @@ from __future__ import annotations
 LOGARITHMS = frozenset("log log2 log10".split())
 WAVES = frozenset({"sin", "cos"})
 HANDED_OVER = frozenset("argument item free unknown attribute".split())  # nothing in sight has computed it
-CONDITIONS = frozenset("eq ne gt ge lt le logical_and logical_or logical_not".split())
+COMPARISONS = frozenset("eq ne gt ge lt le".split())
+CONDITIONS = COMPARISONS | {"logical_and", "logical_or", "logical_not"}
+BLANK = frozenset("zeros zeros_like empty empty_like".split())  # made to be filled
 FINITE_TESTS = frozenset("isnan isinf isfinite".split())
 MEASURES = frozenset(  # one number of a whole, or one of each row
     "sum mean nansum nanmean norm vector_norm std var amax amin max min median logsumexp count_nonzero".split()

@@ -15,6 +15,7 @@ from stablelint.analysis.interpret.calls.inline import call_function, run_functi
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.storage import stored_spread
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers
+from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
 from stablelint.numerics.interval import TOP
@@ -26,7 +27,6 @@ _REGISTERS = {
     "register_module": ("name", "module"),
     "add_module": ("name", "module"),
 }
-_PLACEHOLDERS = frozenset({"zeros", "zeros_like", "empty", "empty_like"})
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
 
 
@@ -146,7 +146,7 @@ def register(
     given = [*positional, *(keywords[name] for name in _REGISTERS[method] if name in keywords)]
     if len(given) >= 2 and isinstance(given[0].constant(), str):
         name, value = given[0].data, given[1]
-        if method == "register_buffer" and value.op in _PLACEHOLDERS:
+        if method == "register_buffer" and value.op in BLANK:
             value = _filled_later(value, name, frame)
         frame.state.attributes[(instance.key, name)] = value
     return True
@@ -211,7 +211,7 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     method = find_method(info, attr, frame)
     if attr in attributes:
         value: Value = attributes[attr]
-        if value.op in _PLACEHOLDERS:
+        if value.op in BLANK:
             value = attributes[attr] = _filled_later(value, attr, frame)
         if value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION):
             return value

@@ -13,6 +13,7 @@ from stablelint.analysis.interpret.operations.blends import blended, chance_of_t
 from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
+from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.grounds import grounds
 from stablelint.analysis.values.relations import peaks
 from stablelint.analysis.values.state import Frame
@@ -58,13 +59,13 @@ _RANDOM = frozenset(
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
+_TRUTHS = CONDITIONS | {"contains"}
 _SPELLINGS = frozenset(
     "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split()
 )  # operations that `canonical` may say otherwise
 _OF_ARRAYS = frozenset(
     "sum mean std var max min amax amin prod sqrt rsqrt".split()
 )  # that an array of numpy has, too
-_COMPARISONS = frozenset("eq ne lt le gt ge logical_not logical_and logical_or contains".split())
 
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
@@ -166,7 +167,7 @@ def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dic
 def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
     data: list[Any] = []
     named = op in ("eq", "ne")
-    if op in _COMPARISONS and any(v.assumed for v in operands.values()):
+    if op in _TRUTHS and any(v.assumed for v in operands.values()):
         return None  # a default that names a mode stands for any
     for value in operands.values():
         text = named and value.kind is Kind.STRING
@@ -293,7 +294,7 @@ def kind_of(op: str, values: list[Value]) -> Kind:
     if op.startswith(("math.", "python.")):
         return Kind.NUMBER
     kinds = {v.kind for v in values}
-    if op in _ARITHMETIC or op in _COMPARISONS:
+    if op in _ARITHMETIC or op in _TRUTHS:
         if Kind.FOREIGN in kinds or Kind.STRING in kinds:
             return Kind.FOREIGN
         if Kind.TENSOR in kinds:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations import in_matrix
+from stablelint.analysis.values.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -92,24 +93,9 @@ def _cancels(value: Value, depth: int) -> bool:
     inner = stripped(value)
     if inner.op == "sub" and inner.operands.keys() == {"input", "other"}:
         sizes = all(v.interval.lo >= 0 and not v.is_constant for v in inner.operands.values())
-        return sizes or _is_square(stripped(inner.operands["other"]))
+        return sizes or root_of(unscaled(inner.operands["other"])) is not None
     parts = inner.operands.values() if inner.op in _FACTORS and depth else ()
     return any(_cancels(v, depth - 1) for v in parts)
-
-
-def _is_square(value: Value) -> bool:
-    """Whether a value is the product of another with itself, but for scales: `mean * total`."""
-    if value.op != "mul" or value.operands.keys() != {"input", "other"}:
-        return value.op == "pow"
-    one, other = map(_unscaled, value.operands.values())
-    return one.key == other.key
-
-
-def _unscaled(value: Value) -> Value:
-    inner = stripped(value)
-    while inner.op == "div" and inner.first is not None:
-        inner = stripped(inner.first)
-    return inner
 
 
 def _is_offset(lift: Value, offset: Interval) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
+from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import Interval
-
-_TESTS = frozenset("eq ne lt le gt ge isnan isinf isfinite logical_and logical_or".split())
 
 
 def blended(operands: Mapping[str, Value], frame: Frame) -> tuple[Interval, Ground] | None:
@@ -71,7 +70,7 @@ def _term(value: Value) -> tuple[Value, bool, Value | None] | None:
 def _mask(value: Value) -> tuple[Value, bool] | None:
     """The test of which a value is 1 where it holds (or fails), and 0 elsewhere."""
     inner = stripped(value)
-    if inner.op in _TESTS:
+    if inner.op in (CONDITIONS | FINITE_TESTS):
         return inner, True
     if inner.op == "logical_not" and inner.first is not None:
         found = _mask(inner.first)

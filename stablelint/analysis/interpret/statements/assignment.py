@@ -11,14 +11,12 @@ from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.writing import trained, written_into
+from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any
 from stablelint.analysis.values.views import stripped
-
-_BLANK = frozenset({"zeros", "zeros_like", "empty"})
-_GIVEN = frozenset("argument attribute unknown item free".split())
 
 
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
@@ -135,7 +133,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
 
 def _may_be_mask(index: Value) -> bool:
     """Whether an index of which nothing is known can be a mask; a number is written at places as where one is true."""
-    return index.op in _GIVEN and index.dtype is None and index.kind in (Kind.TENSOR, Kind.UNKNOWN)
+    return index.op in HANDED_OVER and index.dtype is None and index.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
 def _is_view(selected: Value) -> bool:
@@ -149,7 +147,7 @@ def _is_blank(base: Value) -> bool:
     base = stripped(base)
     while base.op == "index" and base.first is not None:
         base = stripped(base.first)
-    return base.op in _BLANK
+    return base.op in BLANK
 
 
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.counts import meets_its_extreme
+from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
 from stablelint.analysis.values.masks import DRAWN, truth_of, unnegated
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
@@ -18,7 +19,6 @@ _SPARING = frozenset(
     "triu tril amax cummax topk sort kthvalue cumsum".split()
 )  # of which each row keeps an element
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
-_TESTS = frozenset("eq ne gt ge lt le isnan isfinite isinf".split())
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
 
@@ -34,7 +34,9 @@ def _masked_rows(predicate: Predicate, context: Context) -> Truth:
 def _tests_data(mask: Value) -> bool:
     """Whether a mask is a comparison, made here, of what is neither drawn at random nor a position."""
     parts = list(behind(unnegated(mask), lambda _: False))
-    return any(v.op in _TESTS for v in parts[:1]) and not any(v.op in _POSITIONS for v in parts)
+    return any(v.op in (COMPARISONS | FINITE_TESTS) for v in parts[:1]) and not any(
+        v.op in _POSITIONS for v in parts
+    )
 
 
 def _keeps_what_is_true(value: Value) -> bool:
