@@ -67,6 +67,9 @@ def result_interval(
     found = range_of(op, values, params, fmt)
     if found is None:
         return TOP
+    target = ranges.get("target")
+    if op == "cross_entropy" and target is not None and not (target.integral or target.lo >= 0):
+        return TOP.with_nan(found.nan)  # of numbers that may be neither classes nor chances
     overflow = op in ("exp", "exp2", "expm1", "cosh", "sinh") and not found.hi_open and found.hi == math.inf
     if (
         overflow

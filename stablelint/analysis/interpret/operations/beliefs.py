@@ -110,7 +110,8 @@ def _entropy(value: Value, operands: Operands, state: State) -> Belief | None:
     target = operands.get("target")
     if target is None or target.interval != TOP or value.interval.lo >= 0:
         return None
-    text = f"{target.name or 'the target'} lies in [0, 1]"
+    held = "holds classes or chances" if value.op == "cross_entropy" else "lies in [0, 1]"
+    text = f"{target.name or 'the target'} {held}"
     return _assumed(Interval(0.0, math.inf, hi_open=True), value, text, target)
 
 
@@ -124,7 +125,7 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 
 
 _LAWS: Mapping[str, Law] = {
-    **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
+    **dict.fromkeys(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
     "sum": _of_matrix,
     "add": _lifted,
