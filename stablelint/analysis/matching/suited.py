@@ -28,6 +28,7 @@ _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
 _NO_PACKAGES = frozenset("torch call method python math".split())
 # Tensor methods that other objects have as well, under the same name.
+_OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 # Results hold some of the first operand's elements, as they are.
 _PICKS = frozenset("index gather take_along_dim masked_select select index_select narrow".split())
@@ -136,8 +137,10 @@ def _is_number(annotation: ast.expr) -> bool:
 
 def is_tensor(value: Value, site: Site) -> bool:
     """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
-    if value.kind is not Kind.UNKNOWN:
-        return value.kind is Kind.TENSOR
+    if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+        return False
+    if value.kind is Kind.TENSOR and not _is_of_numbers(value, _DEPTH):
+        return True
     root = site.value
     if (
         isinstance(root.node, ast.Call)
@@ -152,6 +155,15 @@ def is_tensor(value: Value, site: Site) -> bool:
     if function is not None and id(value.node) in _receivers(function.node):
         return True
     return _arises_from_tensor(value, used, _DEPTH) or site.texts.get(site.judgement.operand) in used
+
+
+def _is_of_numbers(value: Value, depth: int) -> bool:
+    """Whether a value is made by operators and builtins alone, of operands that nothing shows to be tensors."""
+    node = value.node
+    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    if depth and (isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript) or called in _OF_NUMBERS):
+        return all(_is_of_numbers(one, depth - 1) for one in value.operands.values())
+    return value.kind is not Kind.TENSOR
 
 
 def _is_operand(value: Value, root: Value) -> bool:
