@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -23,6 +23,9 @@ def detached(value: Any) -> Any:
     if type(value) is dict:
         return {key: detached(one) for key, one in value.items()}
     return value
+
+
+_Copied = TypeVar("_Copied")
 
 
 class LossOnBatch:
@@ -87,8 +90,8 @@ def undisturbed() -> Iterator[None]:
         state.restore()
 
 
-def copy_of(model: nn.Module) -> nn.Module | None:
-    """A copy of `model` that shares nothing with it; None where it cannot be copied."""
+def copy_of(model: _Copied) -> _Copied | None:
+    """A copy of a model, or of one with its optimizer, that shares nothing; None where it cannot be copied."""
     try:
         return copy.deepcopy(model)
     except Exception:  # whatever a module of the program raises there: then there is no copy

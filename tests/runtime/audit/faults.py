@@ -700,6 +700,7 @@ FAULTS = (
         "",
     ),
     Fault("language", "no zero_grad", "        model.zero_grad()\n", "", "zeroed-gradients", ""),
+    Fault("regression", "a rate of 20", "lr=3e-3", "lr=20.0", "usable-rate", "starts at 20"),
     Fault("language", "a rate of 1e-12", "lr=1.0", "lr=1e-12", "update-ratio", ""),
     Fault(
         "language",

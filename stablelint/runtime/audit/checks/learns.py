@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +17,7 @@ from stablelint.runtime.audit.replayed import LossOnBatch, copy_of, undisturbed
 ORDER = 5
 _STEPS = 60
 _RATE = 1e-2
+_SPAN, _RANGE = 100.0, 30  # the range test: from 1/100 of the rate to 100 times, in so many steps
 _FEW_ELEMENTS = 4096  # of the arguments of a custom function that are checked
 
 
@@ -54,6 +57,47 @@ def overfits_one_batch(run: Run) -> Outcome | None:
         remedy = "see whether output and loss fit, and what the batch's labels can be told from"
         return (failed if still and len(still) == len(names) else warned)(text, remedy, *still)
     return passed(text)
+
+
+@check(needs="one optimizer, a loss of the model's output, a model that can be copied")
+def usable_rate(run: Run) -> Outcome | None:
+    """The learning rate lies below the one at which the loss runs away."""
+    loss = run.loss_on_batch
+    if not isinstance(loss, LossOnBatch) or len(run.optimizers) != 1 or not run.steps:
+        return None
+    rates = [rate for rate in run.steps[0].rates if rate > 0]
+    forked = copy_of((loss.model, run.optimizers[0])) if rates else None
+    if forked is None:
+        return None
+    with undisturbed():
+        limit = _limit(loss, *forked, run.steps[0].rates)
+    if limit is None:
+        return passed(
+            f"on one batch the loss does not run away up to {_SPAN:g} times the rate {max(rates):.3g}"
+        )
+    text = f"a range test on one batch runs away at {limit * max(rates):.2g}; the loop starts at {max(rates):.3g}"
+    return warned(text, "lower the rate, or warm it up") if limit < 1 else passed(text)
+
+
+def _limit(
+    loss: LossOnBatch, model: torch.nn.Module, optimizer: torch.optim.Optimizer, rates: Sequence[float]
+) -> float | None:
+    """The factor of its `rates`, by group, at which a forked optimizer makes the loss run away, from the smallest upwards."""
+    model.eval()
+    optimizer.state.clear()
+    lowest = math.inf
+    for step in range(_RANGE + 1):
+        factor = _SPAN ** (2 * step / _RANGE - 1)
+        optimizer.zero_grad()
+        value = loss(model)
+        lowest = min(lowest, float(value))
+        if not math.isfinite(float(value)) or float(value) > 4 * abs(lowest) + 1:
+            return float(factor)
+        value.backward()
+        for group, rate in zip(optimizer.param_groups, rates, strict=False):
+            group["lr"] = rate * factor
+        optimizer.step()
+    return None
 
 
 @check(needs="a torch.autograd.Function that is applied")
