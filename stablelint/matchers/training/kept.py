@@ -20,7 +20,7 @@ from stablelint.matchers.names import (
     is_namespace,
     receiver,
 )
-from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions, nodes_in
+from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions, nodes_in, start
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -107,13 +107,8 @@ def _known_collection(kept: _Kept, root: ast.AST, review: Review) -> bool | None
     if isinstance(bound, ast.List | ast.Dict | ast.ListComp | ast.DictComp | ast.BinOp):
         return True
     if called(bound) in _COLLECTIONS and isinstance(bound, ast.Call):
-        return None if mentions_keyword(bound, "maxlen") or len(bound.args) > 1 else True
+        return None if any(k.arg == "maxlen" for k in bound.keywords) or len(bound.args) > 1 else True
     return None
-
-
-def mentions_keyword(call: ast.Call, name: str) -> bool:
-    """Whether a call sets a keyword."""
-    return any(keyword.arg == name for keyword in call.keywords)
 
 
 def _is_emptied(kept: _Kept) -> bool:
@@ -225,24 +220,47 @@ def _has_graph(made: ast.expr) -> bool:
 
 @observes()
 def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
-    """`outputs.append(model(x))` in a function that has called `model.eval()` and records the graph."""
+    """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
     for root in functions_of(review, ".eval()"):
         evaluated = [n for n in nodes_in(root, ast.Call) if called(n) == "eval" and not _arguments(n)]
         if not evaluated or _trains(root) or _is_called_without_graph(root, review):
             continue
         models = {ast.unparse(of) for n in evaluated if (of := receiver(n)) is not None}
-        for kept in _kept_in(root):
-            if (
-                graph_is_off(kept.at, root)
-                or _known_collection(kept, root, review) is None
-                or _is_emptied(kept)
-            ):
-                continue
-            for part in kept.parts:
-                source = _output_of(part, models, kept.at, root)
-                if source is not None and not graph_is_off(source, root):
-                    kind = Kind.TENSOR if _is_joined(kept, root) else Kind.UNKNOWN
-                    yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
+        gathered = list(_gathered(models, root, review))
+        for part, joined in gathered:
+            kind = Kind.TENSOR if joined else Kind.UNKNOWN
+            yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
+        if not gathered and not mentions(root, "detach"):
+            calls = (n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call) and _is_of(n, models))
+            recorded = [
+                n
+                for n in calls
+                if loop_around(n, root) and not graph_is_off(n, root) and not _is_cut(n, root)
+            ]
+            for call in sorted(recorded, key=start)[:1]:
+                message = "evaluation records a graph for each batch: no_grad is missing"
+                yield site_at(review, rule, call, shown=False, message=message)
+
+
+def _gathered(models: set[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
+    """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
+    for kept in _kept_in(root):
+        off = graph_is_off(kept.at, root)
+        if off or _known_collection(kept, root, review) is None or _is_emptied(kept):
+            continue
+        for part in kept.parts:
+            source = _output_of(part, models, kept.at, root)
+            if source is not None and not graph_is_off(source, root):
+                yield part, _is_joined(kept, root)
+
+
+def _is_cut(call: ast.Call, root: ast.AST) -> bool:
+    """Whether a method takes something of the result at once: `model(x).argmax(1)`."""
+    return isinstance(next(ancestors(call, root), None), ast.Attribute)
+
+
+def _is_of(call: ast.Call, models: set[str]) -> bool:
+    return ast.unparse(call.func).removesuffix(".forward") in models
 
 
 def _is_joined(kept: _Kept, root: ast.AST) -> bool:
@@ -283,7 +301,7 @@ def _output_of(part: ast.expr, models: set[str], at: ast.AST, root: ast.AST) -> 
             at = at if node is None else node  # `out = out.cpu()` was another before
         elif isinstance(node, ast.Subscript):
             node = node.value
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).removesuffix(".forward") in models:
+        elif isinstance(node, ast.Call) and _is_of(node, models):
             return node
         elif called(node) in CARRYING and isinstance(node, ast.Call):
             of = receiver(node)

@@ -92,8 +92,14 @@ def _is_registered(attr: str, info: ast.ClassDef) -> bool:
 def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.load(f)` that says nothing of the device, in a file that runs on one or another, or on several."""
     if review.of_body and review.module.mentions(*_SEVERAL_DEVICES):
+        nodes = descendants(review.module.source.tree)
+        saves = (
+            n for n in nodes if isinstance(n, ast.Call) and qualified(n.func, review.module) == "torch.save"
+        )
+        written = {ast.unparse(n.args[1]) for n in saves if len(n.args) > 1}
         for node in definitions(review.module)[1]:
-            yield site_at(review, rule, node)
+            if ast.unparse(node.args[0]) not in written:  # what this run has saved lies where it runs
+                yield site_at(review, rule, node)
 
 
 def classes_of(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:

@@ -82,7 +82,7 @@ def usable_rate(run: Run) -> Outcome | None:
 def _limit(
     loss: LossOnBatch, model: torch.nn.Module, optimizer: torch.optim.Optimizer, rates: Sequence[float]
 ) -> float | None:
-    """The factor of its `rates`, by group, at which a forked optimizer makes the loss run away, from the smallest upwards."""
+    """The factor of its `rates`, by group, at which a forked optimizer makes the loss run away, rising."""
     model.eval()
     optimizer.state.clear()
     lowest = math.inf
