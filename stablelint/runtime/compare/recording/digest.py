@@ -18,7 +18,8 @@ def _fastest() -> Callable[[Any], int]:
         from xxhash import xxh3_64_intdigest
     except ImportError:
         return zlib.crc32
-    return xxh3_64_intdigest
+    digest: Callable[[Any], int] = xxh3_64_intdigest
+    return digest
 
 
 digest_of = _fastest()
