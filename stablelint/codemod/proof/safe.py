@@ -231,8 +231,8 @@ class _Match:
         ):
             for name in wanted:
                 binding = self._proposal.bindings.get(name)
-                if binding is not None and binding.text is not None and not self._is(name, proved):
-                    yield f"`{_short(binding.text)}` may hold {kind}"
+                if binding is not None and not self._is(name, proved):
+                    yield f"{f'`{_short(binding.text)}`' if binding.text else 'the operand'} may hold {kind}"
 
     def _is(self, name: str, proved: Callable[[ast.expr, Tree, Qualified], bool]) -> bool:
         """Whether an operand is shown to hold such numbers."""

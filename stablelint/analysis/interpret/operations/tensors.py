@@ -168,7 +168,7 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
 
 
 def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    """`x.to(dtype)`, `x.type_as(y)`: the dtype changes where it is named."""
+    """`x.to(dtype)`, `x.to(y)`, `x.type_as(y)`: the dtype changes where it is named, or to that of a tensor."""
     source = operands.get("input")
     if source is None:
         return None
@@ -178,7 +178,8 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     result = apply(
         op, {"input": source, **{n: v for n, v in operands.items() if n != "input" and v.dtype}}, node, frame
     )
-    result.dtype = named[0] if named else (source.dtype if op != "type_as" else None)
+    like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
+    result.dtype = named[0] if named else (None if like_other else source.dtype)
     result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
     return result
 
