@@ -22,6 +22,7 @@ from stablelint.syntax.walk import FIELDS, GAPPY
 IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
+SIZED = "sized"  # a class is given a whole number, as a layer its sizes
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _TINY = 1e-3
 _OPERATORS: dict[type[ast.operator], str] = {
@@ -276,12 +277,22 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     seen.calls.setdefault(name, []).append(node)
     if (node.args or node.keywords) and _may_leave_file(node.func, name, imports):
         seen.passing.append(node)
+    if name[:1].isupper() and _has_size(node):
+        seen.words.add(SIZED)
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
             seen.assigned.add(written)
     if is_of_self(node.func):
         seen.called.add(name)
+
+
+def _has_size(node: ast.Call) -> bool:
+    """Whether one of the first two arguments of a class is written as a whole number, as sizes of layers are."""
+    first = (*node.args[:2], *(keyword.value for keyword in node.keywords[:2]))
+    return any(
+        type(value) is ast.Constant and type(value.value) is int and value.value > 1 for value in first
+    )
 
 
 def _may_leave_file(function: ast.expr, name: str, imports: Mapping[str, str]) -> bool:

@@ -115,15 +115,15 @@ def needs_of(shape: Shape, rule: Rule) -> Need:
     return Need(tuple(here), tuple(inner), half)
 
 
-def observes(*texts: str) -> Callable[[_Matcher], _Matcher]:
-    """Says of a matcher what a function must hold for it to find anything there.
+def observes(*texts: str, anywhere: str = "") -> Callable[[_Matcher], _Matcher]:
+    """Says of a matcher what a function must hold for it to find anything there, and what must stand in the file.
 
     Each text names operations, or calls, that stand in it together, `|` between alternatives: ``"exp|sqrt op="``.
     Without a text the matcher looks at what other rules have found, or at the file as a whole.
     """
 
     def mark(matcher: _Matcher) -> _Matcher:
-        matcher.observes = texts  # type: ignore[attr-defined]
+        matcher.observes = tuple(Need(_row(text), _row(anywhere)) for text in texts)  # type: ignore[attr-defined]
         return matcher
 
     return mark
@@ -138,11 +138,13 @@ def matcher_named(text: str) -> Matcher:
 
 def needs_of_matcher(matcher: Matcher) -> tuple[Need, ...]:
     """What a matcher has declared with `observes`; one that declares nothing is shown every function."""
-    texts: tuple[str, ...] | None = getattr(matcher, "observes", None)
-    if texts is None:
-        return (Need(()),)
-    rows = ((frozenset().union(*map(words_of, word.split("|"))) for word in text.split()) for text in texts)
-    return tuple(Need(tuple(row)) for row in rows)
+    declared: tuple[Need, ...] | None = getattr(matcher, "observes", None)
+    return (Need(()),) if declared is None else declared
+
+
+def _row(text: str) -> tuple[Words, ...]:
+    """The words of operations that stand together."""
+    return tuple(frozenset().union(*map(words_of, word.split("|"))) for word in text.split())
 
 
 def _words(root: Value) -> list[Words]:

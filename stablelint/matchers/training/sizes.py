@@ -28,7 +28,7 @@ _PAIRWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _MEASURES = frozenset("pow abs mean sum square sqrt".split())
 
 
-@observes("linear_module", "Sequential")
+@observes("linear_module", "Sequential", anywhere="sized")
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
