@@ -124,7 +124,7 @@ def test_an_import_under_another_name_is_understood() -> None:
 def test_reads_and_calls_are_counted() -> None:
     seen = glance([ast.parse("f(f, g.f(1))\nf = 2")], {})
     assert seen.loads["f"] == 3
-    assert seen.calls == {"f": 2}
+    assert {name: len(calls) for name, calls in seen.calls.items()} == {"f": 2}
 
 
 @pytest.mark.parametrize(
