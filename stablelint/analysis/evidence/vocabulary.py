@@ -29,7 +29,6 @@ names_a_setting = _says(
     r"alpha|theta|max|min|warmup\w*|accum\w*)(_|\d|$)"
 )
 names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|norms|scale)(_|$)")
-names_an_outcome = _says(r"(^|_)(adv|advantages?|returns?|rewards?|rets?|scores?)(_|$)")
 names_a_whole_number = _says(
     r"(^|_)(pos|positions?|coords?|coordinates?|counts?|lengths?|durations?|degrees?)(_|$)"
 )

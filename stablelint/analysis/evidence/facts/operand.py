@@ -64,9 +64,3 @@ def called_setting(s: Subject) -> bool:
 def called_spread(s: Subject) -> bool:
     """is called a norm, spread or scale"""
     return any(map(words.names_a_spread, _names(s)))
-
-
-@raises
-def called_outcome(s: Subject) -> bool:
-    """is made of rewards, returns or scores"""
-    return s.operand is not None and any(words.names_an_outcome(v.name) for v in s.behind_operand if v.name)
