@@ -36,9 +36,8 @@ from typing import Any
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.evidence.fact import all_facts
-from stablelint.analysis.evidence.score import RULE
 from stablelint.catalog import load_catalog
-from stablelint.diagnostic import Diagnostic, Level
+from stablelint.diagnostic import RULE, Diagnostic, Level
 
 WEIGHTS = Path(__file__).parents[1] / "stablelint/analysis/evidence/weights.json"
 JUDGEMENTS = Path(__file__).with_name("judgements.jsonl")
@@ -295,7 +294,7 @@ def flawed() -> list[str]:
 
 
 def shares(rows: list[Record]) -> Callable[[str], tuple[float, int, int]]:
-    """By rule: the share of its flaws that are worth a change; how many were read, how many of those were worth it."""
+    """By rule: the share of its flaws that are worth a change; how many decide on it, how many of those were worth it."""
     judged, family, drawn = Counter[Any](), Counter[Any](), Counter[Any]()
     codes = flawed()
     for r in (r for r in read(JUDGEMENTS) if r["code"] in codes):
@@ -309,8 +308,10 @@ def shares(rows: list[Record]) -> Callable[[str], tuple[float, int, int]]:
         of_family = smoothed(family[code[:3], True], family[code[:3], False], 0.5, 1.0)
         prior = smoothed(judged[code, True], judged[code, False], of_family, 3.0)
         worth, noise = drawn[code, True], drawn[code, False]
-        counted = worth + judged[code, True]
-        return smoothed(worth, noise, prior, PRIOR), counted + noise + judged[code, False], counted
+        share = smoothed(worth, noise, prior, PRIOR)
+        if worth + noise < PRIOR:  # those that were judged decide
+            worth, noise = worth + judged[code, True], noise + judged[code, False]
+        return share, worth + noise, worth
 
     return share
 

@@ -80,6 +80,9 @@ class Step:
     filename: str | None = None  # None: the file of the finding
 
 
+RULE = "rule"  # the reason that stands for what is known of a rule's findings
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """A fact that holds of a finding, and what it adds to the log-odds of its confidence."""

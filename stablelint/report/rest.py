@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stablelint.diagnostic import Diagnostic
+from stablelint.diagnostic import RULE, Diagnostic, Reason
 from stablelint.report.cells import crop, one_line, plain, width
 from stablelint.report.context import Context
 
@@ -51,5 +51,10 @@ def confidence_line(item: Diagnostic) -> str:
     told = [reason for reason in item.because if reason.weight][:_REASONS]
     if not told:
         return ""
-    facts = ", ".join(f"{reason.sentence} {'+' if reason.weight > 0 else '-'}" for reason in told)
-    return f"{item.confidence:.2f}: {facts}"
+    return f"{item.confidence:.2f}: {', '.join(map(_told, told))}"
+
+
+def _told(reason: Reason) -> str:
+    if reason.fact == RULE:
+        return reason.sentence
+    return f"{reason.sentence} {'+' if reason.weight > 0 else '-'}"

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from stablelint.analysis.evidence.fact import all_facts
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.diagnostic import Diagnostic, Level, Reason
+from stablelint.diagnostic import RULE, Diagnostic, Level, Reason
 
-RULE = "rule"  # the reason that stands for what is known of a rule's flaws
 _WEIGHTS = Path(__file__).with_name("weights.json")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stablelint.analysis.evidence import score
 from stablelint.analysis.evidence.fact import Fact
-from stablelint.diagnostic import Level, Reason
+from stablelint.diagnostic import RULE, Level, Reason
 
 TABLE = score.Weights(
     base=-1.0,
@@ -86,7 +86,7 @@ def test_a_finding_is_likely_from_the_threshold_on() -> None:
 def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
     told = score.reasons(subject(bad=False, flaw_of=code))  # type: ignore[arg-type]
     assert score.confidence_of(told) == pytest.approx(share)
-    assert [reason.fact for reason in told] == [score.RULE]
+    assert [reason.fact for reason in told] == [RULE]
 
 
 def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
