@@ -45,10 +45,8 @@ def double_into_float(review: Review, rule: Rule) -> Iterator[Site]:
         given = value.first
         if given is None or not (value.op == "linear_module" or _calls_module(value, modules)):
             continue
-        made = _double_source(given)
-        if made is not None and (
-            value.op != "linear_module" or value.operands["layer"].dtype in (None, "float32")
-        ):
+        made, layer = _double_source(given), value.operands.get("layer")
+        if made is not None and (layer is None or layer.dtype in (None, "float32")):
             anchor = made.node if made.module is review.module else value.node
             yield make_site(review, rule, pair, {"made": made}, anchor=anchor)
 

@@ -105,7 +105,8 @@ def _is_unit(value: Value) -> bool:
     """Whether a layer with one output yields a value: a difference of it and something is no outer difference."""
     while value.op in ("to", "cuda", "float", "sigmoid", "relu", "tanh") and value.first is not None:
         value = value.first
-    return value.op == "linear_module" and last_size(value.operands["layer"].data) == 1
+    layer = value.operands.get("layer") if value.op == "linear_module" else None
+    return layer is not None and last_size(layer.data) == 1
 
 
 @observes("view size", "view shape")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.analysis.support import open_
 from tests.matchers.support import findings
 
 
@@ -52,3 +53,26 @@ def test_sizes_that_do_not_fit(layers: str) -> None:
 )
 def test_sizes_that_fit_or_are_not_known(layers: str) -> None:
     assert not _found(layers)
+
+
+def test_a_layer_that_is_not_followed_has_no_size() -> None:
+    code = """
+    class Net(nn.Module):
+        def __init__(self):
+            self.net = nn.Sequential(nn.Linear(1, 64), nn.Linear(64, 1))
+        def forward(self, x):
+            if not isinstance(x, torch.Tensor):
+                x = torch.tensor(x)
+            return self.net(x)
+    def outer(data):
+        def loss(outputs):
+            total = 0.0
+            for _, value in data.items():
+                points = value.get("points")
+                if points is not None and outputs is not None:
+                    total += torch.mean(torch.square(model(points) - outputs))
+            return total
+        model = Net()
+        return loss
+    """
+    assert open_(code) == []
