@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import random
+import stat
 import sys
 import time
 import uuid
@@ -89,10 +90,12 @@ def _watched(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _modified(path: str) -> int:
+    """When a file was last written, in ns; 0 for what is no file: a folder is opened to be listed or deleted."""
     try:
-        return os.stat(path).st_mtime_ns
+        found = os.stat(path)
     except (OSError, ValueError):
         return 0
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else 0
 
 
 def _note_reading(written: int) -> None:
