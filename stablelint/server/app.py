@@ -31,7 +31,7 @@ from stablelint.workspace.fixing import FileFix
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
-    from stablelint.workspace.seen import Seen
+    from stablelint.workspace.runs.seen import Seen
 
 CHECK_WORKSPACE = "stablelint.checkWorkspace"
 _PAUSE = 0.01  # seconds: keystrokes of one burst, and the changes of one command, are answered once

@@ -17,7 +17,7 @@ from stablelint.workspace.session import Session, session_of
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
-    from stablelint.workspace.seen import Seen
+    from stablelint.workspace.runs.seen import Seen
 
 Stamp = tuple[tuple[str, int], ...]
 
@@ -67,7 +67,7 @@ class Project:
     def ranges(self, path: str, data: bytes) -> tuple[Ranges, Mapping[Span, Seen]]:
         """The range of every expression of the text, and where runs have seen some of them."""
         from stablelint.analysis.ranges_at import ranges_at
-        from stablelint.workspace.seen import seen_in
+        from stablelint.workspace.runs.seen import seen_in
 
         root = Path(self.session.settings.root)
         return ranges_at(data, path, root), seen_in(data, path, root)

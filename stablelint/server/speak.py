@@ -16,7 +16,7 @@ from stablelint.workspace.suppress import UNUSED_CODE
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import RangeAt, Ranges
     from stablelint.catalog import Catalog
-    from stablelint.workspace.seen import Seen
+    from stablelint.workspace.runs.seen import Seen
 
 SOURCE = "stablelint"
 _SEVERITY = {

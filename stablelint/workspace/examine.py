@@ -19,7 +19,7 @@ from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
 from stablelint.workspace.notebooks import python_of
-from stablelint.workspace.observed import informed
+from stablelint.workspace.runs.observed import informed
 from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:

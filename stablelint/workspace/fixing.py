@@ -157,13 +157,13 @@ class _Acceptance:
         self._wanted = wanted
         self._proved = None
         if wanted.verified:
-            from stablelint.workspace.evidence import proved
+            from stablelint.workspace.runs.evidence import proved
 
             found = _findings(examiner, wanted, path, before)
             self._proved = proved(before, found, Path(scope.root), examiner.catalog)
 
     def __call__(self, item: Diagnostic) -> bool:
-        from stablelint.workspace.evidence import proof_of
+        from stablelint.workspace.runs.evidence import proof_of
 
         if not self._wanted.accepts(item):
             return False

@@ -18,7 +18,7 @@ from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import NOTHING_TOLD, Scope, setup, trivial_entry
 from stablelint.workspace.notebooks import problem_in_cell
-from stablelint.workspace.observed import are_observed, informed
+from stablelint.workspace.runs.observed import are_observed, informed
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE
 

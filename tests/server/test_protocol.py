@@ -9,7 +9,7 @@ from server.editor import FAULTY, Editor, applied, drive
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.verify.outcome import Report, SiteReport
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.workspace.evidence import write_observations
+from stablelint.workspace.runs.evidence import write_observations
 
 from lsprotocol import types  # isort: skip - `editor` skips where it is missing
 

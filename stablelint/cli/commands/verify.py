@@ -278,7 +278,7 @@ def _written(
 ) -> None:
     """Evidence, tests and page; a file that cannot be written is a problem, and the others are."""
     from stablelint.runtime.verify.output.evidence import write_verdicts
-    from stablelint.workspace.evidence import write_observations
+    from stablelint.workspace.runs.evidence import write_observations
 
     report = verification.report
     root = Path(session.settings.root)

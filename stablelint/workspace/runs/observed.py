@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.diagnostic import Diagnostic, Reason
 
 if TYPE_CHECKING:
-    from stablelint.workspace.evidence import Observation, Observations
+    from stablelint.workspace.runs.evidence import Observation, Observations
 
 # What a run has seen outweighs whatever the text suggests: the facts of the text seldom sum up to 5.
 DECISIVE = 8.0
@@ -32,7 +32,7 @@ def informed(
     if not are_observed(root):
         yield from findings
         return
-    from stablelint.workspace.evidence import read_observations
+    from stablelint.workspace.runs.evidence import read_observations
 
     known = read_observations(root)
     if not known.by_key:

@@ -11,7 +11,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.workspace.evidence import Observations, read_observations, write_observations
+from stablelint.workspace.runs.evidence import Observations, read_observations, write_observations
 
 SOURCE = "import torch\n\n\ndef f(x):\n    return torch.log( x )\n"
 SPAN = Span(Position(5, 12), Position(5, 26))
@@ -61,7 +61,7 @@ def test_a_damaged_file_holds_nothing(tmp_path: Path) -> None:
 
 def test_reading_needs_no_torch() -> None:
     asked = (
-        "import sys, pathlib; from stablelint.workspace.evidence import read_observations; "
+        "import sys, pathlib; from stablelint.workspace.runs.evidence import read_observations; "
         "read_observations(pathlib.Path('.')); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", asked], check=False).returncode == 0

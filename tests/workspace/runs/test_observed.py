@@ -14,10 +14,10 @@ from stablelint.diagnostic import Diagnostic, Level
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.workspace.evidence import Observation, write_observations
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
-from stablelint.workspace.observed import informed, reason_of
 from stablelint.workspace.pipeline import CheckResult, Request, check
+from stablelint.workspace.runs.evidence import Observation, write_observations
+from stablelint.workspace.runs.observed import informed, reason_of
 from stablelint.workspace.selection import Selection
 
 SELECTION = Selection(frozenset({"SL101", "SL201"}), "/")

@@ -15,8 +15,8 @@ from pathlib import Path
 from stablelint.diagnostic import Span
 from stablelint.syntax.source import Source, SourceError, parse
 from stablelint.syntax.walk import children, descendants
-from stablelint.workspace.evidence import Observation, bare, function_digest, read_observations
-from stablelint.workspace.observed import are_observed
+from stablelint.workspace.runs.evidence import Observation, bare, function_digest, read_observations
+from stablelint.workspace.runs.observed import are_observed
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

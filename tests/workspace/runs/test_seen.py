@@ -9,8 +9,8 @@ import pytest
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.verify.outcome import Report, SiteReport
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.workspace.evidence import write_observations
-from stablelint.workspace.seen import seen_in
+from stablelint.workspace.runs.evidence import write_observations
+from stablelint.workspace.runs.seen import seen_in
 
 SOURCE = """\
 import torch

@@ -1,0 +1,1 @@
+"""What runs have seen, kept between commands."""
