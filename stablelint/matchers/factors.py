@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.sites import encloses
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.matchers.common import make_site, receiver_text, scope_of
@@ -25,7 +26,6 @@ _INFORMATION = re.compile(
     r"(^|_)(precision|hess(ian)?|fisher(_information)?|information)$|^(mat|matrix)_?hess", re.I
 )
 _PRODUCTS = frozenset("matmul bmm".split())
-_GIVEN = frozenset("argument attribute item free unknown".split())
 _LIFTS = frozenset("eye diag diag_embed overwritten".split())
 _FACTORS = frozenset({"cholesky", "inverse"})
 _UNOBSERVED = "`{}` says nothing of a direction in which nothing was observed: it is singular then"
@@ -124,7 +124,7 @@ def _said_of(matrix: Value) -> str:
     block = matrix
     while block.op == "index" and block.first is not None:
         block = stripped(block.first)
-    informs = block.op in _GIVEN and _INFORMATION.search(block.name)
+    informs = block.op in HANDED_OVER and _INFORMATION.search(block.name)
     return _UNOBSERVED.format(block.name) if informs else _UNLIFTED
 
 

@@ -76,9 +76,9 @@ def _harm(storage: Value, hidden: bool, reader: Value | None) -> str | None:
     if storage.op in _SAVES_RESULT and _is_trained(storage, _DEPTH):
         ending = ", and no error tells" if hidden else ""
         return f"the gradient of {storage.op} is computed from its result, which this overwrites{ending}"
-    if reader is not None:
+    if reader is not None and isinstance(reader.node, ast.expr | ast.stmt):
         return (
-            f"the gradient of {reader.op} in line {reader.node.lineno} is computed from what this overwrites"  # type: ignore[union-attr]
+            f"the gradient of {reader.op} in line {reader.node.lineno} is computed from what this overwrites"
         )
     return None
 

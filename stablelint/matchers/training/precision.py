@@ -63,8 +63,9 @@ def _double_source(value: Value) -> Value | None:
         return None
     if value.op == "tensor":
         data = value.operands.get("data")
-        double = data is not None and data.kind is Kind.FOREIGN and isinstance(data.node, ast.expr)
-        return value if double and value.module and _is_double(data.node, value.module) else None  # type: ignore[union-attr, arg-type]
+        if data is None or data.kind is not Kind.FOREIGN or value.module is None:
+            return None
+        return value if isinstance(data.node, ast.expr) and _is_double(data.node, value.module) else None
     if value.op not in _VIEWS:
         return None
     operands = [v for v in value.operands.values() if v.kind is Kind.TENSOR]

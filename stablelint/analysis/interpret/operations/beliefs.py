@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations import in_matrix
 from stablelint.analysis.values.squares import root_of, unscaled
@@ -21,7 +22,6 @@ _NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
 _TINY = 1e-2  # a literal below is added to keep a number off 0, and not for its own sake
 _DEPTH = 4
 _FACTORS = frozenset("mul div phi sum mean".split())
-_GIVEN = frozenset("argument attribute".split())
 
 
 def belief_of(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -76,7 +76,9 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0
         text = f"{lift.name or 'the offset'} is positive"
         return (
-            _assumed(_POSITIVE, value, text, base) if free and (lift.op in _GIVEN or offset.lo == 0) else None
+            _assumed(_POSITIVE, value, text, base)
+            if free and (lift.op in SETTINGS or offset.lo == 0)
+            else None
         )
     if not _is_offset(lift, offset) or math.isfinite(known.lo) or _cancels(base, _DEPTH):
         return None  # what is known to go below 0 is not believed to stay above
@@ -117,7 +119,7 @@ def _entropy(value: Value, operands: Operands, state: State) -> Belief | None:
 
 def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
     """`dim // heads`, of settings: what is shared out is enough for all."""
-    given = [v.name for v in operands.values() if v.op in _GIVEN or v.belief is not None or v.is_constant]
+    given = [v.name for v in operands.values() if v.op in SETTINGS or v.belief is not None or v.is_constant]
     if value.kind is Kind.TENSOR or len(given) < len(operands) or not any(given):
         return None
     text = " // ".join(v.name or str(v.constant()) for v in operands.values())

@@ -11,12 +11,13 @@ from dataclasses import replace
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import not_empty
+from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any, sized
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
-_SET = frozenset("argument attribute const item".split())  # what a program is given, by whoever configures it
+_SET = SETTINGS | {"const", "item"}  # what a program is given, by whoever configures it
 
 
 def call_builtin(
