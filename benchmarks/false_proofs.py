@@ -3,6 +3,11 @@
 
     python benchmarks/false_proofs.py PATHS            folders and files
     python benchmarks/false_proofs.py PATHS --list     and what could not be run, with the cause
+    python benchmarks/false_proofs.py --releases       the releases under [proofs] in ecosystem.toml
+    python benchmarks/false_proofs.py --page           their table in docs/levels.md
+
+What was found of each release is kept in false_proofs.jsonl beside this script (or --results), and what stands there
+is not searched again: a search that was cut off goes on where it was. Delete the file to search anew.
 
 Of a function in which an operation was discharged, the statements that lead to the operation are cut out: the ones
 around and before it on which it depends, and their tests. What they need from outside (parameters, attributes, calls
@@ -22,12 +27,13 @@ import contextlib
 import copy
 import importlib
 import itertools
+import json
 import math
 import random
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,6 +41,10 @@ import numpy
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import page
+from releases import fetch, releases
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.files.callsites import defaults_of
@@ -43,6 +53,8 @@ from stablelint.diagnostic import Diagnostic, Status
 
 CATALOG = load_catalog(entry_points=False)
 OBLIGATIONS = frozenset({"SL101", "SL102", "SL103", "SL104", "SL201", "SL204", "SL206"})
+RESULTS = Path(__file__).with_suffix(".jsonl")
+PAGE = Path(__file__).parents[1] / "docs" / "levels.md"
 TRIES = 400
 SECONDS = 4
 ELEMENTS = (
@@ -111,8 +123,8 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     if not functions:
         raise UnsuitedError("in no function")
     around = path[path.index(functions[-1]) :]
-    if any(isinstance(n, ast.comprehension | ast.Lambda | ast.ListComp | ast.GeneratorExp) for n in around):
-        raise UnsuitedError("in a comprehension")
+    if any(isinstance(n, ast.comprehension | ast.Lambda) for n in around):
+        raise UnsuitedError("in a lambda, or where a comprehension loops")
     statements = _before(around, operation)
     needed = _names(operation)
     kept: list[ast.stmt] = []
@@ -292,8 +304,12 @@ def _before(around: list[ast.AST], operation: ast.expr) -> list[ast.stmt]:
     """The statements that run before an operation within its function, and the tests that lead to it as asserts."""
     found: list[ast.stmt] = []
     for outer, inner in itertools.pairwise(around):
-        if isinstance(outer, ast.For | ast.AsyncFor | ast.While):
-            raise UnsuitedError("in a loop")
+        if isinstance(outer, ast.For) and inner in outer.body:
+            found.append(_one_turn(outer.target, outer.iter))
+        if isinstance(outer, ast.While) and inner in outer.body:
+            found.append(ast.Assert(outer.test))
+        for clause in getattr(outer, "generators", ()):
+            found += [_one_turn(clause.target, clause.iter), *map(ast.Assert, clause.ifs)]
         if isinstance(outer, ast.If) and isinstance(inner, ast.stmt):
             test = outer.test if inner in outer.body else ast.UnaryOp(ast.Not(), outer.test)
             found.append(ast.Assert(test))
@@ -305,6 +321,11 @@ def _before(around: list[ast.AST], operation: ast.expr) -> list[ast.stmt]:
             if isinstance(statements, list) and inner in statements:
                 found.extend(statements[: statements.index(inner)])
     return [s for s in found if not isinstance(s, ast.Expr) or not isinstance(s.value, ast.Constant)]
+
+
+def _one_turn(target: ast.expr, iterated: ast.expr) -> ast.stmt:
+    """What a loop binds in one of its turns, any one."""
+    return ast.Assign([target], ast.Call(ast.Name(ONE_OF, ast.Load()), [iterated], []))
 
 
 def _changed(node: ast.AST) -> set[str]:
@@ -364,13 +385,20 @@ def _operands(operation: ast.expr) -> list[ast.expr]:
     raise UnsuitedError("no operation")
 
 
+def one_of(iterated: Iterable[object]) -> object:
+    """One element, each of the first few as likely as the others."""
+    return random.choice(list(itertools.islice(iterated, 4)))
+
+
 def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
+ONE_OF = "_one_of"  # no name of a slice
 KNOWN: dict[str, object] = {
+    ONE_OF: one_of,
     "torch": torch, "np": numpy, "numpy": numpy, "nn": torch.nn, "F": torch.nn.functional, "math": math,
     "Tensor": torch.Tensor,
     **{name: getattr(torch, name) for name in ("log", "exp", "sqrt", "softmax", "relu", "sigmoid")},
@@ -452,6 +480,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
     runs = 0
     for attempt in range(tries):
         torch.manual_seed(seed + attempt)
+        random.seed(seed + attempt)
         maker = Maker(random.Random(seed + attempt))
         maker.shape = maker.random.choice(SHAPES)
         space = KNOWN | part.torch
@@ -523,11 +552,13 @@ def _failure(whole: object, values: list[object], felt: bool, space: dict[str, o
 def _overflows(values: list[object]) -> bool:
     """Whether operands are so large, or a divisor so small, that an infinity is no fault of a contract."""
     sizes = [
-        v.abs() for v in values if isinstance(v, torch.Tensor) and v.numel() and v.dtype is not torch.bool
+        v.detach().abs()
+        for v in values
+        if isinstance(v, torch.Tensor) and v.numel() and v.dtype is not torch.bool
     ]
-    return any(float(size.max()) > 1e12 for size in sizes) or any(
-        bool(((size > 0) & (size < 1e-15)).any()) for size in sizes
-    )
+    largest = max((float(size.max()) for size in sizes), default=0.0)
+    least = min((float(size[size > 0].min()) for size in sizes if (size > 0).any()), default=1.0)
+    return largest > 1e12 or least < 1e-15 or largest / least**2 > 1e35  # the gradient of a quotient
 
 
 def _is_finite(value: object) -> bool:
@@ -554,44 +585,101 @@ def _limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def main() -> int:
-    """Searches, lists what is false, and counts. The exit code is 1 where a proof is false."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--tries", type=int, default=TRIES)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--list", action="store_true")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    counts: collections.Counter[str] = collections.Counter()
-    for diagnostic, tree in proofs(options.paths):
-        place = f"{diagnostic.filename}:{diagnostic.span.start.row}:{diagnostic.span.start.column}"
-        counts["proofs"] += 1
+def search(root: Path, options: argparse.Namespace) -> Found:
+    """Runs the proofs of a folder or file; those that are false are printed, too."""
+    found = Found(root.name)
+    for diagnostic, tree in proofs([root]):
+        found.proofs += 1
         if diagnostic.discharged_by in REPLACED:
-            counts["mended later"] += 1
+            found.causes["mended later"] += 1
             continue
         try:
             with _limit(SECONDS):
                 part = cut(diagnostic, tree)
                 runs, failure = falsified(part, diagnostic, options.tries, options.seed)
         except (UnsuitedError, SyntaxError, ValueError, TypeError) as error:
-            counts[f"not cut out: {error}"] += 1
+            found.causes[str(error)] += 1
             continue
-        counts["run" if runs else "never reached"] += 1
+        if not runs:
+            found.causes["never reached"] += 1
+        found.run += runs > 0
         if failure and part.private:
-            counts["open to what a private function is passed"] += 1
+            found.causes["open to what a private function is passed"] += 1
         elif failure:
-            counts["false"] += 1
-            print(
-                f"{place} {diagnostic.code} by {diagnostic.discharged_by}: `{diagnostic.expression}`\n    {failure}"
-            )
+            found.false.append(f"{_told(diagnostic, root)}\n    {failure}")
+            print(found.false[-1], flush=True)
         elif options.list and not runs:
-            print(f"{place} never reached: `{diagnostic.expression}`")
-    print(", ".join(f"{name} {count}" for name, count in counts.most_common()))
-    return 1 if counts["false"] else 0
+            print(f"never reached: {_told(diagnostic, root)}")
+    return found
+
+
+def _told(diagnostic: Diagnostic, root: Path) -> str:
+    where = Path(diagnostic.filename)
+    place = f"{where.relative_to(root) if where != root else where.name}:{diagnostic.span.start.row}"
+    return f"{place} {diagnostic.code} by {diagnostic.discharged_by}: `{diagnostic.expression}`"
+
+
+@dataclass
+class Found:
+    """What the search found of one release or path."""
+
+    name: str
+    proofs: int = 0
+    run: int = 0
+    false: list[str] = field(default_factory=list)
+    causes: collections.Counter[str] = field(
+        default_factory=collections.Counter
+    )  # not to run, or not to count
+
+
+def kept(results: Path) -> dict[str, Found]:
+    """What was found before, by name."""
+    lines = results.read_text("utf-8").splitlines() if results.exists() else []
+    rows = [Found(**json.loads(line)) for line in lines]
+    return {row.name: row for row in rows}
+
+
+def write_page(found: Iterable[Found]) -> None:
+    """The table of the releases in docs/levels.md."""
+    rows = sorted(found, key=lambda row: row.name.lower())
+    total = Found("together")
+    for row in rows:
+        total.proofs, total.run = total.proofs + row.proofs, total.run + row.run
+        total.false += row.false
+    lines = [[r.name, str(r.proofs), str(r.run), str(len(r.false))] for r in (*rows, total)]
+    page.fill(PAGE, "false proofs", page.table(["release", "proved safe", "run", "false"], lines))
+
+
+def main() -> int:
+    """Searches, lists what is false, and counts. The exit code is 1 where a proof is false."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("--releases", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--tries", type=int, default=TRIES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    known = kept(options.results) if options.releases else {}
+    falsified_here = 0
+    for root in (fetch(*r) for r in releases(table="proofs").items()) if options.releases else options.paths:
+        if root.name in known:
+            continue
+        found = search(root, options)
+        falsified_here += len(found.false)
+        print(f"{root.name}: proofs {found.proofs}, run {found.run}, false {len(found.false)}", end="")
+        print("".join(f", {cause} {count}" for cause, count in found.causes.most_common()), flush=True)
+        if options.releases:
+            with options.results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(vars(found)) + "\n")
+    if options.page:
+        write_page(kept(options.results).values())
+    return 1 if falsified_here else 0
 
 
 if __name__ == "__main__":

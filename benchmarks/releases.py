@@ -19,12 +19,12 @@ NAME = os.environ.get("STABLELINT_RELEASES", "releases")
 CACHE = Path(os.environ.get("STABLELINT_ECOSYSTEM", "~/.cache/stablelint-eco")).expanduser()
 
 
-def releases(only: list[str] | None = None) -> dict[str, str]:
+def releases(only: list[str] | None = None, table: str = NAME) -> dict[str, str]:
     """Name and version of each pinned release; `only` restricts and orders the names, and may not name another."""
-    pinned: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))[NAME]
+    pinned: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))[table]
     unknown = sorted(set(only or ()) - pinned.keys())
     if unknown:
-        raise SystemExit(f"not in [{NAME}] of {LIST.name}: {', '.join(unknown)}")
+        raise SystemExit(f"not in [{table}] of {LIST.name}: {', '.join(unknown)}")
     return {name: pinned[name] for name in only or pinned}
 
 

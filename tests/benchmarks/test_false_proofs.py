@@ -49,7 +49,19 @@ def test_only_runs_that_pass_the_tests_around_count() -> None:
     assert (runs > 0, failure) == (True, "")
 
 
-def test_what_stands_in_a_loop_is_left_alone() -> None:
-    code = "import torch\ndef f(x):\n    for y in x:\n        z = torch.log(y)\n"
-    with pytest.raises(false_proofs.UnsuitedError, match="in a loop"):
-        searched(code, "torch.log(y)")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\ndef f(x):\n    for y in x:\n        z = torch.log(y)\n",
+        "import torch\ndef f(x):\n    return [torch.log(y) for y in x if y.sum() > 0]\n",
+    ],
+)
+def test_one_turn_of_a_loop_is_run(code: str) -> None:
+    runs, failure = searched(code, "torch.log(y)")
+    assert runs > 0
+    assert failure
+
+
+def test_what_stands_in_a_lambda_is_left_alone() -> None:
+    with pytest.raises(false_proofs.UnsuitedError, match="in a lambda"):
+        searched("import torch\ndef f(x):\n    return lambda y: torch.log(y)\n", "torch.log(y)")

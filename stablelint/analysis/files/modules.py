@@ -40,6 +40,7 @@ class FunctionInfo:
     measured: Outline | None = None  # see `outline`
     looked_up: frozenset[str] | None = None  # see `reads`
     written: frozenset[str] | None = None  # see `writes`
+    bound_elsewhere: frozenset[str] | None = None  # see `declared`
     callers: tuple[
         FunctionInfo, ...
     ] = ()  # of a private function: those in the file that call it by its name
@@ -72,6 +73,13 @@ class FunctionInfo:
             targets = (written_name(n) for n in descendants(self.node))
             self.written = frozenset(filter(None, targets))
         return self.written
+
+    @property
+    def declared(self) -> frozenset[str]:
+        """The names that it, or a function within it, declares as global or nonlocal."""
+        if self.bound_elsewhere is None:
+            self.bound_elsewhere = _declared(self.node)
+        return self.bound_elsewhere
 
     @property
     def without_gradient(self) -> bool:
@@ -202,7 +210,7 @@ class ModuleInfo:
         default_factory=dict
     )  # classes within functions and classes, by node id
     mentions_torch: bool = True
-    rebound: frozenset[str] = frozenset()  # names that a function declares as global
+    rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
     may_yield: bool = True
     may_hold_lambdas: bool = True
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
@@ -282,12 +290,16 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     text = source.text
     module = ModuleInfo(path, source, package, may_yield="yield" in text, may_hold_lambdas="lambda" in text)
     _index(source.tree.body, module)
-    if "global " in text:
-        declared = (n.names for n in descendants(source.tree) if isinstance(n, ast.Global))
-        module.rebound = frozenset(name for names in declared for name in names)
+    if "global " in text or "nonlocal " in text:
+        module.rebound = _declared(source.tree)
     if "sys.path." in text:
         module.search_path = tuple(_added_to_search_path(source.tree))
     return module
+
+
+def _declared(tree: ast.AST) -> frozenset[str]:
+    declarations = (n for n in descendants(tree) if isinstance(n, ast.Global | ast.Nonlocal))
+    return frozenset(name for node in declarations for name in node.names)
 
 
 def _added_to_search_path(tree: ast.Module) -> Iterator[str]:

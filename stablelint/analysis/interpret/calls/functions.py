@@ -140,6 +140,8 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         if isinstance(out, ast.Name | ast.Attribute):
             bind(out, result, frame)
         written_into(operands["out"], result, frame)
+    if "inplace" in operands and operands["inplace"].constant() is not False:
+        written_into(operands["input"], result, frame)
     return result
 
 

@@ -16,7 +16,7 @@ from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_told, observe_beyond
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers
-from stablelint.analysis.interpret.statements.writing import hand_back
+from stablelint.analysis.interpret.statements.writing import forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join, sized
@@ -27,6 +27,7 @@ MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
+_WRITABLE = frozenset({Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING})
 _WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
 _SMALL = (
     3  # statements of a function that may hand on what another file makes, though its own never names torch
@@ -56,10 +57,27 @@ def call_function(
         return _build(function, bound, receiver, node, frame)
     around = function.closure.state.names if isinstance(function.closure, Frame) else {}
     given = _written_by(function, {**around, **bound})
-    if not given:
-        return _result_of(function, bound, receiver, node, frame)
+    tensors = {name: v for name, v in given.items() if v.kind is Kind.TENSOR}
+    if tensors:
+        result = _result_of_writing(function, bound, tensors, receiver, node, frame)
+    else:
+        result = _result_of(function, bound, receiver, node, frame)
+    for container in (v for v in given.values() if v.kind is not Kind.TENSOR):
+        replaced(container, forgotten(container, node, frame), frame)
+    return result
+
+
+def _result_of_writing(
+    function: FunctionInfo,
+    bound: dict[str, Value],
+    tensors: Mapping[str, Value],
+    receiver: Value | None,
+    node: ast.AST,
+    frame: Frame,
+) -> Value:
+    """What a call yields that may change `tensors` among its arguments, or around it."""
     inner = run_function(function, bound, receiver, frame)
-    hand_back(inner, given, frame)
+    hand_back(inner, tensors, frame)
     if inner is None or (frame.frugal and frame.session.budget <= 0):
         frame.session.passed_over += frame.frugal
         return frame.graph.unknown(node=node)
@@ -67,8 +85,8 @@ def call_function(
 
 
 def _written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
-    """The tensors among arguments, and around a nested function, that its body may change in place."""
-    return {name: v for name, v in bound.items() if v.kind is Kind.TENSOR and name in function.writes}
+    """The tensors and containers among arguments, and around a nested function, that its body may change in place."""
+    return {name: v for name, v in bound.items() if v.kind in _WRITABLE and name in function.writes}
 
 
 def _result_of(

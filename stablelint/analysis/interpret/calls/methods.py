@@ -7,8 +7,8 @@ import ast
 from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import distributions
-from stablelint.analysis.interpret.statements.assignment import bind
-from stablelint.analysis.interpret.statements.writing import written_into
+from stablelint.analysis.interpret.statements.assignment import bind, changed
+from stablelint.analysis.interpret.statements.writing import forgotten, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
@@ -19,6 +19,7 @@ _AMBIGUOUS = frozenset(
     "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
     "square any all unique float int bool sum mean std var flatten t narrow gather unbind diag trace numel normal".split()
 )
+_REFILLING = frozenset("update setdefault pop popitem clear".split())  # methods that change a mapping
 
 
 def call_method(
@@ -38,6 +39,8 @@ def call_method(
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
         return element
+    if receiver.kind is Kind.MAPPING and attr in _REFILLING and isinstance(node.func, ast.Attribute):
+        changed(receiver, forgotten(receiver, node, frame), node.func.value, frame)
     if attr in lists.GROWING | lists.SHRINKING and lists.is_list(receiver):
         return _change_list(receiver, attr, positional, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):

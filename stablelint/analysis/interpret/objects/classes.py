@@ -15,6 +15,7 @@ from stablelint.analysis.interpret.calls.inline import call_function, run_functi
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.storage import stored_spread
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers
+from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
@@ -174,20 +175,22 @@ def is_dataclass(info: ClassInfo) -> bool:
 
 
 def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
-    """Forgets what was assigned to the attributes that a method, or one that it calls, has assigned since."""
-    own = [attr for key, attr in frame.state.attributes if key == instance.key]
-    if not own or instance.key in frame.session.building or instance.kind is not Kind.INSTANCE:
+    """Forgets what was assigned to, or tested of, the attributes that a method, or one that it calls, may change."""
+    held = frame.state.attributes
+    if instance.key in frame.session.building or instance.kind is not Kind.INSTANCE:
         return
-    touched = _touched_by(instance.data[0], method, frame)
-    for attr in own:
-        if attr in touched:
-            frame.state.attributes[instance.key, attr] = _reassigned(
-                instance,
-                attr,
-                frame.state.attributes[instance.key, attr],
-                instance.node or method.node,
-                frame,
-            )
+    if not frame.state.facts and all(key != instance.key for key, _ in held):
+        return
+    for attr in _touched_by(instance.data[0], method, frame):
+        read = frame.graph.key("attribute", instance.key, attr)
+        before = held.get((instance.key, attr))
+        if before is None and read in frame.state.facts:
+            before = Value("attribute", read, Kind.UNKNOWN)
+        if before is not None:
+            after = _reassigned(instance, attr, before, instance.node or method.node, frame)
+            held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
+            if before.kind in (Kind.TENSOR, Kind.UNKNOWN):
+                written_into(before, after, frame)
 
 
 def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozenset[str]:
@@ -236,7 +239,9 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 
 
 def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
-    """An attribute as construction leaves it, which others may write."""
+    """An attribute as construction leaves it, which others may write; so may they the numbers that it holds."""
+    if value.kind in (Kind.SEQUENCE, Kind.MAPPING) and value.data:
+        return _kept_container(instance, attr, value, frame)
     numeric = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
     if not numeric or isinstance(value.constant(), bool) or (value.interval == TOP and value.belief is None):
         return value
@@ -247,6 +252,19 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
     kept = open_to_callers(value, key, said, (), attr, numbers_told(instance.data[0], attr, frame))
     written = value.is_constant and not isinstance(value.node, ast.arg)
     return replace(kept, node=node, module=frame.module) if written else kept
+
+
+def _kept_container(instance: Value, attr: str, container: Value, frame: Frame) -> Value:
+    """A list or mapping in an attribute, of which the numbers may be others."""
+    is_mapping = isinstance(container.data, dict)
+    parts: dict[object, Value] = container.data if is_mapping else dict(enumerate(container.data))
+    opened = {}
+    for place, part in parts.items():
+        key = frame.graph.key("element", instance.key, attr, place)
+        number = type(part.constant()) in (int, float)
+        said = f"self.{attr}[{place!r}]={part.data!r}"
+        opened[place] = open_to_callers(part, key, said, ()) if number else part
+    return replace(container, data=opened if is_mapping else list(opened.values()))
 
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:

@@ -49,6 +49,7 @@ _BUILTINS = frozenset(
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
 _TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
+_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 _VIEW_OF = {"data": "detach", "imag": "imag"}  # the imaginary part is another number than the real one
 
 
@@ -58,6 +59,8 @@ def name(node: ast.Name, frame: Frame) -> Value:
     while scope is not None:
         found = scope.state.names.get(node.id)
         if found is not None:
+            if node.id in scope.module.rebound and found.kind in _NUMERIC and _is_shared(node.id, scope):
+                return frame.graph.unknown(node.id, node, found.kind)  # any call may have bound it anew
             return taken(found, frame) if found.op == "phi" else found
         scope = scope.closure
     return global_name(node.id, frame.module, frame) or Value(
@@ -67,6 +70,11 @@ def name(node: ast.Name, frame: Frame) -> Value:
         module=frame.module,
         name=node.id,
     )
+
+
+def _is_shared(name: str, scope: Frame) -> bool:
+    """Whether functions that are called here may bind the name of a scope."""
+    return scope.function is None or name in scope.function.declared
 
 
 def taken(value: Value, frame: Frame) -> Value:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import replace
 
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
-from stablelint.analysis.interpret.statements.writing import trained, written_into
+from stablelint.analysis.interpret.statements.writing import forgotten, replaced, trained, written_into
+from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.selections import selector
@@ -105,9 +107,8 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     evaluate = frame.session.interpreter.evaluate
     base = evaluate(target.value, frame)
     index = evaluate(target.slice, frame)
-    if base.kind is Kind.MAPPING:
-        if isinstance(base.data, dict) and isinstance(index.constant(), str | int):
-            base.data[index.constant()] = value
+    if base.kind in (Kind.MAPPING, Kind.SEQUENCE):
+        changed(base, stored(base, index, value, target, frame), target.value, frame)
         return
     if base.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return
@@ -129,6 +130,29 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         written_into(base, updated, frame)
     elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
+    elif base.kind is Kind.TENSOR:
+        written_into(base, updated, frame)  # `x.view(-1)[i] = v`
+
+
+def stored(container: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
+    """The list or mapping after `container[index] = value`."""
+    place, data = index.constant(), container.data
+    if isinstance(data, dict) and isinstance(place, str | int):
+        return replace(container, key=frame.graph.fresh(), data={**data, place: value})
+    if isinstance(data, dict):
+        return forgotten(container, node, frame)
+    if isinstance(place, int) and -len(data) <= place < len(data):
+        elements = list(data)
+        elements[place] = value
+        return replace(container, key=frame.graph.fresh(), data=elements)
+    return lists.list_of([*data, value], None, node, frame, container)
+
+
+def changed(container: Value, result: Value, target: ast.expr, frame: Frame) -> None:
+    """Lets all that stands for a list or mapping stand for what it has become."""
+    if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+        bind(target, result, frame)
+    replaced(container, result, frame)
 
 
 def _may_be_mask(index: Value) -> bool:

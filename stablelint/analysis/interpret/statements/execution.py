@@ -177,10 +177,9 @@ def _suppresses(node: ast.expr) -> bool:
 
 
 def _try(node: ast.Try, frame: Frame) -> None:
-    before = frame.state.copy()
     caught = any(_catches(handler.type) for handler in node.handlers)
     frame.caught += caught
-    execute(node.body, frame)
+    before = _attempt(node.body, frame)
     frame.caught -= caught
     execute(node.orelse, frame)
     after = frame.state
@@ -194,6 +193,16 @@ def _try(node: ast.Try, frame: Frame) -> None:
     dead, frame.state.dead = frame.state.dead, False
     execute(node.finalbody, frame)
     frame.state.dead = frame.state.dead or dead
+
+
+def _attempt(body: Sequence[ast.stmt], frame: Frame) -> State:
+    """Runs the body of a `try`; what holds where one of its statements raises, the first or a later one."""
+    raised = frame.state.copy()
+    for statement in body:
+        if not frame.state.dead and statement is not body[0]:
+            raised = merge(frame.graph, raised, frame.state.copy(), id(frame.function))
+        execute([statement], frame)
+    return raised
 
 
 def _catches(types: ast.expr | None) -> bool:

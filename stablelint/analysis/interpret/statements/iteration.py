@@ -60,6 +60,8 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
         return layers.any_element(iterable, frame)
     if lists.is_list(iterable) and (elements := lists.elements_of(iterable)):
         return join(frame.graph, elements)
+    if iterable.kind is Kind.TENSOR:
+        return _rows_of("part", iterable, target, frame)
     return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
 
 
@@ -67,11 +69,11 @@ def _batch_of(data: Value, target: ast.expr, frame: Frame) -> Value:
     """What a loader yields of a data set: of one made of tensors, some rows of each."""
     if data.op != "torch.utils.data.TensorDataset":
         return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
-    return frame.graph.sequence([_rows_of(v, target, frame) for v in data.operands.values()], target)
+    return frame.graph.sequence([_rows_of("batch", v, target, frame) for v in data.operands.values()], target)
 
 
-def _rows_of(tensor: Value, target: ast.expr, frame: Frame) -> Value:
+def _rows_of(op: str, tensor: Value, target: ast.expr, frame: Frame) -> Value:
     return Value(
-        "batch", frame.graph.fresh(), Kind.TENSOR, {"input": tensor}, tensor.interval, tensor.zero, tensor.ends,
+        op, frame.graph.fresh(), Kind.TENSOR, {"input": tensor}, tensor.interval, tensor.zero, tensor.ends,
         tensor.dtype, target, frame.module,
     )  # fmt: skip

@@ -11,9 +11,11 @@ from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.iteration import element_of, unrolled
+from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join
+from stablelint.syntax.sieve import written_name
 from stablelint.syntax.walk import descendants
 
 Execute = Callable[[list[ast.stmt], Frame], None]
@@ -93,10 +95,9 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute
         _meet(frame.breaks, frame)
         _meet(frame.continues, frame)
         frame.state.dead = False
-        frame.state = _widened(before, frame.state, changed, frame)
+        frame.state = _widened(before, frame.state, frame)
     else:
-        for name in changed:
-            frame.state.names[name] = frame.graph.unknown(name)
+        _forget(body, changed, frame)
     settled = frame.state.copy()
     enter()
     execute(body, frame)
@@ -110,18 +111,35 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute
     frame.loop_depth -= 1
 
 
+def _forget(body: list[ast.stmt], changed: set[str], frame: Frame) -> None:
+    """Takes all that is known from what a body may change, without a run of it."""
+    for name in changed:
+        frame.state.names[name] = frame.graph.unknown(name)
+    for node in (n for s in body for n in descendants(s)):
+        if type(node) is ast.Attribute and type(node.ctx) is ast.Store:
+            bind(node, frame.graph.unknown(node.attr, node), frame)
+        held = frame.state.names.get(written_name(node))
+        if held is not None and held.kind is Kind.TENSOR:
+            written_into(held, frame.graph.unknown(held.name, node, Kind.TENSOR), frame)
+
+
 def _leaves_something(body: list[ast.stmt], changed: set[str], before: State) -> bool:
     """Whether a turn can leave anything to the next: what it changes is known before the loop."""
     if not changed.isdisjoint(before.names):
         return True
-    return bool(before.attributes) and any(map(_may_set_attribute, (n for s in body for n in descendants(s))))
+    known = bool(before.attributes or before.facts)
+    return any(_may_write(n, known) for s in body for n in descendants(s))
 
 
-def _may_set_attribute(node: ast.AST) -> bool:
-    """An assignment to an attribute, or a method that may change what it belongs to."""
-    if type(node) is ast.Attribute:
+def _may_write(node: ast.AST, known: bool) -> bool:
+    """Whether a node writes in place, or, where something is `known` of attributes, may assign one."""
+    if type(node) is ast.Subscript:
         return type(node.ctx) is not ast.Load
-    return type(node) is ast.Call and type(node.func) is ast.Attribute
+    if type(node) is ast.Attribute:
+        return known and type(node.ctx) is not ast.Load
+    if type(node) is not ast.Call or type(node.func) is not ast.Attribute:
+        return False
+    return known or node.func.attr.endswith("_")
 
 
 def _assigned_names(body: list[ast.stmt]) -> set[str]:
@@ -129,14 +147,12 @@ def _assigned_names(body: list[ast.stmt]) -> set[str]:
     return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
-def _widened(before: State, after: State, changed: set[str], frame: Frame) -> State:
+def _widened(before: State, after: State, frame: Frame) -> State:
     """The state at the head of a loop: what a turn changes is widened."""
     head = before.copy()
-    for name in changed:
-        old, new = before.names.get(name), after.names.get(name)
-        if old is None or new is None:
-            continue
-        if old.key == new.key:
+    for name, old in before.names.items():
+        new = after.names.get(name)
+        if new is None or old.key == new.key:
             continue
         joined = join(frame.graph, [old, new])
         if old.kind is new.kind is Kind.LAYER:
@@ -154,11 +170,19 @@ def _widened(before: State, after: State, changed: set[str], frame: Frame) -> St
         head.names[name] = joined
         head.facts.pop(old.key, None)
     for place, value in after.attributes.items():
-        if place in before.attributes and before.attributes[place].key != value.key:
-            old = before.attributes[place]
-            grown = layers.summed(old, value, frame) if old.kind is value.kind is Kind.LAYER else None
-            head.attributes[place] = grown or join(frame.graph, [old, value])
+        head.attributes[place] = _widened_attribute(before.attributes.get(place), value, frame)
     return head
+
+
+def _widened_attribute(old: Value | None, new: Value, frame: Frame) -> Value:
+    """What an attribute holds at the head of a loop; `old` is None where it was not assigned before."""
+    if old is None:
+        kind = new.kind if new.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
+        return frame.graph.unknown(new.name, new.node, kind)
+    if old.key == new.key:
+        return old
+    grown = layers.summed(old, new, frame) if old.kind is new.kind is Kind.LAYER else None
+    return grown or join(frame.graph, [old, new])
 
 
 def _forget_start(before: State, after: State, frame: Frame) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping
 
+from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join
 
@@ -57,6 +59,19 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
             written_into(given[name], join(frame.graph, left), frame)
 
 
+def forgotten(container: Value, node: ast.AST, frame: Frame) -> Value:
+    """A list or mapping with elements that are not known."""
+    if container.kind is Kind.MAPPING:
+        return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, name=container.name)
+    return lists.list_of([], None, node, frame, container)
+
+
+def replaced(container: Value, result: Value, frame: Frame) -> None:
+    """Lets all that stands for a list or mapping stand for what it has become."""
+    for places in _tables(frame):
+        places.update({place: result for place, v in places.items() if v.key == container.key})
+
+
 def trained(values: Iterable[Value], frame: Frame) -> None:
     """Takes their first value from all that stands for one of `values`: an optimizer changes it."""
     for value in list(values):
@@ -78,8 +93,7 @@ def trainable(value: Value, frame: Frame) -> Value:
 
 def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] | None, frame: Frame) -> None:
     """Puts `result`, or what is `renewed`, for all names and attributes that share elements with one of `roots`."""
-    for table in (frame.state.names, frame.state.attributes):
-        places: dict[object, Value] = table  # type: ignore[assignment]
+    for places in _tables(frame):
         for place, value in places.items():
             if value is result or value.key == result.key or value.kind not in _TENSORS:
                 continue
@@ -87,6 +101,11 @@ def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] |
                 if isinstance(place, str) and place.startswith(HELD):
                     frame.wrote.add(place.removeprefix(HELD))
                 places[place] = renewed(value) if renewed is not None else result
+
+
+def _tables(frame: Frame) -> tuple[dict[object, Value], ...]:
+    """The names and the attributes that stand for values."""
+    return (frame.state.names, frame.state.attributes)  # type: ignore[return-value]
 
 
 def _storage(value: Value, depth: int) -> set[int]:

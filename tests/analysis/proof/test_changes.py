@@ -1,0 +1,123 @@
+"""What was true of a value when it was made or tested, and is not when it is used: something has changed it since."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import report
+
+OPEN = {"unguarded", "violated"}
+
+
+def statuses(code: str) -> set[str]:
+    found = report(code)
+    return {d.status.value for d in (*found.diagnostics, *found.discharged) if d.code in ("SL101", "SL102")}
+
+
+METHODS = (
+    "class A(nn.Module):\n"
+    "    def __init__(self):\n        super().__init__()\n        self.n = 1\n        self.w = torch.ones(3)\n"
+    "    def reset(self):\n        self.n = 0\n        self.w.zero_()\n"
+    "    def look(self):\n        return self.n\n"
+    "    def f(self, x):\n"
+)
+CHANGED = {
+    "a method assigns a tested attribute": (
+        METHODS + "        if self.n > 0:\n            self.reset()\n            return x / self.n"
+    ),
+    "a method writes into what a name stands for": (
+        METHODS
+        + "        w = self.w\n        assert (w > 0).all()\n        self.reset()\n        return x / w"
+    ),
+    "a loop assigns a tested attribute": (
+        METHODS + "        assert self.n > 0\n        for _ in x:\n            y = x / self.n\n"
+        "            self.n = self.n - 1\n        return y"
+    ),
+    "three loops assign a tested attribute": (
+        METHODS + "        assert self.n > 0\n        for a in x:\n            for b in a:\n"
+        "                for _ in b:\n                    x = x / self.n\n                    self.n -= 1\n"
+        "        return x"
+    ),
+    "a nested function binds the name": (
+        "def f(x):\n    def clear():\n        nonlocal n\n        n = 0\n    n = 1\n    clear()\n    return x / n"
+    ),
+    "a function binds the global name": (
+        "def clear():\n    global N\n    N = 0\n\ndef f(x):\n    global N\n    N = 1\n    clear()\n    return x / N"
+    ),
+    "a statement of a try has run before the one that fails": (
+        "def f(x, s):\n    n = 1\n    try:\n        n = int(s)\n        y = float(x)\n"
+        "    except ValueError:\n        return x / n\n    return y"
+    ),
+    "an element of a view of it is written": (
+        "def f(x):\n    y = torch.ones(3)\n    y.view(-1)[0] = 0\n    return x / y"
+    ),
+    "a loop writes into it": (
+        "def f(x):\n    y = torch.ones(3)\n    for i in range(3):\n        x = x / y\n        y[i] = 0\n    return x"
+    ),
+    "a loop writes into its rows": (
+        "def f(x):\n    y = x.clamp(min=1e-6)\n    for row in y:\n        row.zero_()\n    return torch.log(y)"
+    ),
+    "a dropout in place": (
+        "def f(x):\n    y = x.clamp(min=1e-6)\n    F.dropout(y, 0.5, inplace=True)\n    return torch.log(y)"
+    ),
+    "an element of a list is assigned": "def f(x):\n    y = [1.0, 2.0]\n    y[0] = 0.0\n    return x / y[0]",
+    "a list under another name": (
+        "def f(x):\n    y = [1.0, 2.0]\n    z = y\n    z[0] = 0.0\n    return x / y[0]"
+    ),
+    "an entry is updated": 'def f(x):\n    y = {"a": 1.0}\n    y.update(a=0.0)\n    return x / y["a"]',
+    "an entry is assigned on one path": (
+        'def f(x, c):\n    y = {"a": 0.0}\n    if c:\n        y["a"] = 1.0\n    return x / y["a"]'
+    ),
+    "a function assigns an entry": (
+        'def _clear(d):\n    d["a"] = 0.0\n\n'
+        'def f(x):\n    y = {"a": 1.0}\n    _clear(y)\n    return x / y["a"]'
+    ),
+    "a function assigns an element": (
+        "def _clear(d):\n    d[0] = 0.0\n\ndef f(x):\n    y = [1.0]\n    _clear(y)\n    return x / y[0]"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", CHANGED.values(), ids=CHANGED)
+def test_nothing_is_proved_of_what_has_changed(code: str) -> None:
+    assert statuses(code) & OPEN
+
+
+KEPT = {
+    "a method only looks": (
+        METHODS + "        if self.n > 0:\n            self.look()\n            return x / self.n"
+    ),
+    "a nested function binds a name of its own": (
+        "def f(x):\n    def g():\n        n = 0\n        return n\n    n = 1\n    g()\n    return x / n"
+    ),
+    "the statement of a try that fails binds nothing": (
+        "def f(x, s):\n    n = 1\n    try:\n        n = int(s)\n    except ValueError:\n        return x / n\n    return x"
+    ),
+    "an element of a copy is written": (
+        "def f(x):\n    y = torch.ones(3)\n    y.clone()[0] = 0\n    return x / y"
+    ),
+    "another element of a list is assigned": (
+        "def f(x):\n    y = [1.0, 2.0]\n    y[1] = 0.0\n    return x / y[0]"
+    ),
+    "another entry is assigned": ('def f(x):\n    y = {"a": 1.0}\n    y["b"] = 0.0\n    return x / y["a"]'),
+    "a dropout that copies": (
+        "def f(x):\n    y = x.clamp(min=1e-6)\n    F.dropout(y, 0.5)\n    return torch.log(y)"
+    ),
+    "the rows of what is positive": (
+        "def f(x):\n    for row in x.clamp(min=1e-6):\n        return torch.log(row)"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", KEPT.values(), ids=KEPT)
+def test_what_has_not_changed_stays_proved(code: str) -> None:
+    assert statuses(code) == {"discharged"}
+
+
+@pytest.mark.parametrize("element", ["self.hist[0]", 'self.cfg["a"]'])
+def test_a_number_that_an_object_holds_is_assumed_to_stay(element: str) -> None:
+    code = (
+        "class A:\n    def __init__(self):\n        self.hist = [1.0, 2.0]\n        self.cfg = {'a': 1.0}\n\n"
+        f"    def f(self, x):\n        return x / {element}"
+    )
+    assert statuses(code) == {"assumed"}
