@@ -30,10 +30,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
-from functions import Row, StandIns, compare
+from functions import Row, compare
 from releases import CACHE, LIST, fetch
 
 from stablelint.codemod.text.diff import unified_diff
+from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
 from tests.codemod.differential.tried import Tried, drawn, tried
 
 
@@ -77,7 +78,7 @@ def _one_package(tree: Path, table: Path) -> int:
     """Writes the rows of one release, in a process of its own: what it imports stays there."""
     others = [path for path in sorted(tree.parent.glob("*-[0-9]*")) if path.is_dir() and path != tree]
     sys.path[:0] = [str(tree), *map(str, others)]
-    sys.meta_path.append(StandIns(tree.parent))
+    stand_in_for_absent(frozenset(), str(tree))
     with table.open("w", encoding="utf-8") as lines:
         for row in compare(tree.name, tree):
             lines.write(json.dumps(asdict(row)) + "\n")

@@ -12,8 +12,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
 import io
 import json
 import os
@@ -21,7 +19,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -35,7 +32,7 @@ from diffs import edit_of
 from stablelint.codemod.text.edits import apply_edits, select
 from stablelint.diagnostic import Applicability, Fix
 from stablelint.runtime.verify.replay.function import rebuilt
-from stablelint.runtime.verify.witness.arguments import Arguments, candidates, repaired, written
+from stablelint.runtime.verify.witness.arguments import Arguments, accepted, candidates, written
 from stablelint.runtime.verify.witness.subject import (
     Around,
     Subject,
@@ -43,6 +40,7 @@ from stablelint.runtime.verify.witness.subject import (
     around,
     call_texts,
     namespace,
+    settings,
     subjects,
 )
 from stablelint.runtime.verify.witness.uses import uses_of
@@ -109,8 +107,8 @@ def _fixed(path: Path, items: list[dict[str, Any]]) -> tuple[bytes, frozenset[st
 def changed(before: str, after: str) -> list[Around]:
     """The outermost functions of `before` that `after` has otherwise."""
     tree = ast.parse(before)
-    old = {place.qualname: place for place in _functions(tree)}
-    new = {place.qualname: place for place in _functions(ast.parse(after))}
+    old = {_name(place): place for place in _functions(tree)}
+    new = {_name(place): place for place in _functions(ast.parse(after))}
     return [
         place
         for name, place in old.items()
@@ -125,9 +123,14 @@ def _functions(tree: ast.Module) -> Iterator[Around]:
     seen: set[str] = set()
     for row in rows:
         place = around(tree, row)
-        if place is not None and place.qualname not in seen:
-            seen.add(place.qualname)
+        if place is not None and _name(place) not in seen:
+            seen.add(_name(place))
             yield place
+
+
+def _name(place: Around) -> str:
+    """A function's name, behind that of its class."""
+    return f"{place.owner.name}.{place.function.name}" if place.owner else place.function.name
 
 
 def compare(package: str, tree: Path) -> Iterator[Row]:
@@ -139,8 +142,8 @@ def compare(package: str, tree: Path) -> Iterator[Row]:
     for safe, files in fixes(tree).items():
         for name, (source, codes) in sorted(files.items()):
             places = changed((tree / name).read_text("utf-8"), source.decode("utf-8"))
-            places = [place for place in places if (name, place.qualname) not in taken]
-            taken.update((name, place.qualname) for place in places)
+            places = [place for place in places if (name, _name(place)) not in taken]
+            taken.update((name, _name(place)) for place in places)
             if places:
                 with contextlib.suppress(BaseException), _limited(60.0):
                     _imported(name)  # once for all children
@@ -161,7 +164,7 @@ class Trial:
 
     def row(self, place: Around, verdict: str, note: str = "") -> Row:
         """What was seen of a function."""
-        return Row(self.package, self.name, place.qualname, self.safe, self.codes, verdict, note=note[:120])
+        return Row(self.package, self.name, _name(place), self.safe, self.codes, verdict, note=note[:120])
 
 
 def _imported(name: str) -> ModuleType:
@@ -212,13 +215,14 @@ def _said(error: BaseException) -> str:
 def _tried(row: Row, place: Around, module: ModuleType, source: bytes, others: dict[str, str]) -> Row:
     until = time.process_time() + _SECONDS
     texts = call_texts(others, place.owner.name if place.owner else place.function.name)
+    known = settings(others)
     calls = cases = 0
     note = ""
-    for subject in subjects(place, module, texts if place.owner else ()):
+    for subject in subjects(place, module, texts if place.owner else (), known):
         new = rebuilt(subject.function, source)
         if new is None:
             return replace(row, verdict="unloadable", note="it cannot be built from the fixed text")
-        for arguments in _accepted(subject, until):
+        for arguments in _accepted(subject, known, until):
             calls += 1
             for sort in _SORTS[row.safe]:
                 for found in _case(subject, new, arguments, sort):
@@ -237,22 +241,14 @@ def _tried(row: Row, place: Around, module: ModuleType, source: bytes, others: d
     return replace(row, verdict="equal" if cases else "uncalled", calls=calls, cases=cases, note=note)
 
 
-def _accepted(subject: Subject, until: float) -> Iterator[Arguments]:
-    seen: set[str] = set()
-    for first in candidates(uses_of(subject.node, subject.takes_self)):
-        arguments: Arguments | None = first
-        for _ in range(3):
-            if arguments is None or written(arguments) in seen:
-                break
-            if len(seen) >= _TRIED or time.process_time() > until:
-                return
-            seen.add(written(arguments))
-            call, given = _call(subject, arguments, "float32")
-            error = _error(call, subject.function, given)
-            if error is None:
-                yield arguments
-                break
-            arguments = repaired(arguments, error)
+def _accepted(subject: Subject, known: dict[str, str], until: float) -> Iterator[Arguments]:
+    def attempt(arguments: Arguments) -> str | None:
+        if time.process_time() > until:
+            return "no time is left"
+        call, given = _call(subject, arguments, "float32")
+        return _error(call, subject.function, given)
+
+    return accepted(candidates(uses_of(subject.node, subject.takes_self), known), attempt, _TRIED, known)
 
 
 def _error(
@@ -345,75 +341,3 @@ def _limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives releases an empty module for every one that they cannot do without and that cannot be found.
-
-    Its names are classes that take anything.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = os.fspath(folder)
-
-    def find_spec(
-        self, name: str, path: object = None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """A stand-in for what no other finder has; None for the parts of a real package."""
-        parent = sys.modules.get(name.rpartition(".")[0])
-        if parent is not None and not isinstance(parent, _Absent):
-            return None
-        if parent is None and not self._is_needed():
-            return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def _is_needed(self) -> bool:
-        """Whether a file of a release imports it now, and not only to see whether it is there."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and "importlib" in frame.f_code.co_filename:
-            frame = frame.f_back
-        if frame is None or not frame.f_code.co_filename.startswith(self._folder):
-            return False
-        row = frame.f_lineno
-        tree = ast.parse(Path(frame.f_code.co_filename).read_text("utf-8"))
-        tries = (node for node in ast.walk(tree) if isinstance(node, ast.Try))
-        return not any(one.body[0].lineno <= row <= (one.body[-1].end_lineno or 0) for one in tries)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The empty module."""
-        return _Absent(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Nothing is run."""
-
-
-class _Anything(type):
-    def __getattr__(cls, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _stand_in(name)
-
-    def __or__(cls, other: object) -> object:
-        return object
-
-    def __ror__(cls, other: object) -> object:
-        return object
-
-    def __getitem__(cls, item: object) -> object:
-        return cls
-
-
-def _stand_in(name: str) -> type:
-    def made(cls: type, *given: object, **named: object) -> object:
-        return given[0] if len(given) == 1 and callable(given[0]) else object.__new__(cls)
-
-    return _Anything(name, (), {"__new__": made, "__init__": lambda self, *given, **named: None})
-
-
-class _Absent(types.ModuleType):
-    __version__ = "0.0.0"
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _stand_in(name)
