@@ -6,8 +6,6 @@ import ast
 import copy
 import re
 
-import libcst as cst
-
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.effects import Effect, effect
@@ -32,21 +30,21 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
     if None in given:
         raise Withheld("the call may be given the argument already (`**`)")
     try:
-        wanted = cst.parse_expression(f"f({encode(proposal.template)[0]})")
-    except (cst.ParserSyntaxError, RuleError) as error:
+        wanted = forms.parse_code(f"f({encode(proposal.template)[0]})")
+    except (SyntaxError, RuleError) as error:
         raise Withheld("the fix is not a list of keyword arguments") from error
     operands = operands_for(file, proposal, node)
     changes: list[draft.Change] = []
     added: list[str] = []
     imports: list[Edit] = []
     call = ast.Call(node.func, list(node.args), list(node.keywords))
-    for argument in wanted.args if isinstance(wanted, cst.Call) else ():
-        if argument.keyword is None:
-            raise Withheld("the fix is not a list of keyword arguments")
-        spelled, needed = spell_names(file, argument.value, node)
-        text, tree = instantiate(forms.code(spelled), operands)
+    if not isinstance(wanted, ast.Call) or wanted.args or any(one.arg is None for one in wanted.keywords):
+        raise Withheld("the fix is not a list of keyword arguments")
+    for argument in wanted.keywords:
+        code, needed = spell_names(file, argument.value, node)
+        text, tree = instantiate(code, operands)
         value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else ast.Constant(None)
-        name, imports = argument.keyword.value, [*imports, *needed]
+        name, imports = argument.arg or "", [*imports, *needed]
         if name in given:
             old = given[name]
             if effect(old.value) is Effect.ACTS:

@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import libcst as cst
-
-from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.guards import bound, dead
@@ -40,17 +37,6 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
 
-_AUGMENTED: dict[type[ast.operator], type[cst.BaseBinaryOp]] = {
-    ast.Add: cst.Add,
-    ast.Sub: cst.Subtract,
-    ast.Mult: cst.Multiply,
-    ast.Div: cst.Divide,
-    ast.FloorDiv: cst.FloorDivide,
-    ast.Mod: cst.Modulo,
-    ast.Pow: cst.Power,
-    ast.MatMult: cst.MatrixMultiply,
-}
-
 
 def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully."""
@@ -69,10 +55,10 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
         return draft.edits(file.tree, alias)
     if "(" in template:
         check_reuse(file.tree, node, operands.values())
-    expression = parse_template(template)
+    expression = forms.parse_template(template)
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
     if "..." in template:
-        expression = forms.with_rest(expression, _rest(file, proposal, node, operands))
+        expression = forms.with_rest(expression, *_rest(file, proposal, node, operands))
     named = uses(encode(template)[0])
     if named and not any(name in operands for name in named):
         raise Withheld("the fix is for another form of the operation")
@@ -94,27 +80,16 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
     """Edits for ``x /= y``: only its right side changes, so that the assignment stays in place."""
     operands = operands_for(file, proposal, node)
-    expression = forms.without_unbound(parse_template(proposal.template), operands)
+    expression = forms.without_unbound(forms.parse_template(proposal.template), operands)
     expression = constants.with_constants(expression, operands, file.imported_at(node), file.is_scripted)
     refusal = "the assignment is made in place, and the rewrite has no such form"
-    operator = _AUGMENTED.get(type(node.op))
-    if not isinstance(expression, cst.BinaryOperation) or operator is None:
+    if not isinstance(expression, ast.BinOp):
         raise Withheld(refusal)
     target = operands.get(forms.identifier(expression.left))
     written = target is not None and ast.unparse(target.tree) == ast.unparse(node.target)
-    if not written or not isinstance(expression.operator, operator):
+    if not written or type(expression.op) is not type(node.op):
         raise Withheld(refusal)
-    value = expression.right
-    # What is written in the template's right side is now the whole expression; its own parentheses go.
-    return _finish(file, node, node.value, value.with_changes(lpar=[], rpar=[]), operands)
-
-
-def parse_template(template: str) -> cst.BaseExpression:
-    """LibCST expression of a template, metavariables as placeholders; Withheld when it is none."""
-    try:
-        return cst.parse_expression(encode(template)[0].strip())
-    except (cst.ParserSyntaxError, RuleError) as error:
-        raise Withheld("the fix is not an expression") from error
+    return _finish(file, node, node.value, expression.right, operands)
 
 
 def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Operand]:
@@ -129,7 +104,9 @@ def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Ope
     return operands
 
 
-def _rest(file: File, proposal: Proposal, node: ast.expr, operands: dict[str, Operand]) -> list[cst.Arg]:
+def _rest(
+    file: File, proposal: Proposal, node: ast.expr, operands: dict[str, Operand]
+) -> tuple[list[ast.expr], list[ast.keyword]]:
     """Arguments of the site for the template's ``...``; their operands are added to `operands`.
 
     They are those of the binding called "...", or else the call's own keyword arguments that hold no operand
@@ -138,15 +115,16 @@ def _rest(file: File, proposal: Proposal, node: ast.expr, operands: dict[str, Op
     given = proposal.bindings.get("...")
     call = node if given is None else parse_operand(f"f({given.text or ''})")
     if "..." not in proposal.template or not isinstance(call, ast.Call):
-        return []
+        return [], []
     bound = [operand.span for operand in operands.values() if operand.span is not None]
-    rest: list[cst.Arg] = []
+    args: list[ast.expr] = []
+    keywords: list[ast.keyword] = []
     for item in (*(call.args if given is not None else ()), *call.keywords):
         value = item
         if isinstance(item, ast.keyword | ast.Starred):
             value = item.value
         assert isinstance(value, ast.expr)
-        name = f"{PREFIX}_rest{len(rest)}"
+        name = f"{PREFIX}_rest{len(args) + len(keywords)}"
         if given is not None:
             operand = Operand(name, ast.unparse(value), value)
         else:
@@ -155,23 +133,24 @@ def _rest(file: File, proposal: Proposal, node: ast.expr, operands: dict[str, Op
                 continue
             operand = Operand(name, bare(file.tree.text(value)), value, value, span)
         operands[name] = operand
-        keyword = item.arg if isinstance(item, ast.keyword) else None
-        star = "*" if isinstance(item, ast.Starred) else ""
-        star = "**" if isinstance(item, ast.keyword) and keyword is None else star
-        rest.append(forms.argument(name, keyword, star))
-    return rest
+        placed = ast.Name(name, ast.Load())
+        if isinstance(item, ast.keyword):
+            keywords.append(ast.keyword(item.arg, placed))
+        else:
+            args.append(ast.Starred(placed, ast.Load()) if isinstance(item, ast.Starred) else placed)
+    return args, keywords
 
 
 def _in_form(
     file: File,
     node: ast.expr,
-    expression: cst.BaseExpression,
+    expression: ast.expr,
     operands: dict[str, Operand],
-) -> cst.BaseExpression:
+) -> ast.expr:
     """The template in the form of the original: in place, with `out=`, or as a method."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
         methods = _methods(node, file.imported_at(node))
-        return forms.with_methods(expression, operands, methods) if methods else expression
+        return forms.with_methods(expression, methods) if methods else expression
     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     if "out" in keywords:
@@ -187,8 +166,8 @@ def _in_form(
         value = node.args[0] if is_function and node.args else node.func.value
         if not written.is_new(value, file.imported_at(node)):
             receiver = _receiver(file, value, operands)
-            return written.in_place(forms.as_method(expression, operands), name, receiver)
-    return forms.as_method(expression, operands) if _is_method(file, node, operands) else expression
+            return written.in_place(forms.as_method(expression), name, receiver)
+    return forms.as_method(expression) if _is_method(file, node, operands) else expression
 
 
 def _methods(node: ast.expr, imported: Callable[[str], bool]) -> frozenset[str]:
@@ -222,12 +201,11 @@ def _finish(
     file: File,
     original: ast.expr | ast.stmt,
     node: ast.expr,
-    expression: cst.BaseExpression,
+    expression: ast.expr,
     operands: dict[str, Operand],
     inline: bool = False,
 ) -> list[Edit]:
-    spelled, imports = spell_names(file, expression, node)
-    code = forms.code(spelled)
+    code, imports = spell_names(file, expression, node)
     order = uses(code)
     counts = Counter(order)
     check_evaluation(operands.values(), counts, original)

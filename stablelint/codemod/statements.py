@@ -6,13 +6,10 @@ import ast
 import re
 from collections import Counter
 
-import libcst as cst
-
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.calls import delete_item
 from stablelint.codemod.replace import operands_for
-from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import instantiate, uses
 from stablelint.codemod.templates.operand import check_evaluation
 from stablelint.codemod.templates.spelling import File, spell_names
@@ -100,12 +97,12 @@ def _statements(
     file: File, proposal: Proposal, site: ast.stmt
 ) -> tuple[list[Edit], list[str], list[ast.stmt]]:
     try:
-        module = cst.parse_module(encode(proposal.template)[0].strip() + "\n")
-    except (cst.ParserSyntaxError, RuleError) as error:
+        module = ast.parse(encode(proposal.template)[0].strip())
+    except (SyntaxError, RuleError) as error:
         raise Withheld("the fix is not made of statements") from error
-    spelled, imports = spell_names(file, module, site)
+    code, imports = spell_names(file, module, site)
     operands = operands_for(file, proposal, site)
-    text, tree = instantiate(forms.code(spelled).strip(), operands)
+    text, tree = instantiate(code, operands)
     if any("\n" in operand.text and '"""' in operand.text for operand in operands.values()):
         raise Withheld("an operand holds a string of several lines")
     return imports, re.split(r"\r\n|\n|\r", text), tree.body

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 
 from stablelint.codemod.templates.clamps import given_bounds
+from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
@@ -91,9 +91,8 @@ def _applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:
 
 def _squared(bound: ast.expr) -> str:
     if isinstance(bound, ast.Constant) and isinstance(bound.value, int | float):
-        return re.sub(r"(?<=e[-+])0(?=\d)", "", f"{bound.value**2:.12g}")
-    text = ast.unparse(bound)
-    return f"{text}**2" if isinstance(bound, ast.Name | ast.Attribute) else f"({text})**2"
+        return code(ast.Constant(float(f"{bound.value**2:.12g}")))
+    return code(ast.BinOp(bound, ast.Pow(), ast.Constant(2)))
 
 
 def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast.expr) -> Proposal:

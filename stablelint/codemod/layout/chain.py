@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.source import SourceText
 
@@ -52,14 +53,9 @@ def as_link(source: SourceText, change: Change, value: ast.expr) -> tuple[Change
     method = _METHODS.get(type(value.op))
     if method is None or not isinstance(value.left, ast.Call):
         return change, value
-    appended = f"{following.group()}.{method}({_plain(value.right)})"
+    appended = f"{following.group()}.{method}({code(value.right)})"
     call = ast.Call(ast.Attribute(value.left, method, ast.Load()), [value.right], [])
     return (start, end, original + appended), call
-
-
-def _plain(node: ast.expr) -> str:
-    """The text of an expression, with ``1e-8`` and not ``1e-08``."""
-    return re.sub(r"(?<=e[-+])0(?=\d)", "", ast.unparse(node))
 
 
 def stacked(source: SourceText, change: Change) -> Change:

@@ -7,8 +7,6 @@ import re
 import sys
 from collections.abc import Mapping
 
-import libcst as cst
-
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import uses
@@ -29,9 +27,7 @@ _CONSTANTS = {
 }
 
 
-def merged(
-    tree: Tree, node: ast.expr, expression: cst.BaseExpression, operands: dict[str, Operand]
-) -> cst.BaseExpression:
+def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
     """``y.clamp(min=0)`` with the bounds of the template ``$x.clamp_min(...)``, where `node`, the value of
     ``$x``, is a clamp whose own bounds are numbers that the new ones make idle; else `expression` as it is.
     Raises Withheld where a bound is no number: a second clamp behind it would say that it does not suffice.
@@ -52,30 +48,30 @@ def merged(
     return _written(tree, node, texts, given, operands, _receiver(expression))
 
 
-def _receiver(expression: cst.BaseExpression) -> str:
+def _receiver(expression: ast.expr) -> str:
     """The placeholder of what the template clamps."""
-    call = cst.ensure_type(expression, cst.Call)
-    return forms.identifier(cst.ensure_type(call.func, cst.Attribute).value)
+    assert isinstance(expression, ast.Call)
+    assert isinstance(expression.func, ast.Attribute)
+    return forms.identifier(expression.func.value)
 
 
 def _template_bounds(
-    expression: cst.BaseExpression, operands: Mapping[str, Operand], node: ast.expr
+    expression: ast.expr, operands: Mapping[str, Operand], node: ast.expr
 ) -> dict[str, tuple[str, float]] | None:
     """Text and size of the bounds that the template sets on the operand that is `node`."""
-    if not isinstance(expression, cst.Call) or not isinstance(expression.func, cst.Attribute):
+    if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
         return None
     receiver = operands.get(forms.identifier(expression.func.value))
-    sides = _NAMES.get(expression.func.attr.value)
+    sides = _NAMES.get(expression.func.attr)
     if receiver is None or receiver.node is not node or sides is None:
         return None
     bounds: dict[str, tuple[str, float]] = {}
-    for index, argument in enumerate(expression.args):
-        side = argument.keyword.value if argument.keyword is not None else sides[min(index, len(sides) - 1)]
-        text = forms.code(argument.value)
-        size = _number(ast.parse(text, mode="eval").body)
+    positional = dict(zip(sides, expression.args, strict=False))
+    for side, value in (*positional.items(), *((one.arg or "", one.value) for one in expression.keywords)):
+        size = _number(value)
         if size is None or side not in (_LOWER, _UPPER):
             return None
-        bounds[side] = text, size
+        bounds[side] = forms.code(value), size
     return bounds
 
 
@@ -108,7 +104,7 @@ def _written(
     given: dict[str, ast.expr],
     operands: dict[str, Operand],
     clamped: str,
-) -> cst.BaseExpression:
+) -> ast.expr:
     """The call in the code with the wanted bounds, spelled as it was.
 
     Bounds that ask `clamped`, the clamp's result, for its element type ask what goes into the clamp instead.
@@ -140,7 +136,7 @@ def _written(
     parts += [f"{side}={text}" for side, text in pending.items()]
     owner = ast.unparse(function.value) if _is_function(node) else placed(function.value)
     name = "clamp" if pending else function.attr
-    return cst.parse_expression(f"{owner}.{name}({', '.join(parts)})")
+    return forms.parse_code(f"{owner}.{name}({', '.join(parts)})")
 
 
 def _tighter(side: str, new: float, old: float) -> bool:

@@ -8,11 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-import libcst as cst
-
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.effects import dtype_source, is_cheap
-from stablelint.codemod.templates.forms import code, dotted, identifier, is_placeholder, transform
+from stablelint.codemod.templates.forms import code, dotted, identifier, is_placeholder, parse_code, transform
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
@@ -23,11 +21,11 @@ _ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
 
 
 def with_constants(
-    expression: cst.BaseExpression,
+    expression: ast.expr,
     operands: dict[str, Operand],
     imported: Callable[[str], bool],
     scripted: bool = False,
-) -> cst.BaseExpression:
+) -> ast.expr:
     """Size constants for the operand's element type.
 
     ``finfo($x).tiny`` becomes a literal where the type is known, else ``torch.finfo($x.dtype).tiny``; in a `scripted`
@@ -38,24 +36,22 @@ def with_constants(
     """
     used = Counter(uses(code(expression)))
 
-    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
-        if not isinstance(node, cst.Attribute):
+    def rewrite(node: ast.expr) -> ast.expr | None:
+        if not isinstance(node, ast.Attribute):
             return None
         asked = _asked_type(node.value) if scripted else None
         if asked is not None:
-            literal = _literal(
-                node.attr.value, operands[asked].dtype if asked in operands else None, "float32"
-            )
-            return None if literal is None else cst.parse_expression(literal)
+            literal = _literal(node.attr, operands[asked].dtype if asked in operands else None, "float32")
+            return None if literal is None else parse_code(literal)
         helped = _helper_operand(node.value)
         if helped is not None and helped in operands:
-            literal = _literal(node.attr.value, operands[helped].dtype)
+            literal = _literal(node.attr, operands[helped].dtype)
             if literal is not None:
-                return cst.parse_expression(literal)
+                return parse_code(literal)
             dtype = _dtype(helped, operands, imported, used)
-            return cst.parse_expression(f"torch.finfo({dtype}).{node.attr.value}")
-        if node.attr.value == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
-            return cst.parse_expression(_dtype(identifier(node.value), operands, imported, used))
+            return parse_code(f"torch.finfo({dtype}).{node.attr}")
+        if node.attr == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
+            return parse_code(_dtype(identifier(node.value), operands, imported, used))
         return None
 
     return transform(expression, rewrite)
@@ -79,19 +75,19 @@ def repeated(code: str, is_taken: Callable[[str], bool]) -> tuple[str, str, str]
     return code.replace(owner, LIMITS), owner, "finfo"
 
 
-def _helper_operand(node: cst.BaseExpression) -> str | None:
-    if not isinstance(node, cst.Call) or identifier(node.func) != "finfo" or not node.args:
+def _helper_operand(node: ast.expr) -> str | None:
+    if not isinstance(node, ast.Call) or identifier(node.func) != "finfo" or not node.args:
         return None
-    argument = node.args[0].value
+    argument = node.args[0]
     return identifier(argument) if is_placeholder(argument) else None
 
 
-def _asked_type(node: cst.BaseExpression) -> str | None:
+def _asked_type(node: ast.expr) -> str | None:
     """The placeholder of whose type ``torch.finfo($x.dtype)`` or ``finfo($x)`` speaks."""
-    if not isinstance(node, cst.Call) or identifier(node.func) == "finfo":
+    if not isinstance(node, ast.Call) or identifier(node.func) == "finfo":
         return _helper_operand(node)
-    argument = node.args[0].value if node.args and dotted(node.func) == "torch.finfo" else None
-    return identifier(argument.value) if isinstance(argument, cst.Attribute) else None
+    argument = node.args[0] if node.args and dotted(node.func) == "torch.finfo" else None
+    return identifier(argument.value) if isinstance(argument, ast.Attribute) else None
 
 
 def _dtype(

@@ -1,238 +1,179 @@
 """Giving a template the form that its place asks for: its arguments, its names, method or function.
 
-All functions here take and return LibCST expressions in which metavariables are placeholders.
+All functions here take and return trees in which metavariables are placeholders.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
-from typing import cast
 
-import libcst as cst
-
-from stablelint.catalog.pattern import PREFIX
+from stablelint.catalog.errors import RuleError
+from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod.templates.operand import Operand, bare
+from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 
 _ROOTS = frozenset({"torch", "math", "numpy"})
+_EXPONENT = re.compile(r"(?<=\de[-+])0(?=\d)")
+# Formatters write no space around the power of a name or number; what stands for a metavariable may be more than that.
+_POWER = re.compile(rf"(?<![\w.)\]])((?!{PREFIX})[\w.]+) \*\* (-?(?!{PREFIX})[\w.]+)(?![\w.(\[])")
+_STRING = re.compile(r"""'([^'"\\]*)'""")
+_Rewrite = Callable[[ast.expr], ast.expr | None]
 
 
-def dotted(node: cst.BaseExpression) -> str | None:
+def parse_template(template: str) -> ast.expr:
+    """The tree of a template, metavariables as placeholders; Withheld when it is no expression."""
+    try:
+        return parse_code(encode(template)[0])
+    except (SyntaxError, RuleError) as error:
+        raise Withheld("the fix is not an expression") from error
+
+
+def parse_code(code: str) -> ast.expr:
+    """The tree of an expression that is known to be one."""
+    return ast.parse(code.strip(), mode="eval").body
+
+
+def code(node: ast.AST, quote: str = "'") -> str:
+    """The text of a tree, numbers and powers as people write them (``1e-8``), strings in the quotation marks given."""
+    text = _POWER.sub(r"\1**\2", _EXPONENT.sub("", ast.unparse(node)))
+    return text if quote == "'" else _STRING.sub(rf"{quote}\1{quote}", text)
+
+
+def dotted(node: ast.expr) -> str | None:
     """``a.b.c`` as text, or None for anything else."""
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute):
+    if isinstance(node, ast.Attribute):
         base = dotted(node.value)
-        return None if base is None else f"{base}.{node.attr.value}"
-    return None
+        return None if base is None else f"{base}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else None
 
 
-def is_placeholder(node: cst.BaseExpression) -> bool:
+def identifier(node: ast.expr) -> str:
+    """The identifier that a node is, or the empty text."""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_placeholder(node: ast.expr) -> bool:
     """Whether a node is a metavariable."""
-    return isinstance(node, cst.Name) and node.value.startswith(PREFIX)
+    return identifier(node).startswith(PREFIX)
 
 
-class _Transform(cst.CSTTransformer):
+def called(node: ast.expr, *arguments: ast.expr, method: str) -> ast.Call:
+    """``node.method(arguments)``."""
+    return ast.Call(ast.Attribute(node, method, ast.Load()), list(arguments), [])
+
+
+class _Transform(ast.NodeTransformer):
     """Replace expressions by what `rewrite` gives for them, from the inside out; None keeps one."""
 
-    def __init__(self, rewrite: Callable[[cst.BaseExpression], cst.BaseExpression | None]) -> None:
-        super().__init__()
+    def __init__(self, rewrite: _Rewrite) -> None:
         self._rewrite = rewrite
 
-    def on_leave(
-        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
-    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
-        """Apply the rewrite to expressions only."""
-        if not isinstance(updated_node, cst.BaseExpression):
-            return updated_node
-        rewritten = self._rewrite(updated_node)
-        # The visitor's type promises a node of the same class; any expression may stand for another.
-        return updated_node if rewritten is None else cast("cst.CSTNodeT", rewritten)
+    def visit(self, node: ast.AST) -> ast.AST:
+        node = self.generic_visit(node)
+        return (self._rewrite(node) or node) if isinstance(node, ast.expr) else node
 
 
-def transform(
-    expression: cst.BaseExpression, rewrite: Callable[[cst.BaseExpression], cst.BaseExpression | None]
-) -> cst.BaseExpression:
+def transform(expression: ast.expr, rewrite: _Rewrite) -> ast.expr:
     """The expression with `rewrite` applied everywhere within it."""
-    result = expression.visit(_Transform(rewrite))
-    assert isinstance(result, cst.BaseExpression)
+    result = _Transform(rewrite).visit(expression)
+    assert isinstance(result, ast.expr)
     return result
 
 
-def without_unbound(expression: cst.BaseExpression, bound: Mapping[str, Operand]) -> cst.BaseExpression:
+def without_unbound(expression: ast.expr, bound: Mapping[str, Operand]) -> ast.expr:
     """Drop keyword arguments whose metavariable is not bound: the site does not give them."""
-
-    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
-        if not isinstance(node, cst.Call):
-            return None
-        kept = [
-            arg
-            for arg in node.args
-            if not (arg.keyword and is_placeholder(arg.value) and identifier(arg.value) not in bound)
-        ]
-        return None if len(kept) == len(node.args) else node.with_changes(args=joined(kept))
-
-    return transform(expression, rewrite)
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Call):
+            node.keywords = [
+                one
+                for one in node.keywords
+                if not is_placeholder(one.value) or identifier(one.value) in bound
+            ]
+    return expression
 
 
-def _has_rest(call: cst.Call) -> bool:
-    return any(isinstance(arg.value, cst.Ellipsis) for arg in call.args)
+def with_rest(expression: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
+    """Put the site's further arguments in place of ``...``, keywords that the template gives itself left out."""
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Call) and any(map(_is_rest, node.args)):
+            given = {one.arg for one in node.keywords if one.arg}
+            node.args = [new for one in node.args for new in (args if _is_rest(one) else [one])]
+            node.keywords += [one for one in keywords if one.arg not in given]
+    return expression
 
 
-def with_rest(expression: cst.BaseExpression, rest: list[cst.Arg]) -> cst.BaseExpression:
-    """Put the site's further arguments in place of ``...``, keywords after positional arguments."""
-
-    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
-        if not isinstance(node, cst.Call) or not _has_rest(node):
-            return None
-        given = {arg.keyword.value for arg in node.args if arg.keyword}
-        args: list[cst.Arg] = []
-        for arg in node.args:
-            if isinstance(arg.value, cst.Ellipsis):
-                args += [item for item in rest if item.keyword is None or item.keyword.value not in given]
-            else:
-                args.append(arg)
-        args.sort(key=lambda item: item.keyword is not None or item.star == "**")
-        return node.with_changes(args=joined(args))
-
-    return transform(expression, rewrite)
+def _is_rest(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
 
 
-def without_double_negation(
-    expression: cst.BaseExpression, operands: dict[str, Operand]
-) -> cst.BaseExpression:
+def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
     """Write ``-$x`` as ``y`` where the operand is ``-y``."""
 
-    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
-        if not (isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)):
+    def rewrite(node: ast.expr) -> ast.expr | None:
+        if not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
             return None
-        operand = operands.get(identifier(node.expression))
-        if operand is None or not (
-            isinstance(operand.tree, ast.UnaryOp) and isinstance(operand.tree.op, ast.USub)
-        ):
+        operand = operands.get(identifier(node.operand))
+        negated = operand.tree if operand is not None else None
+        if operand is None or not (isinstance(negated, ast.UnaryOp) and isinstance(negated.op, ast.USub)):
             return None
         name = f"{operand.placeholder}_negated"
-        node_inside = operand.node.operand if isinstance(operand.node, ast.UnaryOp) else None
+        inside = operand.node.operand if isinstance(operand.node, ast.UnaryOp) else None
         text = bare(operand.text.removeprefix("-"))
-        operands[name] = Operand(name, text, operand.tree.operand, node_inside, operand.span, operand.dtype)
-        return cst.Name(name)
+        operands[name] = Operand(name, text, negated.operand, inside, operand.span, operand.dtype)
+        return ast.Name(name, ast.Load())
 
     return transform(expression, rewrite)
 
 
-def as_method(expression: cst.BaseExpression, operands: Mapping[str, Operand]) -> cst.BaseExpression:
+def as_method(expression: ast.expr) -> ast.expr:
     """``torch.log($x.clamp_min(...))`` as ``$x.clamp_min(...).log()``, where the tensor has such a method."""
-    if (
-        not isinstance(expression, cst.Call)
-        or not expression.args
-        or expression.args[0].keyword
-        or expression.args[0].star
-    ):
+    if not isinstance(expression, ast.Call) or not expression.args:
         return expression
-    name = dotted(expression.func) or ""
-    base, _, operation = name.rpartition(".")
+    base, _, operation = (dotted(expression.func) or "").rpartition(".")
     if base not in ("torch", "torch.nn.functional") or operations.method(operation) is None:
         return expression
     if operation in ("where", "pow") or operation.endswith("_"):
         return expression
-    receiver = as_method(expression.args[0].value, operands)
+    receiver = as_method(expression.args[0])
     if not _is_rooted(receiver):
         return expression
-    method = cst.Attribute(receiver, cst.Name(operation))
-    return expression.with_changes(func=method, args=joined(list(expression.args[1:])))
+    method = ast.Attribute(receiver, operation, ast.Load())
+    return ast.Call(method, expression.args[1:], expression.keywords)
 
 
-def with_methods(
-    expression: cst.BaseExpression, operands: Mapping[str, Operand], names: frozenset[str]
-) -> cst.BaseExpression:
+def with_methods(expression: ast.expr, names: frozenset[str]) -> ast.expr:
     """The template with the functions called `names` as methods of their first argument."""
 
-    def rewrite(node: cst.BaseExpression) -> cst.BaseExpression | None:
-        if isinstance(node, cst.Call) and (dotted(node.func) or "").rpartition(".")[2] in names:
-            return as_method(node, operands)
+    def rewrite(node: ast.expr) -> ast.expr | None:
+        if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in names:
+            return as_method(node)
         return None
 
     return transform(expression, rewrite)
 
 
-def _is_rooted(node: cst.BaseExpression) -> bool:
+def _is_rooted(node: ast.expr) -> bool:
     """Whether a node is a metavariable or a chain of calls and attributes on one."""
-    while not is_placeholder(node):
-        if isinstance(node, cst.Call):
-            node = node.func
-        elif isinstance(node, cst.Attribute):
-            node = node.value
-        else:
-            return False
-    return True
+    while isinstance(node, ast.Call | ast.Attribute):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return is_placeholder(node)
 
 
-def with_names(expression: cst.CSTNode, spell: Callable[[str], str]) -> cst.CSTNode:
+class _Named(ast.NodeTransformer):
+    def __init__(self, spell: Callable[[str], str]) -> None:
+        self._spell = spell
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = dotted(node)
+        if name is None or name.partition(".")[0] not in _ROOTS:
+            return self.generic_visit(node)
+        return parse_code(self._spell(name))
+
+
+def with_names(tree: ast.AST, spell: Callable[[str], str]) -> ast.AST:
     """Write qualified names (``torch.nn.functional.softplus``) as `spell` says."""
-    found: dict[cst.CSTNode, cst.BaseExpression] = {}
-
-    class _Names(cst.CSTTransformer):
-        def visit_Attribute(self, node: cst.Attribute) -> bool:  # noqa: N802 - the name LibCST gives it
-            name = dotted(node)
-            if name is None or name.partition(".")[0] not in _ROOTS:
-                return True
-            found[node] = cst.parse_expression(spell(name))
-            return False
-
-        def leave_Attribute(  # noqa: N802 - the name LibCST gives it
-            self, original_node: cst.Attribute, updated_node: cst.Attribute
-        ) -> cst.BaseExpression:
-            return found.get(original_node, updated_node)
-
-    result = expression.visit(_Names())
-    assert isinstance(result, cst.CSTNode)
+    result: ast.AST = _Named(spell).visit(tree)
     return result
-
-
-class _Quoted(cst.CSTTransformer):
-    def __init__(self, quote: Callable[[], str]) -> None:
-        self._quote = quote
-
-    def leave_SimpleString(  # noqa: N802 - the name LibCST gives it
-        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
-    ) -> cst.SimpleString:
-        inner = updated_node.value[1:-1]
-        if any(mark in inner for mark in "'\"\\"):
-            return updated_node
-        quote = self._quote()
-        return updated_node.with_changes(value=f"{quote}{inner}{quote}")
-
-
-def with_quotes(node: cst.CSTNode, quote: Callable[[], str]) -> cst.CSTNode:
-    """The template with its strings in the quotation marks that the file uses; `quote` tells them."""
-    visited = node.visit(_Quoted(quote))
-    assert isinstance(visited, cst.CSTNode)
-    return visited
-
-
-def code(node: cst.CSTNode) -> str:
-    """Source text of a node."""
-    return cst.Module([]).code_for_node(node)
-
-
-def argument(value: str, keyword: str | None = None, star: str = "") -> cst.Arg:
-    """An argument whose value is a placeholder."""
-    text = f"{star}{value}" if keyword is None else f"{keyword}={value}"
-    call = cst.ensure_type(cst.parse_expression(f"f({text})"), cst.Call)
-    return call.args[0]
-
-
-def joined(args: list[cst.Arg]) -> list[cst.Arg]:
-    """Arguments with a comma between each two."""
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    last = len(args) - 1
-    return [
-        arg.with_changes(comma=comma if index < last else cst.MaybeSentinel.DEFAULT)
-        for index, arg in enumerate(args)
-    ]
-
-
-def identifier(node: cst.BaseExpression) -> str:
-    """The identifier that a node is, or the empty text."""
-    return node.value if isinstance(node, cst.Name) else ""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-import libcst as cst
-
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.operand import Operand, bare
@@ -40,20 +38,20 @@ class _Reduction:
 
 
 def without_signs(
-    tree: Tree, node: ast.expr, expression: cst.BaseExpression, operands: dict[str, Operand]
-) -> tuple[ast.expr, cst.BaseExpression]:
+    tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]
+) -> tuple[ast.expr, ast.expr]:
     """The expression to replace, and what replaces it.
 
     A minus above `node` is taken along where the template has one as well. Means and sums in between stay; one
     alone becomes the loss's own reduction where it has one.
     """
-    if not (isinstance(expression, cst.UnaryOperation) and isinstance(expression.operator, cst.Minus)):
+    if not (isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub)):
         return node, expression
     reductions = _reductions(tree, node)
     parent = tree.link(reductions[-1].call if reductions else node).parent
     if not (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub)):
         return node, expression
-    inner = expression.expression.with_changes(lpar=[], rpar=[])
+    inner = expression.operand
     own = _with_own(inner, reductions[0].name) if len(reductions) == 1 and reductions[0].is_bare else None
     return parent, own or _reduced(tree, reductions, inner, operands)
 
@@ -82,28 +80,29 @@ def _reduction(tree: Tree, node: ast.expr) -> _Reduction | None:
 
 
 def _reduced(
-    tree: Tree, reductions: list[_Reduction], inner: cst.BaseExpression, operands: dict[str, Operand]
-) -> cst.BaseExpression:
-    code = forms.code(inner)
+    tree: Tree, reductions: list[_Reduction], inner: ast.expr, operands: dict[str, Operand]
+) -> ast.expr:
     for depth, reduction in enumerate(reductions):
-        arguments: list[str] = []
+        call = forms.called(inner, method=reduction.name)
         for index, (keyword, value) in enumerate(reduction.given):
             name = f"{PREFIX}_reduction{depth}_{index}"
             operands[name] = Operand(name, bare(tree.text(value)), value, value)
-            arguments.append(f"{keyword}={name}" if keyword else name)
-        code = f"{code}.{reduction.name}({', '.join(arguments)})"
-    return cst.parse_expression(code)
+            given = ast.Name(name, ast.Load())
+            if keyword:
+                call.keywords.append(ast.keyword(keyword, given))
+            else:
+                call.args.append(given)
+        inner = call
+    return inner
 
 
-def _with_own(loss: cst.BaseExpression, reduction: str) -> cst.BaseExpression | None:
+def _with_own(loss: ast.expr, reduction: str) -> ast.expr | None:
     """The loss with ``reduction='none'`` replaced by the reduction, which is left out where it is the default."""
-    if not isinstance(loss, cst.Call):
+    if not isinstance(loss, ast.Call):
         return None
-    kept = [
-        argument for argument in loss.args if not (argument.keyword and argument.keyword.value == "reduction")
-    ]
-    if len(kept) == len(loss.args):
+    kept = [one for one in loss.keywords if one.arg != "reduction"]
+    if len(kept) == len(loss.keywords):
         return None
     if reduction != "mean":
-        kept.append(forms.argument(f"'{reduction}'", "reduction"))
-    return loss.with_changes(args=forms.joined(kept))
+        kept.append(ast.keyword("reduction", ast.Constant(reduction)))
+    return ast.Call(loss.func, loss.args, kept)

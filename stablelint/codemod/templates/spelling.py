@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import libcst as cst
-
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates import forms
@@ -49,10 +47,10 @@ class File:
         return lambda name: self.scope.stands_for(name, site) is not None
 
 
-def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNode, list[Edit]]:
-    """Write qualified names as the file does at `site`, and the imports that this needs."""
+def spell_names(file: File, node: ast.AST, site: ast.AST) -> tuple[str, list[Edit]]:
+    """The text of a template with qualified names as the file has them at `site`, and the imports that this needs."""
     added: dict[str, Edit] = {}
-    writes = f"{PREFIX}_out" in forms.code(node)
+    writes = any(isinstance(one, ast.Name) and one.id == f"{PREFIX}_out" for one in ast.walk(node))
 
     def spell(qualified: str) -> str:
         qualified = qualified if writes else _preferred(file, qualified, site)
@@ -64,7 +62,7 @@ def spell_names(file: File, node: cst.CSTNode, site: ast.AST) -> tuple[cst.CSTNo
         return spelling
 
     named = forms.with_names(node, spell)
-    return forms.with_quotes(named, lambda: file.tree.source.quote), list(added.values())
+    return forms.code(named, file.tree.source.quote), list(added.values())
 
 
 def _preferred(file: File, qualified: str, site: ast.AST) -> str:

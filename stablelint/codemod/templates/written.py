@@ -1,14 +1,12 @@
 """Rewrites of what writes into a tensor: in-place methods, ``inplace=True`` and ``out=``.
 
-Expressions are LibCST's, with metavariables as placeholders; what is asked of the file is asked of its `ast` nodes.
+Expressions are the template's, with metavariables as placeholders.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-
-import libcst as cst
 
 from stablelint.codemod.templates import forms
 from stablelint.codemod.text.locate import Tree
@@ -91,15 +89,15 @@ def _asks(call: ast.Call, keyword: str) -> bool:
     )
 
 
-def in_place(expression: cst.BaseExpression, method: str, receiver: str) -> cst.BaseExpression:
+def in_place(expression: ast.expr, method: str, receiver: str) -> ast.expr:
     """The rewrite of ``receiver.method()`` (`method` ends with an underscore) that still writes into it.
 
     `receiver` is a placeholder. Withheld where no chain of in-place methods says it.
     """
     if (
-        isinstance(expression, cst.Call)
-        and isinstance(expression.func, cst.Attribute)
-        and f"{expression.func.attr.value}_" == method
+        isinstance(expression, ast.Call)
+        and isinstance(expression.func, ast.Attribute)
+        and f"{expression.func.attr}_" == method
     ):
         inner = expression.func.value
         if forms.identifier(inner) == receiver:
@@ -110,7 +108,7 @@ def in_place(expression: cst.BaseExpression, method: str, receiver: str) -> cst.
     raise Withheld(f"`{method}` works in place, and the rewrite has no such form")
 
 
-def as_written_into(expression: cst.BaseExpression, receiver: str, writer: str) -> cst.BaseExpression:
+def as_written_into(expression: ast.expr, receiver: str, writer: str) -> ast.expr:
     """The rewrite of an operand that `writer` writes into: in-place methods on it, or Withheld."""
     chain = _in_place_chain(expression, receiver)
     if chain is None:
@@ -118,22 +116,23 @@ def as_written_into(expression: cst.BaseExpression, receiver: str, writer: str) 
     return chain
 
 
-def _in_place_chain(node: cst.BaseExpression, receiver: str) -> cst.Call | None:
-    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)):
+def _in_place_chain(node: ast.expr, receiver: str) -> ast.Call | None:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return None
-    if forms.identifier(node.func.value) != receiver or node.func.attr.value not in _IN_PLACE:
+    if forms.identifier(node.func.value) != receiver or node.func.attr not in _IN_PLACE:
         return None
-    return _with_method(node, node.func.value, f"{node.func.attr.value}_")
+    return _with_method(node, node.func.value, f"{node.func.attr}_")
 
 
-def _with_method(call: cst.Call, receiver: cst.BaseExpression, method: str) -> cst.Call:
-    return call.with_changes(func=cst.Attribute(receiver, cst.Name(method)))
+def _with_method(call: ast.Call, receiver: ast.expr, method: str) -> ast.Call:
+    return ast.Call(ast.Attribute(receiver, method, ast.Load()), call.args, call.keywords)
 
 
-def with_out(expression: cst.BaseExpression, original: str, out: str) -> cst.BaseExpression:
+def with_out(expression: ast.expr, original: str, out: str) -> ast.expr:
     """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it is the same one or takes it, too."""
-    name = forms.dotted(expression.func) if isinstance(expression, cst.Call) else None
-    if isinstance(expression, cst.Call) and name is not None:
+    name = forms.dotted(expression.func) if isinstance(expression, ast.Call) else None
+    if isinstance(expression, ast.Call) and name is not None:
         if name in TAKES_OUT or name.rpartition(".")[2] == original:
-            return expression.with_changes(args=forms.joined([*expression.args, forms.argument(out, "out")]))
+            given = ast.keyword("out", ast.Name(out, ast.Load()))
+            return ast.Call(expression.func, expression.args, [*expression.keywords, given])
     raise Withheld("the result is written into `out=`, which the rewrite does not take")
