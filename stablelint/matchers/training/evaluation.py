@@ -7,9 +7,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import Function, called, functions_of, graph_is_off, modules_in, receiver
-from stablelint.matchers.tree import loop_around, nodes_in, start
+from stablelint.matchers.names import (
+    CARRYING,
+    Function,
+    bound_to,
+    called,
+    functions_of,
+    graph_is_off,
+    is_namespace,
+    modules_in,
+    receiver,
+)
+from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
+from stablelint.matchers.tree import ancestors, loop_around, mentions, nodes_in, start
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -120,3 +132,96 @@ def _reached(
         pending.extend(functions[name] for name in names & functions.keys() - seen)
         seen |= names
     return found
+
+
+@observes()
+def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
+    """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
+    for root in functions_of(review, ".eval()"):
+        evaluated = [n for n in nodes_in(root, ast.Call) if called(n) == "eval" and not _arguments(n)]
+        if not evaluated or _records(root) or _is_called_without_graph(root, review):
+            continue
+        models = {ast.unparse(of) for n in evaluated if (of := receiver(n)) is not None}
+        gathered = list(_gathered(models, root, review))
+        for part, joined in gathered:
+            kind = Kind.TENSOR if joined else Kind.UNKNOWN
+            yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
+        if not gathered and not mentions(root, "detach"):
+            calls = (n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call) and _is_of(n, models))
+            recorded = [
+                n
+                for n in calls
+                if loop_around(n, root) and not graph_is_off(n, root) and not _is_cut(n, root)
+            ]
+            for call in sorted(recorded, key=start)[:1]:
+                message = "evaluation records a graph for each batch: no_grad is missing"
+                yield site_at(review, rule, call, shown=False, message=message)
+
+
+def _gathered(models: set[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
+    """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
+    for kept in kept_in(root):
+        off = graph_is_off(kept.at, root)
+        if off or known_collection(kept, root, review) is None or is_emptied(kept):
+            continue
+        for part in kept.parts:
+            source = _output_of(part, models, kept.at, root)
+            if source is not None and not graph_is_off(source, root):
+                yield part, _is_joined(kept, root)
+
+
+def _is_cut(call: ast.Call, root: ast.AST) -> bool:
+    """Whether a method takes something of the result at once: `model(x).argmax(1)`."""
+    return isinstance(next(ancestors(call, root), None), ast.Attribute)
+
+
+def _is_of(call: ast.Call, models: set[str]) -> bool:
+    return ast.unparse(call.func).removesuffix(".forward") in models
+
+
+def _is_joined(kept: Kept, root: ast.AST) -> bool:
+    """Whether the collection is joined to one tensor afterwards: its elements are tensors."""
+    joins = (
+        n for n in nodes_in(root, ast.Call) if called(n) in ("cat", "stack", "concat", "vstack", "hstack")
+    )
+    return any(kept.base == ast.unparse(n.args[0]) for n in joins if isinstance(n, ast.Call) and n.args)
+
+
+def _arguments(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and bool(node.args or node.keywords)
+
+
+def _records(root: ast.AST) -> bool:
+    return mentions(root, "backward", "grad", "requires_grad_", "requires_grad", "set_grad_enabled", "train")
+
+
+def _is_called_without_graph(root: ast.AST, review: Review) -> bool:
+    """Whether the file calls the function under `no_grad`, or switches recording off for good."""
+    tree = review.module.source.tree
+    if "set_grad_enabled(False)" in review.module.source.text:
+        return True
+    name = getattr(root, "name", "")
+    return any(
+        called(n) == name and graph_is_off(n, tree)
+        for n in descendants(tree)
+        if name and isinstance(n, ast.Call)
+    )
+
+
+def _output_of(part: ast.expr, models: set[str], at: ast.AST, root: ast.AST) -> ast.expr | None:
+    """The call of an evaluated model whose graph a part carries."""
+    node: ast.expr | None = part
+    while node is not None:
+        if isinstance(node, ast.Name):
+            node = bound_to(node.id, at, root)
+            at = at if node is None else node  # `out = out.cpu()` was another before
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and _is_of(node, models):
+            return node
+        elif called(node) in CARRYING and isinstance(node, ast.Call):
+            of = receiver(node)
+            node = (node.args[0] if node.args else None) if is_namespace(of) else of
+        else:
+            return None
+    return None

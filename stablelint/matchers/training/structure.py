@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import functions_of
-from stablelint.matchers.tree import exclusive, nodes_in
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -153,21 +151,3 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
     ):
         return False
     return qualified(call.func, module) == "torch.load"
-
-
-@observes()
-def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]:
-    """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function."""
-    for root in functions_of(review, "benchmark", "deterministic"):
-        switched = {
-            qualified(target, review.module): target
-            for node in nodes_in(root, ast.Assign)
-            if isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Constant)
-            and node.value.value is True
-            for target in node.targets
-        }
-        fastest = switched.get("torch.backends.cudnn.benchmark")
-        steady = switched.get("torch.backends.cudnn.deterministic")
-        if fastest is not None and steady is not None and not exclusive(fastest, steady, root):
-            yield site_at(review, rule, fastest)

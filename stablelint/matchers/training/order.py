@@ -1,0 +1,152 @@
+"""The order of calls in a training step: backward, clip, zero_grad, the optimizer's step and the scheduler's."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Value
+from stablelint.matchers.common import make_site, site_at
+from stablelint.matchers.names import (
+    called,
+    functions_of,
+    receiver,
+)
+from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.tree import (
+    block_of,
+    loop_around,
+    mentions,
+    nodes_in,
+    statement_in,
+)
+from stablelint.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+
+@observes("clip_grad_norm_|clip_grad_value_ backward")
+def clip_out_of_order(review: Review, rule: Rule) -> Iterator[Site]:
+    """A clip after the step it should have limited, or before the backward that fills the gradients."""
+    steps = steps_of(review)
+    for clip in (s for s in steps if s.kind == "clip"):
+        near = _siblings(clip, steps)
+        order = [kind for kind, _ in near]
+        if order.count("backward") != 1 or order.count("step") != 1 or order.count("clip") != 1:
+            continue
+        message = _disorder(order)
+        step = next(s for kind, s in near if kind == "step")
+        if message is not None:
+            statement = review.collector.statements.get(id(step.value))
+            bindings = {"clip": clip.value}
+            yield make_site(
+                review, rule, (clip.value, clip.frame), bindings, message=message, statement=statement
+            )
+
+
+def _siblings(clip: Step, steps: list[Step]) -> list[tuple[str, Step]]:
+    """The calls that stand as statements of their own in the clip's block, in order."""
+    block = block_of(clip.node, clip.root)
+    if block is None:
+        return []
+    found: list[tuple[int, str, Step]] = []
+    for other in steps:
+        kind = {"wrapped_backward": "backward", "scaler_step": "step"}.get(other.kind, other.kind)
+        at = statement_in(other.node, block, other.root) if other.root is clip.root else None
+        if at is not None and kind in ("backward", "step", "clip"):
+            found.append((at, kind, other))
+    return [(kind, step) for _, kind, step in sorted(found, key=lambda item: item[0])]
+
+
+def _disorder(order: list[str]) -> str | None:
+    if order == ["backward", "step", "clip"]:
+        return "the optimizer has stepped already: these gradients are clipped too late"
+    if order == ["clip", "backward", "step"]:
+        return "the gradients of this step do not exist yet: backward comes after"
+    return None
+
+
+@observes("backward step")
+def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
+    """A loop with backward and step that never clears a gradient, nor does what it calls."""
+    steps = steps_of(review)
+    for step in (s for s in steps if s.kind == "step"):
+        loop = loop_around(step.node, step.root)
+        node, optimizer = step.node, step.value.operands.get("input")
+        if loop is None or optimizer is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
+            continue
+        backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
+        first = next((s for s in backward if not s.excludes(step)), None)
+        if first is None or not _is_plain(optimizer) or _clears(step.root, review.module):
+            continue
+        yield make_site(
+            review, rule, (first.value, first.frame), {"optimizer": optimizer},
+            shown=optimizer.op != "argument", texts={"optimizer": step.subject},
+            statement=review.collector.statements.get(id(first.value)),
+        )  # fmt: skip
+        return
+
+
+def _clears(root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a function, or one of the file that it calls, clears or sets gradients."""
+    if mentions(root, "zero_grad", "grad"):
+        return True
+    if not module.mentions("zero_grad", "grad"):
+        return False
+    nodes = descendants(module.source.tree)
+    functions = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    pending, seen = [root], {root}
+    while pending:
+        node = pending.pop()
+        if mentions(node, "zero_grad", "grad"):
+            return True
+        names = {called(n) for n in descendants(node)} & functions.keys()
+        pending.extend(new := [functions[name] for name in names if functions[name] not in seen])
+        seen.update(new)
+    return False
+
+
+def _is_plain(optimizer: Value) -> bool:
+    """An optimizer of PyTorch or one that was passed in: no engine or wrapper that may clear gradients in `step`."""
+    return optimizer.op.startswith("torch.optim.") or optimizer.op == "argument"
+
+
+@observes()
+def scheduler_first(review: Review, rule: Rule) -> Iterator[Site]:
+    """`scheduler.step()` and, further down in the same block, the only `optimizer.step()` of the function."""
+    for root in functions_of(review, "sched", ".step()"):
+        steps = [n for n in nodes_in(root, ast.Call) if called(n) == "step" and isinstance(n, ast.Call)]
+        schedulers = [n for n in steps if "sched" in _subject(n) and not n.args and not n.keywords]
+        optimizers = [n for n in steps if n not in schedulers and _is_optimizer(_subject(n))]
+        if len(schedulers) != 1 or len(optimizers) != 1:
+            continue
+        block = block_of(schedulers[0], root) or []
+        if block_of(optimizers[0], root) is not block:
+            continue
+        first, last = _place(schedulers[0], block), _place(optimizers[0], block)
+        if first is None or last is None or first > last:
+            continue
+        ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
+        parts: dict[str, ast.expr] = {"step": optimizers[0]} if ready else {}
+        yield site_at(review, rule, schedulers[0], parts, statement=block[first])
+
+
+def _subject(call: ast.AST) -> str:
+    """The last name of the object whose method a call is, in small letters."""
+    of = receiver(call)
+    return ast.unparse(of).rpartition(".")[2].lower() if of is not None else ""
+
+
+def _is_optimizer(subject: str) -> bool:
+    return "optim" in subject or subject in ("opt", "adam", "sgd")
+
+
+def _place(call: ast.Call, block: list[ast.stmt]) -> int | None:
+    """Which statement of a block the call is by itself."""
+    return next((i for i, s in enumerate(block) if isinstance(s, ast.Expr) and s.value is call), None)

@@ -1,0 +1,75 @@
+"""Switches of a run that contradict each other, or were left on; limits that were left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.matchers.common import make_site, observed, qualified, scope_of, site_at
+from stablelint.matchers.names import (
+    functions_of,
+)
+from stablelint.matchers.training.steps import steps_of
+from stablelint.matchers.tree import (
+    exclusive,
+    nodes_in,
+    parents,
+)
+
+if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
+
+
+@observes("backward step")
+def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
+    """A training step in a file with a recurrent model and no clip."""
+    steps = steps_of(review)
+    step = next((s for s in steps if s.kind == "step"), None)
+    backward = next((s for s in steps if s.kind == "backward"), None)
+    if step is None or backward is None or not review.module.mentions(*_RECURRENT):
+        return
+    if not review.module.mentions("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
+        yield make_site(review, rule, (step.value, step.frame))
+
+
+@observes("set_detect_anomaly")
+def anomaly_detection(review: Review, rule: Rule) -> Iterator[Site]:
+    """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches."""
+    for value, frame in observed(review, "set_detect_anomaly"):
+        mode = value.operands.get("mode") or value.operands.get("check_nan")
+        node, root = value.node, scope_of(frame)
+        named = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("set_detect_anomaly")
+        on = (mode is None and not named) or (
+            mode is not None and mode.constant() is True and not mode.assumed
+        )
+        above = parents(root)
+        around: list[ast.AST] = []
+        while node in above:
+            node = above[node]
+            around.append(node)
+        if on and not any(isinstance(n, ast.If | ast.IfExp) for n in around):
+            yield make_site(review, rule, (value, frame))
+
+
+@observes()
+def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]:
+    """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function."""
+    for root in functions_of(review, "benchmark", "deterministic"):
+        switched = {
+            qualified(target, review.module): target
+            for node in nodes_in(root, ast.Assign)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Constant)
+            and node.value.value is True
+            for target in node.targets
+        }
+        fastest = switched.get("torch.backends.cudnn.benchmark")
+        steady = switched.get("torch.backends.cudnn.deterministic")
+        if fastest is not None and steady is not None and not exclusive(fastest, steady, root):
+            yield site_at(review, rule, fastest)

@@ -1,0 +1,115 @@
+"""Running totals that keep the graphs of what is added to them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.tree import (
+    block_of,
+    exclusive,
+    loop_around,
+    mentions,
+    nodes_in,
+    parents,
+    start,
+)
+
+if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_TO_NUMBER = ("item", "detach", "data", "float", "reduce_value", "gather", "reduce")
+
+
+@observes("backward add")
+def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
+    """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
+    steps = [s for s in steps_of(review) if s.kind in ("backward", "wrapped_backward")]
+    if not steps:
+        return
+    for value, frame in observed(review, "add"):
+        root = scope_of(frame)
+        total, loss = _accumulation(value.node, root)
+        if total is None or loss is None or value.node is None:
+            continue
+        loop = loop_around(value.node, root)
+        if loop is None or _is_differentiated(total, root) or _is_number(loss, loop, value.node):
+            continue
+        if _is_begun_anew(total, loop, root):
+            continue
+        back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
+        operand = value.operands.get("other")
+        if back and operand is not None and not exclusive(value.node, back[0].node, root):
+            yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
+
+
+def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str | None, str | None]:
+    """The names in `total += loss` or `total = total + loss`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        target: ast.expr = node.target
+        added = node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        statement = parents(root).get(node)
+        if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != ast.unparse(
+            node.left
+        ):
+            return None, None
+        target, added = statement.targets[0], node.right
+    else:
+        return None, None
+    plain = isinstance(target, ast.Name | ast.Attribute) and isinstance(added, ast.Name)
+    return (ast.unparse(target), ast.unparse(added)) if plain else (None, None)
+
+
+def _backed(step: Step) -> str:
+    """The name of the loss whose backward a call runs."""
+    node = step.node
+    if step.kind == "wrapped_backward" and isinstance(node, ast.Call):
+        return ast.unparse(node.args[0])
+    inner = step.subject
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Call)
+    ):
+        arguments = node.func.value.args
+        return ast.unparse(arguments[0]) if len(arguments) == 1 else inner
+    return inner
+
+
+def _is_differentiated(total: str, root: ast.AST) -> bool:
+    """Whether the sum itself has a backward."""
+    for node in nodes_in(root, ast.Call):
+        assert isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            texts = [ast.unparse(node.func.value), *(ast.unparse(a) for a in node.args)]
+            if any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts):
+                return True
+    return False
+
+
+def _is_begun_anew(total: str, loop: ast.AST, root: ast.AST) -> bool:
+    """Whether each step of the optimizer sets the total to something else again: what it keeps goes then."""
+    for node in nodes_in(loop, ast.Assign):
+        assert isinstance(node, ast.Assign)
+        if mentions(node.value, total.rpartition(".")[2]) or total not in map(ast.unparse, node.targets):
+            continue
+        if any(mentions(statement, "zero_grad") for statement in block_of(node, root) or ()):
+            return True
+    return False
+
+
+def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:
+    """Whether the loop turns the loss into a number before it is added."""
+    for node in nodes_in(loop, ast.Assign):
+        assert isinstance(node, ast.Assign)
+        rebinds = any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        if rebinds and start(node) < start(before) and mentions(node.value, *_TO_NUMBER):
+            return True
+    return False

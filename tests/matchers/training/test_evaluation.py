@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.matchers.support import findings
+
+EVALUATE = """
+def evaluate(model, loader):
+    model.eval()
+    outputs = []
+    for x, y in loader:
+        {line}
+    return outputs
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "outputs.append(model(x))",
+        "outputs.append(model(x).cpu())",
+        "outputs.append(model.forward(x))",
+        "outputs.append(torch.softmax(model(x), dim=1))",
+        "outputs.append(F.softmax(model(x), dim=-1))",
+        "out = model(x); outputs.append(out)",
+        "out = model(x).squeeze(1); outputs.append(out.sigmoid())",
+        "outputs.append((model(x), y))",
+        "outputs += [model(x)]",
+        "outputs.extend([model(x)[0]])",
+    ],
+)
+def test_outputs_gathered_with_their_graph(line: str) -> None:
+    assert findings("SL615", EVALUATE.format(line=line)) == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "outputs.append(model(x).detach())",
+        "outputs.append(model(x).argmax(1))",
+        "outputs.append(model(x).max(1)[1])",
+        "outputs.append(model(x).item())",
+        "outputs.append(y)",
+        "outputs.append(other(x))",
+        "with torch.no_grad(): outputs.append(model(x))",
+        "with torch.inference_mode(): out = model(x)\n        outputs.append(out)",
+        "outputs.append(torch.autograd.grad(model(x).sum(), x)[0])",
+    ],
+)
+def test_outputs_gathered_without_it(line: str) -> None:
+    assert findings("SL615", EVALUATE.format(line=line)) == []
+
+
+def test_a_function_that_is_called_under_no_grad() -> None:
+    line = "outputs.append(model(x))"
+    decorated = EVALUATE.replace("def evaluate", "@torch.no_grad()\ndef evaluate")
+    wrapped = EVALUATE + "\ndef main(m, l):\n    with torch.no_grad():\n        evaluate(m, l)\n"
+    assert findings("SL615", decorated.format(line=line)) == []
+    assert findings("SL615", wrapped.format(line=line)) == []
+
+
+def test_a_name_that_is_made_of_itself_ends_the_search() -> None:
+    program = """
+def evaluate(model, loader):
+    model.eval()
+    outputs, y = [], loader
+    for x in loader:
+        y = y.cpu()
+        outputs.append(y)
+    return torch.cat(outputs)
+"""
+    assert findings("SL615", program) == []

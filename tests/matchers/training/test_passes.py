@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from tests.matchers.support import findings
+
+
+def test_a_loss_backed_twice() -> None:
+    program = """
+    def step(model, x, flag):
+        loss = model(x).mean()
+        {first}
+        {second}
+    """
+    bad = program.format(first="loss.backward()", second="loss.backward()")
+    kept = program.format(first="loss.backward(retain_graph=True)", second="loss.backward()")
+    other = program.format(first="loss.backward()", second="model(x).sum().backward()")
+    assert findings("SL608", bad) == ["loss.backward()"]
+    assert findings("SL608", kept) == findings("SL608", other) == []
+
+
+def test_a_loss_backed_in_one_arm_or_the_other() -> None:
+    program = """
+    def step(model, x, flag):
+        loss = model(x).mean()
+        if flag:
+            loss.backward()
+        else:
+            loss.backward()
+    """
+    assert findings("SL608", program) == []
+
+
+def test_a_graph_built_before_the_loop_that_uses_it() -> None:
+    program = """
+    def fit(model, x, y):
+        loss = F.mse_loss(model(x), y)
+        for _ in range(10):
+            loss.backward()
+    """
+    assert findings("SL608", program) == ["loss.backward()"]
