@@ -1,4 +1,4 @@
-"""Flaws between a data set and the processes that read it: CUDA after a fork, random generators that are copied."""
+"""How a data set is read: CUDA after a fork, random generators that are copied, an order that never changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import called, functions_of
+from stablelint.matchers.names import Function, called, functions_of
 from stablelint.matchers.training.structure import classes_of
 from stablelint.matchers.tree import mentions, nodes_in, start
 from stablelint.syntax.walk import descendants
@@ -107,3 +107,54 @@ def copied_generator(review: Review, rule: Rule) -> Iterator[Site]:
 def _has_workers(loader: ast.Call) -> bool:
     given = next((k.value for k in loader.keywords if k.arg == "num_workers"), None)
     return given is not None and not (isinstance(given, ast.Constant) and given.value == 0)
+
+
+@observes()
+def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
+    """`for x, y in DataLoader(data, batch_size=8): … loss.backward()`: each epoch in the order of the data set."""
+    module, tree = review.module, review.module.source.tree
+    if not review.of_body or module.mentions("IterableDataset", "sampler", "batch_sampler"):
+        return
+    trained = {
+        name for root in functions_of(review, "DataLoader", "backward") for name in _iterated(root, tree)
+    }
+    for node in descendants(tree) if trained else ():
+        if not isinstance(node, ast.Assign) or called(node.value) != "DataLoader":
+            continue
+        shuffle = _shuffle(node.value)
+        if trained & set(map(ast.unparse, node.targets)) and shuffle in (None, False):
+            yield site_at(review, rule, node.value, shown=shuffle is None)
+
+
+def _iterated(root: ast.AST, tree: ast.AST) -> Iterator[str]:
+    """What the loops with a backward pass go over, in a function; for a parameter, what the calls in the file give."""
+    for loop in nodes_in(root, ast.For):
+        if not any(called(n) == "backward" for n in descendants(loop)):
+            continue
+        assert isinstance(loop, ast.For)
+        for node in (n for n in descendants(loop.iter) if isinstance(n, ast.Name | ast.Attribute)):
+            yield ast.unparse(node)
+            if isinstance(root, Function):
+                yield from _given_as(ast.unparse(node), root, tree)
+
+
+def _given_as(parameter: str, function: Function, tree: ast.AST) -> Iterator[str]:
+    """The arguments that calls of a function by its name give for a parameter."""
+    names = [a.arg for a in function.args.args if a.arg != "self"]
+    place = names.index(parameter) if parameter in names else len(names)
+    for call in (n for n in descendants(tree) if called(n) == function.name):
+        assert isinstance(call, ast.Call)
+        yield from (ast.unparse(k.value) for k in call.keywords if k.arg == parameter)
+        if place < min(len(call.args), len(names)):
+            yield ast.unparse(call.args[place])
+
+
+def _shuffle(loader: ast.expr) -> object:
+    """What a loader is told of shuffling: a constant, None where nothing, Ellipsis where it is not known."""
+    assert isinstance(loader, ast.Call)
+    if len(loader.args) > 2 or any(k.arg is None for k in loader.keywords):
+        return ...
+    told = next((k.value for k in loader.keywords if k.arg == "shuffle"), None)
+    if told is None:
+        return None
+    return told.value if isinstance(told, ast.Constant) else ...

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import Observed, make_site, observed, scope_of
+from stablelint.matchers.names import modules_in
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import exclusive, start
 from stablelint.syntax.spellings import elementwise, reductions
@@ -48,6 +49,8 @@ _LOSSES = frozenset(
     "binary_cross_entropy_with_logits".split()
 )
 _GIVEN = frozenset("argument unknown item batch part".split())
+_TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
+_VARIABLE = "torch.autograd.Variable"
 _DEPTH = 8
 
 
@@ -128,7 +131,7 @@ def _is_in_place(value: Value) -> bool:
 
 def _is_trained(value: Value, depth: int) -> bool:
     """Whether a parameter or a layer is among what the value is made of."""
-    if value.op in ("linear_module", "norm_module", "parameter", "layer_output"):
+    if value.op in _TRAINED:
         return True
     if value.op == "detach" or depth == 0:
         return False
@@ -141,10 +144,12 @@ def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
     for step in steps_of(review):
         loss = step.value.operands.get("input")
         recording = review.collector.gradients.get(id(step.value))
-        if step.kind != "backward" or loss is None or loss.kind is not Kind.TENSOR or not recording:
+        if step.kind != "backward" or loss is None or not recording:
+            continue
+        if loss.kind is not Kind.TENSOR and loss.op != _VARIABLE:
             continue
         leaf = loss.op == "parameter" and loss.operands.get("data")
-        if (
+        if loss.op == _VARIABLE or (
             leaf
             and leaf.op not in ("rand", "randn", "zeros", "ones")
             and _is_cut(leaf, review)
@@ -188,3 +193,39 @@ def _is_written(value: Value) -> bool:
     """Whether a tensor is made of numbers, and not of what may be tensors in a list."""
     data = value.operands.get("data")
     return data is not None and (data.kind in (Kind.NUMBER, Kind.FOREIGN) or data.op == "item")
+
+
+@observes("Variable backward", "tensor backward")
+def copied_into_leaf(review: Review, rule: Rule) -> Iterator[Site]:
+    """`Variable(model(x))`, `torch.tensor(model(x), requires_grad=True)` on the way to a loss: a leaf of its own."""
+    modules, seen = modules_in(review), set[int]()
+    for step in steps_of(review):
+        loss = step.value.operands.get("input")
+        pending = [(loss, True)] if step.kind == "backward" and loss is not None else []
+        while pending:
+            value, summand = pending.pop()
+            if id(value) in seen or value.op == "detach":
+                continue
+            seen.add(id(value))
+            source = _copied(value) if value is not loss else None
+            if source is not None and (_comes_from(source, modules) or (summand and source.operands)):
+                yield make_site(review, rule, (value, step.frame), {"x": source})
+            pending.extend((v, summand and value.op == "add") for v in value.operands.values())
+
+
+def _copied(value: Value) -> Value | None:
+    """The tensor of whose elements a call makes a leaf."""
+    if value.op == _VARIABLE:
+        return value.operands.get("argument0")
+    made = value.operands.get("data") if value.op == "parameter" else None
+    return made.operands.get("data") if made is not None and made.op == "tensor" else None
+
+
+def _comes_from(value: Value, modules: frozenset[str], depth: int = _DEPTH) -> bool:
+    """Whether a module or a parameter is among what a value is computed from, with its graph."""
+    node = value.node
+    if value.op in _TRAINED or (isinstance(node, ast.Call) and ast.unparse(node.func) in modules):
+        return True
+    if depth == 0 or value.op in _WITHOUT_GRAPH or value.op == _VARIABLE:
+        return False
+    return any(_comes_from(v, modules, depth - 1) for v in value.operands.values())

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, site_at
-from stablelint.matchers.names import (
-    called,
-    functions_of,
-    receiver,
-)
+from stablelint.matchers.names import called, functions_of, modules_in, receiver
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
     block_of,
@@ -31,13 +27,17 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 
+_KINDS = {"wrapped_backward": "backward", "scaler_step": "step"}
+_ORDERED = ("backward", "step", "clip", "zero_grad")
+
+
 @observes("clip_grad_norm_|clip_grad_value_ backward")
 def clip_out_of_order(review: Review, rule: Rule) -> Iterator[Site]:
     """A clip after the step it should have limited, or before the backward that fills the gradients."""
     steps = steps_of(review)
     for clip in (s for s in steps if s.kind == "clip"):
         near = _siblings(clip, steps)
-        order = [kind for kind, _ in near]
+        order = [kind for kind, _ in near if kind != "zero_grad"]
         if order.count("backward") != 1 or order.count("step") != 1 or order.count("clip") != 1:
             continue
         message = _disorder(order)
@@ -50,17 +50,17 @@ def clip_out_of_order(review: Review, rule: Rule) -> Iterator[Site]:
             )
 
 
-def _siblings(clip: Step, steps: list[Step]) -> list[tuple[str, Step]]:
-    """The calls that stand as statements of their own in the clip's block, in order."""
-    block = block_of(clip.node, clip.root)
+def _siblings(at: Step, steps: list[Step]) -> list[tuple[str, Step]]:
+    """The calls in the statements of the block in which one of them stands, in order."""
+    block = block_of(at.node, at.root)
     if block is None:
         return []
     found: list[tuple[int, str, Step]] = []
     for other in steps:
-        kind = {"wrapped_backward": "backward", "scaler_step": "step"}.get(other.kind, other.kind)
-        at = statement_in(other.node, block, other.root) if other.root is clip.root else None
-        if at is not None and kind in ("backward", "step", "clip"):
-            found.append((at, kind, other))
+        kind = _KINDS.get(other.kind, other.kind)
+        place = statement_in(other.node, block, other.root) if other.root is at.root else None
+        if place is not None and kind in _ORDERED:
+            found.append((place, kind, other))
     return [(kind, step) for _, kind, step in sorted(found, key=lambda item: item[0])]
 
 
@@ -70,6 +70,38 @@ def _disorder(order: list[str]) -> str | None:
     if order == ["clip", "backward", "step"]:
         return "the gradients of this step do not exist yet: backward comes after"
     return None
+
+
+@observes("backward zero_grad step")
+def cleared_before_step(review: Review, rule: Rule) -> Iterator[Site]:
+    """`loss.backward(); optimizer.zero_grad(); optimizer.step()`: the step finds no gradients."""
+    steps, modules = steps_of(review), modules_in(review)
+    for clear in (s for s in steps if s.kind == "zero_grad"):
+        near = [step for kind, step in _siblings(clear, steps) if kind != "clip"]
+        at = near.index(clear) if clear in near else 0
+        before = next((s for s in reversed(near[:at]) if s.kind != "zero_grad"), None)
+        after = next((s for s in near[at + 1 :] if s.kind != "zero_grad"), None)
+        if before is None or after is None or not _clears_for(clear, after, modules):
+            continue
+        if _KINDS.get(before.kind, before.kind) == "backward" and not _reads_gradients(before, after):
+            statement = review.collector.statements.get(id(before.value))
+            pair, bindings = (clear.value, clear.frame), {"clear": clear.value}
+            yield make_site(review, rule, pair, bindings, statement=statement)
+
+
+def _clears_for(clear: Step, step: Step, modules: frozenset[str]) -> bool:
+    """Whether `zero_grad` is called on the optimizer of a step, or on a module."""
+    node = step.node
+    if step.kind == "scaler_step" and isinstance(node, ast.Call) and node.args:
+        return clear.subject == ast.unparse(node.args[0])
+    return step.kind == "step" and (clear.subject == step.subject or clear.subject in modules)
+
+
+def _reads_gradients(before: Step, after: Step) -> bool:
+    """Whether the statements from a backward to a step look at gradients, or write them."""
+    block = block_of(before.node, before.root) or []
+    first, last = (statement_in(s.node, block, s.root) for s in (before, after))
+    return first is None or last is None or any(mentions(s, "grad", "grads") for s in block[first + 1 : last])
 
 
 @observes("backward step")
@@ -83,11 +115,12 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
-        if first is None or not _is_plain(optimizer) or _clears(step.root, review.module):
+        known = _is_plain(optimizer)
+        if first is None or (_clears(step.root, review.module) if known else _may_clear(optimizer, review)):
             continue
         yield make_site(
             review, rule, (first.value, first.frame), {"optimizer": optimizer},
-            shown=optimizer.op != "argument", texts={"optimizer": step.subject},
+            shown=known and optimizer.op != "argument", texts={"optimizer": step.subject},
             statement=review.collector.statements.get(id(first.value)),
         )  # fmt: skip
         return
@@ -115,6 +148,11 @@ def _clears(root: ast.AST, module: ModuleInfo) -> bool:
 def _is_plain(optimizer: Value) -> bool:
     """An optimizer of PyTorch or one that was passed in: no engine or wrapper that may clear gradients in `step`."""
     return optimizer.op.startswith("torch.optim.") or optimizer.op == "argument"
+
+
+def _may_clear(optimizer: Value, review: Review) -> bool:
+    """Whether an optimizer of which nothing is known may clear gradients itself, or the file does so elsewhere."""
+    return optimizer.op != "unknown" or review.module.mentions("zero_grad", "grad")
 
 
 @observes()

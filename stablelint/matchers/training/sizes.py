@@ -117,11 +117,13 @@ def view_for_transpose(review: Review, rule: Rule) -> Iterator[Site]:
         sizes = [v for name, v in value.operands.items() if name != "input"]
         if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
             sizes = list(sizes[0].data)
+        rest = sizes[-1].constant() == -1 if sizes else False
+        sizes = sizes[:-1] if rest else sizes
         if tensor is None or len(sizes) < 2 or not all(_is_size(v, tensor) for v in sizes):
             continue
         order = [v.data for v in sizes]
         if sorted(order) == list(range(len(order))) and order != sorted(order):
-            yield from _site(review, rule, pair, tensor, order)
+            yield from _site(review, rule, pair, tensor, [*order, ...] if rest else order)
 
 
 def _is_size(value: Value, tensor: Value) -> bool:
@@ -133,6 +135,7 @@ def _is_size(value: Value, tensor: Value) -> bool:
     )
 
 
-def _site(review: Review, rule: Rule, pair: Observed, tensor: Value, order: list[int]) -> Iterator[Site]:
-    message = f"the sizes stand in another order, and the elements in the old one: `permute({', '.join(map(str, order))})`"
+def _site(review: Review, rule: Rule, pair: Observed, tensor: Value, order: list[object]) -> Iterator[Site]:
+    places = ", ".join("…" if place is ... else str(place) for place in order)
+    message = f"the sizes stand in another order, and the elements in the old one: `permute({places})`"
     yield make_site(review, rule, pair, {"x": tensor}, message=message)

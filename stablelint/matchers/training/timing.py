@@ -1,0 +1,90 @@
+"""Clocks that are read while the GPU still works."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.matchers.common import qualified, site_at
+from stablelint.matchers.names import called, functions_of, modules_in, receiver
+from stablelint.matchers.tree import ancestors, block_of, mentions, nodes_in, start, statement_in
+from stablelint.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_CLOCKS = frozenset(
+    f"time.{name}" for name in ("time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns")
+)
+# What waits for the GPU: by itself, or because it needs a value of it.
+_WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero", "print")
+
+
+@observes()
+def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
+    """`start = time.time(); model(x); time.time() - start` on a GPU, with nothing between that waits for it."""
+    if not any(word in review.module.source.text for word in ("cuda", ".to(")):
+        return
+    modules = modules_in(review) | _layers(review)
+    for root in functions_of(review, "time"):
+        for taken in sorted(nodes_in(root, ast.BinOp), key=start):
+            timed = _timed(taken, root, review) if isinstance(taken, ast.BinOp) else []
+            launched = any(_launches(n, modules) for statement in timed for n in descendants(statement))
+            if launched and not any(mentions(statement, *_WAITING) for statement in timed):
+                assert isinstance(taken, ast.BinOp)
+                yield site_at(review, rule, taken)
+
+
+def _layers(review: Review) -> frozenset[str]:
+    """What the file binds to a layer of torch.nn, moved or not: `conv = nn.Conv2d(3, 8, 3).cuda()`."""
+    found = set[str]()
+    for node in descendants(review.module.source.tree):
+        made = node.value if isinstance(node, ast.Assign) else None
+        while made is not None and isinstance(inner := receiver(made), ast.Call):
+            made = inner
+        if isinstance(node, ast.Assign) and isinstance(made, ast.Call):
+            if qualified(made.func, review.module).startswith("torch.nn."):
+                found |= set(map(ast.unparse, node.targets))
+    return frozenset(found)
+
+
+def _timed(taken: ast.BinOp, root: ast.AST, review: Review) -> list[ast.stmt]:
+    """The statements between the two readings of which a difference is taken; empty where it is none of clocks."""
+    if not isinstance(taken.op, ast.Sub):
+        return []
+    ends = [_reading(operand, taken, root, review) for operand in (taken.left, taken.right)]
+    last, first = ends
+    if first is None or last is None or start(first) >= start(last):
+        return []
+    block = block_of(first, root) or []
+    begin, end = statement_in(first, block, root), statement_in(last, block, root)
+    return block[begin + 1 : end] if begin is not None and end is not None else []
+
+
+def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> ast.expr | None:
+    """The call of a clock that an expression is, or that a name was last bound to."""
+    if isinstance(node, ast.Call):
+        return node if qualified(node.func, review.module) in _CLOCKS else None
+    text = ast.unparse(node)
+    bound = [
+        made.value
+        for made in nodes_in(root, ast.Assign)
+        if isinstance(made, ast.Assign)
+        and start(made) < start(before)
+        and text in map(ast.unparse, made.targets)
+        and not any(isinstance(above, ast.If) for above in ancestors(made, root))
+    ]
+    last = max(bound, key=start, default=None)
+    is_clock = isinstance(last, ast.Call) and qualified(last.func, review.module) in _CLOCKS
+    return last if is_clock else None
+
+
+def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
+    """Whether a call gives the GPU work: it moves a tensor there, runs a module, or goes backward."""
+    if not isinstance(node, ast.Call):
+        return False
+    return called(node) in ("cuda", "backward") or ast.unparse(node.func) in modules
