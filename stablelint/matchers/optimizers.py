@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.names import Function, called
 from stablelint.matchers.tree import nodes_in, start
 from stablelint.numerics.formats import FLOAT16, round_to
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -29,7 +31,14 @@ _RATES = {"torch.optim.SGD": (1.0, 1.0)} | dict.fromkeys((*_ADAPTIVE, "torch.opt
 
 @observes("|".join(name.rpartition(".")[2] for name in _RATES))
 def rate_too_high(review: Review, rule: Rule) -> Iterator[Site]:
-    """`Adam(model.parameters(), lr=0.5)`, `SGD(model.parameters(), lr=1.0)` with no schedule that begins there."""
+    """`Adam(model.parameters(), lr=0.5)`, `SGD(model.parameters(), lr=1.0)` with no schedule that begins there.
+
+    Only where the file steps in a loop, and limits no gradient: a rate that no training follows harms nobody.
+    """
+    if not _trains(review.module.source.tree) or review.module.mentions(
+        "clip_grad_norm_", "clip_grad_value_"
+    ):
+        return
     scheduled = "lr_scheduler" in review.module.source.text
     for pair in observed(review, *_RATES):
         call, values = pair[0], list(pair[0].operands.values())
@@ -42,6 +51,15 @@ def rate_too_high(review: Review, rule: Rule) -> Iterator[Site]:
         begins_high = call.op == "torch.optim.SGD" and scheduled
         if number > anywhere[0] or (of_model and number >= anywhere[1] and not begins_high):
             yield make_site(review, rule, pair, shown=number >= 1)
+
+
+def _trains(tree: ast.AST) -> bool:
+    """Whether a loop of the file steps an optimizer, or the step of a trainer is written in it."""
+    nodes = descendants(tree)
+    if any(isinstance(n, Function) and n.name == "training_step" for n in nodes):
+        return True
+    loops = (n for n in nodes if isinstance(n, ast.For | ast.While))
+    return any(called(n) in ("step", "backward") for loop in loops for n in descendants(loop))
 
 
 @observes("Adam|AdamW|NAdam|RAdam|RMSprop half|float16")

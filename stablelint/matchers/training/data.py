@@ -113,7 +113,7 @@ def _has_workers(loader: ast.Call) -> bool:
 def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
     """`for x, y in DataLoader(data, batch_size=8): … loss.backward()`: each epoch in the order of the data set."""
     module, tree = review.module, review.module.source.tree
-    if not review.of_body or module.mentions("IterableDataset", "sampler", "batch_sampler"):
+    if not review.of_body or module.mentions("IterableDataset"):
         return
     trained = {
         name for root in functions_of(review, "DataLoader", "backward") for name in _iterated(root, tree)
@@ -152,7 +152,7 @@ def _given_as(parameter: str, function: Function, tree: ast.AST) -> Iterator[str
 def _shuffle(loader: ast.expr) -> object:
     """What a loader is told of shuffling: a constant, None where nothing, Ellipsis where it is not known."""
     assert isinstance(loader, ast.Call)
-    if len(loader.args) > 2 or any(k.arg is None for k in loader.keywords):
+    if len(loader.args) > 2 or {k.arg for k in loader.keywords} & {None, "sampler", "batch_sampler"}:
         return ...
     told = next((k.value for k in loader.keywords if k.arg == "shuffle"), None)
     if told is None:

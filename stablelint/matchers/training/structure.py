@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
+from stablelint.matchers.names import called
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
-# What shows that a program runs with and without a GPU, or in a process for each.
-_SEVERAL_DEVICES = (
-    "is_available",
-    "init_process_group",
-    "DistributedDataParallel",
-    "local_rank",
-    "LOCAL_RANK",
-)
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
@@ -88,16 +81,25 @@ def _is_registered(attr: str, info: ast.ClassDef) -> bool:
 
 @observes()
 def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
-    """`torch.load(f)` that says nothing of the device, in a file that runs on one or another, or on several."""
-    if review.of_body and review.module.mentions(*_SEVERAL_DEVICES):
-        nodes = descendants(review.module.source.tree)
-        saves = (
-            n for n in nodes if isinstance(n, ast.Call) and qualified(n.func, review.module) == "torch.save"
-        )
-        written = {ast.unparse(n.args[1]) for n in saves if len(n.args) > 1}
+    """`torch.load(f)` that says nothing of the device, in a file that runs with and without a GPU."""
+    if review.of_body and review.module.mentions("is_available"):
+        calls = [n for n in descendants(review.module.source.tree) if isinstance(n, ast.Call)]
+        written = {_subject(c, 1) for c in calls if qualified(c.func, review.module) == "torch.save"}
+        placed = {
+            _subject(c, 0)
+            for c in calls
+            if called(c) == "load" and any(k.arg == "map_location" for k in c.keywords)
+        }
         for node in definitions(review.module)[1]:
-            if ast.unparse(node.args[0]) not in written:  # what this run has saved lies where it runs
+            # What this run has saved lies where it runs, and so does what never left the memory.
+            source = node.args[0]
+            if _subject(node, 0) not in written | placed and called(source) != "BytesIO":
                 yield site_at(review, rule, node)
+
+
+def _subject(call: ast.Call, place: int) -> str:
+    """The text of an argument; empty where it is not given by its place."""
+    return ast.unparse(call.args[place]) if len(call.args) > place else ""
 
 
 def classes_of(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import called, functions_of, modules_in, receiver
+from stablelint.matchers.names import Function, called, functions_of, modules_in, receiver
 from stablelint.matchers.tree import ancestors, block_of, mentions, nodes_in, start, statement_in
 from stablelint.syntax.walk import descendants
 
@@ -30,11 +30,13 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     if not any(word in review.module.source.text for word in ("cuda", ".to(")):
         return
     modules = modules_in(review) | _layers(review)
+    nodes = descendants(review.module.source.tree)
+    functions = {n.name: n for n in nodes if isinstance(n, Function)}
     for root in functions_of(review, "time"):
         for taken in sorted(nodes_in(root, ast.BinOp), key=start):
             timed = _timed(taken, root, review) if isinstance(taken, ast.BinOp) else []
             launched = any(_launches(n, modules) for statement in timed for n in descendants(statement))
-            if launched and not any(mentions(statement, *_WAITING) for statement in timed):
+            if launched and not any(_waits(statement, functions) for statement in timed):
                 assert isinstance(taken, ast.BinOp)
                 yield site_at(review, rule, taken)
 
@@ -81,6 +83,12 @@ def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> 
     last = max(bound, key=start, default=None)
     is_clock = isinstance(last, ast.Call) and qualified(last.func, review.module) in _CLOCKS
     return last if is_clock else None
+
+
+def _waits(statement: ast.stmt, functions: dict[str, Function]) -> bool:
+    """Whether a statement needs a value of the GPU, or a function of the file that it calls does."""
+    reached = (functions[name] for n in descendants(statement) if (name := called(n)) in functions)
+    return mentions(statement, *_WAITING) or any(mentions(function, *_WAITING) for function in reached)
 
 
 def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
