@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, qualified, scope_of, site_at
-from stablelint.matchers.names import (
-    functions_of,
-)
+from stablelint.matchers.names import called, functions_of
 from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.tree import (
-    exclusive,
-    nodes_in,
-    parents,
-)
+from stablelint.matchers.tree import exclusive, loop_around, nodes_in, parents, start
+from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
+_SEEDS = (
+    "torch.manual_seed",
+    "torch.cuda.manual_seed",
+    "torch.cuda.manual_seed_all",
+    "torch.random.manual_seed",
+)
 _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
 
 
@@ -73,3 +74,23 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]
         steady = switched.get("torch.backends.cudnn.deterministic")
         if fastest is not None and steady is not None and not exclusive(fastest, steady, root):
             yield site_at(review, rule, fastest)
+
+
+@observes()
+def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
+    """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
+    for root in functions_of(review, "manual_seed", "backward"):
+        for call in nodes_in(root, ast.Call):
+            if not isinstance(call, ast.Call) or qualified(call.func, review.module) not in _SEEDS:
+                continue
+            loop = loop_around(call, root)
+            constant = len(call.args) == 1 and isinstance(call.args[0], ast.Constant)
+            if constant and loop is not None and _trains(loop, call, root):
+                yield site_at(review, rule, call)
+
+
+def _trains(loop: ast.AST, seeding: ast.Call, root: ast.AST) -> bool:
+    """Whether the innermost loop around a seeding is the one that goes backward, with one model all the time."""
+    back = (n for n in nodes_in(loop, ast.Call) if called(n) in ("backward", "manual_backward"))
+    anew = any(called(n) == "parameters" for n in descendants(loop))
+    return not anew and any(loop_around(n, root) is loop and start(n) > start(seeding) for n in back)
