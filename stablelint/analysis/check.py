@@ -19,7 +19,7 @@ from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
-from stablelint.analysis.interpret.objects import classes
+from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.roots import Root, Survey, survey
@@ -32,7 +32,6 @@ from stablelint.numerics.interval import TOP
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
-_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 _STACK = 6000  # Python frames; an operator in an expression takes three
 _FRUGAL_BUDGET = 60  # statements that calls may take where long ones are not followed
 _BUDGET = 300  # statements that the calls within one function may interpret
@@ -163,9 +162,7 @@ class _Analysis:
         collector = self._begin()
         INTERPRETER.execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
-            if not self._module.is_constant(name) and value.kind in _NUMERIC:
-                value = self._graph.unknown(name, kind=value.kind)
-            self._session.globals.setdefault((id(self._module), name), value)
+            self._session.globals.setdefault((id(self._module), name), lookup.settled(name, value, frame))
         self._end(Review(self._module, collector, self._index, of_body=True, words=seen.words))
 
     def _run_root(self, root: Root) -> None:

@@ -20,6 +20,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
+from stablelint.numerics.interval import TOP
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -161,6 +162,7 @@ def call_value(
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
+            result = _overridden(result, own, function, positional, keywords, node, frame)
         return result
     if target.kind is Kind.CLASS:
         return _instantiate(target.data, positional, keywords, node, frame)
@@ -177,6 +179,25 @@ def call_value(
         return frame.graph.unknown(node=node)  # it may come from a call that was passed over
     operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
     return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
+
+
+def _overridden(
+    result: Value,
+    receiver: Value,
+    function: FunctionInfo,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+) -> Value:
+    """What a method of `self` yields, where `self` may be of a subclass in the file that has its own."""
+    if receiver.op != "self" or result.kind not in (Kind.TENSOR, Kind.NUMBER) or result.interval == TOP:
+        return result
+    others = [
+        inline.call_function(method, positional, classes.self_of(info, frame), node, frame, keywords)
+        for info, method in classes.overriding(receiver.data[0], function.name, frame)
+    ]
+    return join(frame.graph, [result, *others]) if others else result
 
 
 def _call_told(

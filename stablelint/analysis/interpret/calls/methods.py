@@ -19,7 +19,10 @@ _AMBIGUOUS = frozenset(
     "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
     "square any all unique float int bool sum mean std var flatten t narrow gather unbind diag trace numel normal".split()
 )
-_REFILLING = frozenset("update setdefault pop popitem clear".split())  # methods that change a mapping
+_TAKING = frozenset(
+    "pop popitem popleft remove discard clear".split()
+)  # methods that take out of a container
+_REFILLING = _TAKING | {"update", "setdefault"}
 
 
 def call_method(
@@ -39,8 +42,10 @@ def call_method(
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
         return element
-    if receiver.kind is Kind.MAPPING and attr in _REFILLING and isinstance(node.func, ast.Attribute):
-        changed(receiver, forgotten(receiver, node, frame), node.func.value, frame)
+    if (receiver.kind is Kind.MAPPING and attr in _REFILLING) or (
+        receiver.kind is Kind.UNKNOWN and attr in _TAKING and not lists.is_list(receiver)
+    ):
+        _refill(receiver, node, frame)
     if attr in lists.GROWING | lists.SHRINKING and lists.is_list(receiver):
         return _change_list(receiver, attr, positional, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
@@ -61,6 +66,14 @@ def call_method(
     if in_place and isinstance(node.func, ast.Attribute):
         _store(node.func.value, receiver, result, frame)
     return result
+
+
+def _refill(receiver: Value, node: ast.Call, frame: Frame) -> None:
+    """A method that takes out of a container, or fills it anew: nothing that was tested of it holds any more."""
+    known = receiver.kind is Kind.MAPPING
+    left = forgotten(receiver, node, frame) if known else frame.graph.unknown(receiver.name, receiver.node)
+    if isinstance(node.func, ast.Attribute):
+        changed(receiver, left, node.func.value, frame)
 
 
 def _changes(method: str) -> bool:

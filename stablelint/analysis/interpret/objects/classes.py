@@ -66,6 +66,12 @@ def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None
     return None
 
 
+def overriding(info: ClassInfo, name: str, frame: Frame) -> list[tuple[ClassInfo, FunctionInfo]]:
+    """The subclasses in the same file that have a method of that name themselves."""
+    having = (c for c in info.module.classes.values() if name in c.methods and c is not info)
+    return [(c, c.methods[name]) for c in having if info in ancestors(c, frame)]
+
+
 def self_of(info: ClassInfo, frame: Frame) -> Value:
     """`self` as the methods of a class see it: attributes as `__init__` leaves them for its defaults."""
     instance = frame.session.instances.get(id(info))

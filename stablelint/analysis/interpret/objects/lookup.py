@@ -14,6 +14,7 @@ from stablelint.analysis.interpret.objects.definitions import class_value, funct
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
+from stablelint.analysis.interpret.statements.writing import forgotten
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Ground, Kind, Value
@@ -21,6 +22,8 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import Interval
 from stablelint.syntax import operations
 from stablelint.syntax.names import normalise
+from stablelint.syntax.sieve import written_name
+from stablelint.syntax.walk import descendants
 
 _CONSTANTS = {
     "math.pi": math.pi,
@@ -120,11 +123,28 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     values[place] = Value("unknown", frame.graph.fresh(), name=identifier)
     if module.is_constant(identifier):
         quiet = quiet_frame(module, frame)
-        values[place] = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
+        value = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
+        values[place] = settled(identifier, value, quiet)
         if values[place].kind is Kind.MAPPING and values[place].data == {}:
             for entry, _ in told((module, identifier), "", frame):
                 values[place].data.update(entry.data)
     return values[place]
+
+
+def settled(identifier: str, value: Value, frame: Frame) -> Value:
+    """What functions see of a top-level name that stands for `value` at the end of its file's body."""
+    module = frame.module
+    if value.kind in _NUMERIC and not module.is_constant(identifier):
+        return frame.graph.unknown(identifier, kind=value.kind)
+    if value.kind in (Kind.MAPPING, Kind.SEQUENCE) and _is_written_into(identifier, module):
+        return forgotten(value, value.node or module.source.tree, frame)
+    return value
+
+
+def _is_written_into(identifier: str, module: ModuleInfo) -> bool:
+    """Whether a function of the file assigns an element of what a top-level name stands for."""
+    functions = (node for node in module.source.tree.body if not isinstance(node, ast.Assign))
+    return any(written_name(n) == identifier for node in functions for n in descendants(node))
 
 
 def namespace(qualified: str, frame: Frame, origin: ModuleInfo | None = None) -> Value:

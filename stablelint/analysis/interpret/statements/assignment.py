@@ -139,7 +139,7 @@ def stored(container: Value, index: Value, value: Value, node: ast.AST, frame: F
     place, data = index.constant(), container.data
     if isinstance(data, dict) and isinstance(place, str | int):
         return replace(container, key=frame.graph.fresh(), data={**data, place: value})
-    if isinstance(data, dict):
+    if not isinstance(data, list):
         return forgotten(container, node, frame)
     if isinstance(place, int) and -len(data) <= place < len(data):
         elements = list(data)
