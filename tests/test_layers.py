@@ -25,6 +25,18 @@ SIBLINGS = {frozenset(("codemod", "runtime"))}
 INNER = {  # what stands beside them imports any
     "analysis": ["files", "values", "interpret", "proof", "matching", "evidence"],
     "codemod": ["text", "flow", "templates", "layout", "proof", "guards"],
+    "runtime": [
+        "process",
+        "program",
+        "tensors",
+        "tracing",
+        "rules",
+        "audit",
+        "crash",
+        "guard",
+        "compare",
+        "verify",
+    ],
     "runtime/verify": ["replay", "operands", "probe", "witness", "runs", "output"],
     "runtime/guard": ["reporting", "tensors", "source", "watching", "replay", "explaining", "integrations"],
 }

@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns 1 where a check failed, 2 where nothing could be watched, else its exit code."""
-    from stablelint.runtime.guard_start import Plan
-    from stablelint.runtime.launch import run_planned
-    from stablelint.runtime.words import CommandNotFoundError
+    from stablelint.runtime.process.launch import run_planned
+    from stablelint.runtime.process.start import Plan
+    from stablelint.runtime.process.words import CommandNotFoundError
 
     command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
     if not command:

@@ -106,9 +106,9 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
     try:
         from stablelint.runtime.compare import session
         from stablelint.runtime.compare.command import CommandFailedError, Setup
-        from stablelint.runtime.compare.plain import plain
         from stablelint.runtime.compare.recording.options import Options
-        from stablelint.runtime.words import CommandNotFoundError
+        from stablelint.runtime.plain import plain
+        from stablelint.runtime.process.words import CommandNotFoundError
     except ImportError as error:
         return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
     start, stop = options.steps
@@ -167,9 +167,9 @@ def _saying(options: argparse.Namespace) -> Callable[[str], None]:
 def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
     """The tolerance report on two files, or why there is none."""
     try:
-        from stablelint.runtime.compare.plain import plain
         from stablelint.runtime.compare.tensors import checkpoints
         from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_named
+        from stablelint.runtime.plain import plain
     except ImportError as error:
         return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
     try:

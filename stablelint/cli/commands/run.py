@@ -17,7 +17,7 @@ from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Problem
 
 if TYPE_CHECKING:
-    from stablelint.runtime.launch import Ending
+    from stablelint.runtime.process.launch import Ending
 
 NAME = "run"
 HELP = "run a training command and name the expression behind its first NaN or Inf"
@@ -76,8 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns its exit code; 1 where that is 0 but an event was seen, 2 if not started."""
-    from stablelint.runtime.launch import run_guarded
-    from stablelint.runtime.words import CommandNotFoundError
+    from stablelint.runtime.process.launch import run_guarded
+    from stablelint.runtime.process.words import CommandNotFoundError
 
     command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
     if not command:

@@ -95,8 +95,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _obstacle(options: argparse.Namespace) -> Problem | None:
     """What is known to be missing before any file is read."""
+    from stablelint.runtime.process.words import CommandNotFoundError, command_line
     from stablelint.runtime.release import installed_too_old
-    from stablelint.runtime.words import CommandNotFoundError, command_line
 
     if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
         hint = "pip install 'stablelint[verify]'"
@@ -188,9 +188,9 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
 def _verified(
     options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem], files: int
 ) -> int:
+    from stablelint.runtime.process.words import CommandNotFoundError
     from stablelint.runtime.verify.request import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
-    from stablelint.runtime.words import CommandNotFoundError
 
     # a page and a test are made of operands, and of those of an earlier run nothing is kept but the verdict
     anew = options.again or options.html or options.emit_tests

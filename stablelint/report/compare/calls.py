@@ -8,7 +8,6 @@ from typing import Any
 
 from stablelint.report.compare.text import render
 from stablelint.report.context import Context
-from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.tensors.tolerance import Tolerances
 from stablelint.runtime.compare.within import (
     Recording,
@@ -17,6 +16,7 @@ from stablelint.runtime.compare.within import (
     compare_values,
     record_twice,
 )
+from stablelint.runtime.plain import plain
 
 recording = Recording
 

@@ -16,7 +16,7 @@ from stablelint.runtime.audit.record import Run
 from stablelint.runtime.audit.recorder import Recorder
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.audit.values import Histogram, histogram_of
-from stablelint.runtime.guard.reporting.event import Json
+from stablelint.runtime.plain import Json
 
 DEFAULT_STEPS = 10
 _MOST_HISTOGRAMS = 24

@@ -12,8 +12,8 @@ from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
 from stablelint.runtime.audit.replayed import LossOnBatch, detached
 from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.values import fingerprint, sample_of
-from stablelint.runtime.guard.source.frames import Site, site_of, user_frame
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.program.frames import Site, site_of, user_frame
+from stablelint.runtime.tensors.measure import tensors_in
 
 
 class CallRecorder:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from stablelint.runtime.audit.api import Audit
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.process.start import Plan
 
 
 class AuditDone(SystemExit):

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.audit.values import dense
-from stablelint.runtime.guard.source.frames import is_library
+from stablelint.runtime.program.frames import is_library
 
 _MOST_NODES = 20_000
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges

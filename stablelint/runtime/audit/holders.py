@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import is_library, parse_file
+from stablelint.runtime.program.frames import is_library, parse_file
+from stablelint.runtime.program.location import Location
 
 _CONTAINERS = (list, deque, dict)
 _MOST_ITEMS = 4096

@@ -11,7 +11,8 @@ from functools import cache
 
 from stablelint.runtime.audit import checks
 from stablelint.runtime.audit.record import Run
-from stablelint.runtime.guard.reporting.event import Json, Location, place_json
+from stablelint.runtime.plain import Json
+from stablelint.runtime.program.location import Location, place_json
 
 
 class Status(StrEnum):

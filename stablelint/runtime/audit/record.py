@@ -11,8 +11,8 @@ import torch
 
 from stablelint.runtime.audit.graph import GraphFacts
 from stablelint.runtime.audit.values import Summary
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import Site, resolve
+from stablelint.runtime.program.frames import Site, resolve
+from stablelint.runtime.program.location import Location
 
 
 @dataclass(slots=True, eq=False)

@@ -19,11 +19,11 @@ from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import detached
 from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.taps import Taps
-from stablelint.runtime.guard.source.frames import Site, step_frames
-from stablelint.runtime.guard.tensors.measure import tensors_in
-from stablelint.runtime.guard.tensors.names import gradients_in, parameters_of
-from stablelint.runtime.guard.tensors.norms import fused_norms
-from stablelint.runtime.guard.watching import hooks
+from stablelint.runtime.program.frames import Site, step_frames
+from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tensors.names import gradients_in, parameters_of
+from stablelint.runtime.tensors.norms import fused_norms
+from stablelint.runtime.tracing import hooks
 
 _FRAMES = 12
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold

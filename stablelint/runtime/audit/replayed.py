@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from stablelint.runtime.guard.tensors.state import current_state
+from stablelint.runtime.tensors.state import current_state
 
 
 def detached(value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.guard.reporting.event import Json
+from stablelint.runtime.plain import Json
 
 _BINS = 24
 _SAMPLES = 64  # rows of a batch that are kept

@@ -11,9 +11,9 @@ from typing import Any
 from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.trace import Trace
-from stablelint.runtime.guard_start import Plan
-from stablelint.runtime.launch import run_process
-from stablelint.runtime.words import command_line
+from stablelint.runtime.process.launch import run_process
+from stablelint.runtime.process.start import Plan
+from stablelint.runtime.process.words import command_line
 
 LIMIT = 512 << 20
 """Bytes that a trace may take on disk."""

@@ -14,9 +14,9 @@ from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, p
 from stablelint.runtime.compare.outcome import Comparison, Difference, Told, difference_of
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting, align
 from stablelint.runtime.compare.parting.cause import Try, evidence_of, find_cause
-from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.plain import plain
 
 _SHORT_SECONDS = 60.0  # a run that takes longer is repeated no further than the step of the difference
 _SUMMARIES = {

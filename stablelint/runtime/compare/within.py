@@ -22,7 +22,7 @@ from stablelint.runtime.compare.recording.trace import Trace, Writer
 from stablelint.runtime.compare.session import describe, notes_on, same
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
-from stablelint.runtime.guard.tensors.state import current_state
+from stablelint.runtime.tensors.state import current_state
 
 
 class Recording:

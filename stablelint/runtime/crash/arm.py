@@ -17,7 +17,7 @@ from stablelint.runtime.crash.explainers import explanation_of
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.trail import Trail
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.process.start import Plan
 
 
 def arm(plan: Plan) -> None:

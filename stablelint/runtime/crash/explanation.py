@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.guard.reporting.event import Json, Location, place_json
+from stablelint.runtime.plain import Json
+from stablelint.runtime.program.location import Location, place_json
 
 _LONGEST_MESSAGE = 20_000
 

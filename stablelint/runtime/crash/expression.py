@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.source.frames import Site, parse_file, raw_position
+from stablelint.runtime.program.frames import Site, parse_file, raw_position
 
 _UNKNOWN = object()
 # Methods of tensors that compute nothing but a view or a copy.

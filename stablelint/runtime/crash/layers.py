@@ -11,7 +11,7 @@ from torch import nn
 
 from stablelint.runtime.audit.replayed import detached, undisturbed
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_ROWS = 24
 _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a crash

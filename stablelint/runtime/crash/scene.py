@@ -16,8 +16,8 @@ from stablelint.diagnostic import Position, Span
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.trail import Trail
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import Site, is_library, parse_file, resolve
+from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
+from stablelint.runtime.program.location import Location
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import parse_file
+from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
 
 # What cuts a value off its graph.
 _CUTS = frozenset(

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.source.frames import Site, site_of, user_frame
-from stablelint.runtime.guard.watching import hooks
+from stablelint.runtime.program.frames import Site, site_of, user_frame
+from stablelint.runtime.tracing import hooks
 
 _KEPT = 4
 _LINES_FOR = 2  # backward calls whose graphs know the lines of their nodes

@@ -28,23 +28,17 @@ from stablelint.runtime.guard.reporting.cause import (
     explain,
     told_by_operands,
 )
-from stablelint.runtime.guard.reporting.event import (
-    Event,
-    Json,
-    Mechanism,
-    NonFiniteError,
-    Origin,
-    Warned,
-    json_of,
-)
+from stablelint.runtime.guard.reporting.event import Event, Mechanism, NonFiniteError, Origin, Warned
 from stablelint.runtime.guard.reporting.records import Records, Writer
-from stablelint.runtime.guard.source.unsaved import keep_command_line
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.norms import all_finite
-from stablelint.runtime.guard.watching import hooks, sight
+from stablelint.runtime.guard.watching import sight
 from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.step_state import Alarm
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.plain import Json, plain
+from stablelint.runtime.program.unsaved import keep_command_line
+from stablelint.runtime.tensors.norms import all_finite
+from stablelint.runtime.tracing import hooks
 
 T = TypeVar("T")
 
@@ -82,10 +76,10 @@ class Report:
         """The report as ``run --output-format json`` prints it."""
         return {
             "event": self.event.as_json(),
-            "cause": json_of(self.cause),
-            "fix": json_of(self.fix),
+            "cause": plain(self.cause),
+            "fix": plain(self.fix),
             "fix_withheld": self.withheld,
-            "verification": json_of(self.verification),
+            "verification": plain(self.verification),
         }
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 
 from stablelint.runtime.guard.reporting.event import Kind
-from stablelint.runtime.guard.tensors.measure import Badness, badness_of, sum_of, tensors_in
-from stablelint.runtime.guard.tensors.state import current_state
-from stablelint.runtime.guard.watching import hooks
+from stablelint.runtime.tensors.measure import Badness, badness_of, sum_of, tensors_in
+from stablelint.runtime.tensors.state import current_state
+from stablelint.runtime.tracing import hooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from stablelint.runtime.crash.arm import arm
 from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.reporting.cause import Adviser
 from stablelint.runtime.guard.reporting.event import NonFiniteError
-from stablelint.runtime.guard_start import COUNTER, Plan, named
+from stablelint.runtime.process.start import COUNTER, Plan, named
 
 _PATIENCE_SECONDS = 10.0
 _NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"

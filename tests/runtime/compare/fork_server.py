@@ -22,7 +22,7 @@ import torch.utils.data
 import stablelint.runtime.compare.compiling.child  # loaded before the forks
 import stablelint.runtime.compare.recording.child  # noqa: F401
 from stablelint.runtime.compare.recording import sources
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.process.start import Plan
 
 
 def main() -> None:

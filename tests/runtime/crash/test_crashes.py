@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from stablelint.runtime.crash import arm as armed  # noqa: E402
 from stablelint.runtime.crash.explanation import Explanation  # noqa: E402
 from stablelint.runtime.crash.trail import Trail  # noqa: E402
-from stablelint.runtime.guard.watching import hooks  # noqa: E402
+from stablelint.runtime.tracing import hooks  # noqa: E402
 from tests.runtime.crash.crashes import CRASHES, UNKNOWN, Crash  # noqa: E402
 
 

@@ -16,7 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard import Event, Guard, NonFiniteError  # noqa: E402
-from stablelint.runtime.guard.replay.trace import results_of  # noqa: E402
+from stablelint.runtime.tracing.operation import results_of  # noqa: E402
 
 torch.set_num_threads(1)
 

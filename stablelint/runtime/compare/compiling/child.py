@@ -23,14 +23,14 @@ from stablelint.runtime.compare.compiling.graph import (
 )
 from stablelint.runtime.compare.compiling.minimise import Minimiser, Reduced, operations_of
 from stablelint.runtime.compare.outcome import locations
-from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording import remedies, sources
 from stablelint.runtime.compare.recording.child import facts
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
-from stablelint.runtime.guard.tensors.measure import statistics_of, sum_of
-from stablelint.runtime.guard.watching import hooks
-from stablelint.runtime.guard.watching.hooks import IdleObserver
-from stablelint.runtime.guard_start import Plan, named
+from stablelint.runtime.plain import plain
+from stablelint.runtime.process.start import Plan, named
+from stablelint.runtime.tensors.measure import statistics_of, sum_of
+from stablelint.runtime.tracing import hooks
+from stablelint.runtime.tracing.hooks import IdleObserver
 
 _CALLS = 2  # of each graph that are judged in a step
 # What each of torch's own backends adds to the one before.

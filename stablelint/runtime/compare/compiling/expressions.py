@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Iterator
 
 from stablelint.runtime.compare.recording.trace import Place
-from stablelint.runtime.guard.source.frames import parse_file
+from stablelint.runtime.program.frames import parse_file
 
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Add: ("add", "iadd"),

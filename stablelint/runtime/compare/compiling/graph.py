@@ -15,9 +15,9 @@ from torch.fx import GraphModule, Node
 from stablelint.runtime.compare.compiling.expressions import expression_at
 from stablelint.runtime.compare.recording.judge import distance
 from stablelint.runtime.compare.recording.trace import Place
-from stablelint.runtime.guard.source.frames import is_library
-from stablelint.runtime.guard.tensors.measure import tensors_in
-from stablelint.runtime.guard.tensors.state import current_state
+from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tensors.state import current_state
 
 Backend = Callable[[GraphModule, list[Any]], Callable[..., Any]]
 _ALLOWED_ULPS = 32.0

@@ -22,7 +22,7 @@ from stablelint.runtime.compare.compiling.graph import (
     judge_graph,
     without_attributes_shared,
 )
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import tensors_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import torch
 from torch.fx import GraphModule
 
 from stablelint.runtime.compare.compiling.minimise import Reduced
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import tensors_in
 
 _LITERAL = 256  # elements of an input that are written into the script; more stand in a file beside it
 

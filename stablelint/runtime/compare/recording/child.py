@@ -16,13 +16,13 @@ from typing import Any
 import torch
 
 from stablelint.runtime import supported  # noqa: F401
-from stablelint.runtime.compare.plain import plain
 from stablelint.runtime.compare.recording import remedies, sources
 from stablelint.runtime.compare.recording.digest import DIGEST
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.recorder import Captured, Recorder
 from stablelint.runtime.compare.recording.trace import Writer
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.plain import plain
+from stablelint.runtime.process.start import Plan
 
 
 def start(plan: Plan) -> None:

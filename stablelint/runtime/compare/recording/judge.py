@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stablelint.runtime.compare.recording.operation import Operation
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tracing.operation import Operation
 
 # Operations whose result is a sum of products: rounding is in proportion to the sum of their magnitudes.
 _SUMS = frozenset(

@@ -12,7 +12,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.compare.recording import judge
 from stablelint.runtime.compare.recording.digest import result_of
-from stablelint.runtime.compare.recording.operation import (
+from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.trace import Writer
+from stablelint.runtime.compare.recording.where import Here, Whereabouts
+from stablelint.runtime.tensors.measure import statistics_of, sum_of, tensors_in
+from stablelint.runtime.tracing import hooks
+from stablelint.runtime.tracing.hooks import IdleObserver
+from stablelint.runtime.tracing.operation import (
     Operation,
     leaves_of,
     operation_of,
@@ -20,12 +26,6 @@ from stablelint.runtime.compare.recording.operation import (
     traits_of_a_draw,
     written_by,
 )
-from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.recording.trace import Writer
-from stablelint.runtime.compare.recording.where import Here, Whereabouts
-from stablelint.runtime.guard.tensors.measure import statistics_of, sum_of, tensors_in
-from stablelint.runtime.guard.watching import hooks
-from stablelint.runtime.guard.watching.hooks import IdleObserver
 
 _MARK = "_stablelint_made"  # on storages: the stretch of recording, and the record that wrote it last
 _UNWRITTEN = -1  # instead of a record: memory that was asked for and never written

@@ -20,7 +20,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from stablelint.runtime.compare.recording import remedies
-from stablelint.runtime.guard_start import Plan
+from stablelint.runtime.process.start import Plan
 
 _PYTHON = (".py", ".pyc")
 _KEPT = 2000  # calls noted in a process

@@ -22,8 +22,8 @@ from torch.nn.modules import module as torch_module
 
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.compare.recording.trace import Place
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import Site, is_library, parse_file, resolve
+from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
+from stablelint.runtime.program.location import Location
 
 _LONGEST_TEXT = 300
 _STANDARD = sysconfig.get_path("stdlib") + os.sep

@@ -8,8 +8,8 @@ import re
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.frames import is_library, resolve
+from stablelint.runtime.program.frames import is_library, resolve
+from stablelint.runtime.program.location import Location
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
 _SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")

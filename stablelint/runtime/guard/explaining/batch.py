@@ -12,10 +12,10 @@ import torch
 
 from stablelint.runtime.guard.reporting.event import BatchStats
 from stablelint.runtime.guard.source.carried import written_names
-from stablelint.runtime.guard.source.frames import step_frames
 from stablelint.runtime.guard.source.region import Region, region_at
 from stablelint.runtime.guard.tensors.batches import compared, numbers_of, parts_of
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.program.frames import step_frames
 
 _FRAMES = 12
 _OTHERS = 64

@@ -25,11 +25,11 @@ from stablelint.runtime.guard.explaining.proof import fix_applied
 from stablelint.runtime.guard.replay.attempts import endless, scalers_reset
 from stablelint.runtime.guard.replay.replay import ReplayDone, eager
 from stablelint.runtime.guard.reporting.cause import Advice, FurtherSteps
-from stablelint.runtime.guard.source.frames import compile_calmly
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.measure import badness_of, sum_of
-from stablelint.runtime.guard.tensors.names import parameters_of
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.program.frames import compile_calmly
+from stablelint.runtime.tensors.measure import badness_of, sum_of
+from stablelint.runtime.tensors.names import parameters_of
 
 _SECONDS_AT_LEAST = 30.0
 _SLOWER = 20.0  # a step may take this many times what its replay took

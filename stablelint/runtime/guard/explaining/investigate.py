@@ -18,21 +18,13 @@ from stablelint.runtime.guard.explaining.batch import distance, terms
 from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
-from stablelint.runtime.guard.reporting.event import (
-    Element,
-    Event,
-    Kind,
-    Mechanism,
-    OperandStats,
-    Origin,
-    Phase,
-)
-from stablelint.runtime.guard.source.frames import resolve, site_of, step_frames
-from stablelint.runtime.guard.source.unsaved import unsaved
+from stablelint.runtime.guard.reporting.event import Element, Event, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.measure import badness_of, largest, statistics_of
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.program.frames import resolve, site_of, step_frames
+from stablelint.runtime.program.unsaved import unsaved
+from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
 
 _FRAMES_SEARCHED = 12
 _PARAMETERS_TOLD = 64

@@ -11,17 +11,10 @@ from functools import lru_cache
 import torch
 
 from stablelint.runtime.guard.replay.blame import Root
-from stablelint.runtime.guard.reporting.event import (
-    Element,
-    Kind,
-    Location,
-    Mechanism,
-    OperandStats,
-    Origin,
-    Phase,
-)
-from stablelint.runtime.guard.source.frames import parse_file
-from stablelint.runtime.guard.tensors.measure import Badness
+from stablelint.runtime.guard.reporting.event import Element, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import Badness, OperandStats
 from stablelint.syntax import operations
 from stablelint.syntax.names import imported_names
 

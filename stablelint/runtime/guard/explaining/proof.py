@@ -12,9 +12,9 @@ from types import CodeType
 from stablelint.runtime.guard.explaining.investigate import Finding
 from stablelint.runtime.guard.replay.attempts import Attempt, attempt_with, run_attempt
 from stablelint.runtime.guard.reporting.cause import Advice, Rewrite, Together, Verification
-from stablelint.runtime.guard.source.frames import compile_calmly, parse_file
 from stablelint.runtime.guard.source.swapped import functions_of, functions_swapped
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.program.frames import compile_calmly, parse_file
 
 
 def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None:

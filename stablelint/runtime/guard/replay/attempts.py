@@ -12,11 +12,9 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.replay.confined import in_own_thread
 from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
-from stablelint.runtime.guard.source.frames import step_frames
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import (
     Region,
@@ -30,9 +28,11 @@ from stablelint.runtime.guard.source.region import (
 from stablelint.runtime.guard.source.slices import slice_at
 from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
-from stablelint.runtime.guard.tensors.state import RandomState
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.program.frames import step_frames
+from stablelint.runtime.tensors.state import RandomState
+from stablelint.runtime.tracing.patches import in_own_thread
 
 _FRAMES = 12
 _ATTEMPTS = 4

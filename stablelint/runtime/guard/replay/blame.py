@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from stablelint.runtime.guard.replay.trace import Fault, Source
-from stablelint.runtime.guard.tensors.measure import Badness
+from stablelint.runtime.tensors.measure import Badness
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
+
+from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 _PATIENCE_SECONDS = 60.0
 _replaying = threading.RLock()
@@ -34,34 +36,6 @@ def one_at_a_time() -> Iterator[None]:
         yield
     finally:
         _replaying.release()
-
-
-@contextmanager
-def replaced(holder: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
-    """An attribute is `make` of what it was; what somebody else has put there meanwhile stays."""
-    original = getattr(holder, name)
-    replacement = make(original)
-    setattr(holder, name, replacement)
-    try:
-        yield
-    finally:
-        if holder.__dict__.get(name) is replacement:
-            setattr(holder, name, original)
-
-
-def in_own_thread(own: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
-    """Makes of a callable one that is `own`, with that callable ahead of the arguments, in the calling thread."""
-    thread = threading.get_ident()
-
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() == thread:
-                return own(original, *args, **kwargs)
-            return original(*args, **kwargs)
-
-        return call
-
-    return make
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from stablelint.runtime.guard.replay.confined import in_own_thread, replaced
+from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 _TO_CALLER = 2  # frames from a replacement to whoever calls it
 

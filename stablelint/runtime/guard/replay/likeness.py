@@ -8,9 +8,9 @@ from types import CodeType, FrameType
 
 import torch
 
-from stablelint.runtime.guard.source.frames import step_frames
-from stablelint.runtime.guard.tensors.measure import tensors_in
-from stablelint.runtime.guard.tensors.state import RandomState, current_state, same_random
+from stablelint.runtime.program.frames import step_frames
+from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tensors.state import RandomState, current_state, same_random
 
 _FRAMES = 6
 _NAMED = 4

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from stablelint.runtime.guard.replay.confined import in_own_thread, replaced
+from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 
 @dataclass(slots=True)

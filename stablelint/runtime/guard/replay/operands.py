@@ -7,7 +7,7 @@ from types import FrameType
 
 import torch
 
-from stablelint.runtime.guard.source.frames import is_library
+from stablelint.runtime.program.frames import is_library
 
 _DEEPEST = 32  # frames of libraries between an operation and the user's code
 

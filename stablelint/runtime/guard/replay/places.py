@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.replay.modules import ModuleStack
-from stablelint.runtime.guard.source.frames import Site, is_library, site_of
+from stablelint.runtime.program.frames import Site, is_library, site_of
 
 _STACK_DEPTH = 16
 _CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())

@@ -18,8 +18,8 @@ from stablelint.runtime.guard.replay.confined import quiet
 from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
-from stablelint.runtime.guard.tensors.measure import badness_of, sum_of, tensors_in
-from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomState, current_state, set_aside
+from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
+from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
 
 Parameters = Mapping[str, torch.Tensor]
 

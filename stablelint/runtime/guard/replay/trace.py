@@ -20,20 +20,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in
 from stablelint.runtime.guard.replay.places import ForwardSite, Places
-from stablelint.runtime.guard.reporting.event import OperandStats
-from stablelint.runtime.guard.source.frames import Site
-from stablelint.runtime.guard.tensors.measure import FINE, Badness, badness_of, statistics_of, tensors_in
+from stablelint.runtime.program.frames import Site
+from stablelint.runtime.tensors.measure import (
+    FINE,
+    Badness,
+    OperandStats,
+    badness_of,
+    statistics_of,
+    tensors_in,
+)
+from stablelint.runtime.tracing.operation import canonical, results_of
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
-# Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
-_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1, "mkldnn_rnn_layer": 3}
 _NOTHING: tuple[tuple[()], tuple[()], tuple[()], frozenset[str]] = ((), (), (), frozenset())
-
-
-def results_of(operation: Any, returned: Any) -> Any:
-    """What an operation returned, without memory that it may have left as it found it."""
-    count = _RESULTS.get(operation.overloadpacket.__name__)
-    return returned if count is None else returned[:count]
 
 
 @dataclass(slots=True, eq=False)
@@ -247,14 +246,6 @@ class Trace(TorchDispatchMode):
             self._by_tensor.pop(id(tensor), None)
             if in_place:
                 self._by_storage.pop(_storage_key(tensor), None)
-
-
-def canonical(operation: str) -> str:
-    """A readable name for an ATen operation: `_log_softmax` is log_softmax, `linalg_det` det."""
-    name = operation.strip("_")
-    for prefix in ("native_", "linalg_", "special_", "cudnn_", "mkldnn_"):
-        name = name.removeprefix(prefix)
-    return name.removesuffix("_forward")
 
 
 def writes_literal(operation: str, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stablelint.diagnostic import Fix
-from stablelint.runtime.guard.reporting.event import Event, Json, Mechanism, OperandStats, Origin, json_of
+from stablelint.runtime.guard.reporting.event import Event, Mechanism, Origin
+from stablelint.runtime.plain import Json, plain
+from stablelint.runtime.tensors.measure import OperandStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,8 @@ class Verification:
             "finite": self.finite,
             "loss": self.loss,
             "note": self.note,
-            "further_steps": json_of(self.further),
-            "with_all_fixes": json_of(self.together),
+            "further_steps": plain(self.further),
+            "with_all_fixes": plain(self.together),
         }
 
 

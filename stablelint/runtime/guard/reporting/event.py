@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from stablelint.diagnostic import Span
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from stablelint.runtime.plain import Json, plain
+from stablelint.runtime.program.location import Location, Unsaved, place_json
+from stablelint.runtime.tensors.measure import OperandStats
 
 
 class Kind(StrEnum):
@@ -58,37 +57,6 @@ class Mechanism(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OperandStats:
-    """Statistics of one operand; `minimum` and `maximum` run over its finite elements."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    minimum: float | None
-    maximum: float | None
-    nan: int
-    inf: int
-    zero: int
-    norm: float | None = None  # the 2-norm of its finite elements, where it is asked for
-
-    def as_json(self) -> dict[str, Json]:
-        """The operand as ``run --output-format json`` prints it."""
-        return {
-            "name": self.name,
-            "shape": list(self.shape),
-            "dtype": self.dtype,
-            "device": self.device,
-            "min": self.minimum,
-            "max": self.maximum,
-            "nan": self.nan,
-            "inf": self.inf,
-            "zero": self.zero,
-            **({"norm": self.norm} if self.norm is not None else {}),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class LayerStats:
     """What a layer handed out: mean, standard deviation and largest magnitude, which are not finite where it is not."""
 
@@ -112,7 +80,7 @@ class BatchStats:
         """The batch as ``run --output-format json`` prints it."""
         told: dict[str, Json] = {"name": self.name, "others": self.others}
         for key, value, between in zip(("mean", "std", "largest"), self.numbers, self.ranges, strict=True):
-            told[key] = {"value": _number(value), "others": _numbers(between)}
+            told[key] = {"value": plain(value), "others": plain(between)}
         return told
 
 
@@ -133,39 +101,8 @@ class Element:
         return {
             "index": list(self.index),
             "terms": dict(self.terms),
-            "operands": {name: _number(value) for name, value in self.operands},
+            "operands": {name: plain(value) for name, value in self.operands},
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """An expression in a source file; `span` is None where the interpreter kept no columns."""
-
-    filename: str
-    row: int
-    span: Span | None
-    expression: str
-    function: str
-
-    def as_json(self) -> dict[str, Json]:
-        """File, start, end and text of the expression."""
-        return {"filename": self.filename, **_span_json(self.row, self.span), "expression": self.expression}
-
-
-@dataclass(frozen=True, slots=True)
-class Unsaved:
-    """Program text that is in no file, what it is called (`In[3]`, `-c`), and that of the cells which ran before it."""
-
-    text: str
-    name: str
-    before: str = ""
-
-
-def place_json(location: Location | None) -> dict[str, Json]:
-    """File, start, end and text of an expression; None for each where there is none."""
-    if location is not None:
-        return location.as_json()
-    return {"filename": None, "location": None, "end_location": None, "expression": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +191,7 @@ class Event:
     def as_json(self) -> dict[str, Json]:
         """The event as ``run --output-format json`` prints it."""
         apart = ("location", "unsaved")
-        told = {one.name: json_of(getattr(self, one.name)) for one in fields(self) if one.name not in apart}
+        told = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name not in apart}
         text = self.unsaved
         cell = {"cell": text.name if text else None, "source": text.text if text else None}
         return {**told, **place_json(self.location), **cell}
@@ -309,38 +246,3 @@ class NonFiniteError(RuntimeError):
     def __reduce__(self) -> tuple[type[NonFiniteError], tuple[Event, Mapping[str, Json]]]:
         # A pool of processes pickles what its worker raises, and waits for ever for what cannot be read back.
         return type(self), (self.event, self.report)
-
-
-def _span_json(row: int, span: Span | None) -> dict[str, Json]:
-    if span is None:
-        return {"location": {"row": row, "column": None}, "end_location": None}
-    return {
-        "location": {"row": span.start.row, "column": span.start.column},
-        "end_location": {"row": span.end.row, "column": span.end.column},
-    }
-
-
-def json_of(value: Any) -> Json:
-    """Plain data as JSON has it: dataclasses by their fields, tuples as lists, numbers that are not finite as text."""
-    if hasattr(value, "as_json"):
-        told: Json = value.as_json()
-        return told
-    if is_dataclass(value):
-        return {one.name: json_of(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, tuple):
-        return [json_of(item) for item in value]
-    if isinstance(value, StrEnum):
-        return value.value
-    plain: Json = _number(value) if isinstance(value, float) else value
-    return plain
-
-
-def _number(value: float | None) -> Json:
-    """JSON has no NaN: a non-finite number is written as text."""
-    if value is None or math.isfinite(value):
-        return value
-    return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-
-
-def _numbers(values: tuple[float, ...]) -> list[Json]:
-    return [_number(value) for value in values]

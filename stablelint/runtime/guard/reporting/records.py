@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Protocol
 
-from stablelint.runtime.guard.reporting.event import Event, Json
+from stablelint.runtime.guard.reporting.event import Event
+from stablelint.runtime.plain import Json
 
 _SCALARS_EVERY = 10
 

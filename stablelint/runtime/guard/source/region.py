@@ -18,8 +18,8 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, TypeGuard
 
 from stablelint.runtime.guard.source.carried import carried_names, scope_contains, written_names
-from stablelint.runtime.guard.source.frames import compile_calmly, parse_file, raw_position
-from stablelint.runtime.guard.source.unsaved import is_top_level
+from stablelint.runtime.program.frames import compile_calmly, parse_file, raw_position
+from stablelint.runtime.program.unsaved import is_top_level
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 
 from stablelint.runtime.guard.source.carried import written_names
-from stablelint.runtime.guard.source.frames import parse_file, raw_position
 from stablelint.runtime.guard.source.region import FieldPath, Region, owner_of
-from stablelint.runtime.guard.tensors.measure import badness_of, tensors_in
+from stablelint.runtime.program.frames import parse_file, raw_position
+from stablelint.runtime.tensors.measure import badness_of, tensors_in
 
 _LOOPS = (ast.For, ast.While)
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.source.frames import compile_calmly
+from stablelint.runtime.program.frames import compile_calmly
 
 _PLACEHOLDER = "stablelint calls here"
 

@@ -19,8 +19,10 @@ import torch
 from torch import distributed
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.guard.reporting.event import Event, Json, Kind, Location, Mechanism, Origin, Phase
+from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.guard.tensors.wrapped import is_wrapped_part, wrapped_modules_whole
+from stablelint.runtime.plain import Json
+from stablelint.runtime.program.location import Location
 
 _PATIENCE = timedelta(seconds=20)
 _asked: Counter[int] = Counter()  # how often the ranks had something to tell of a step of that number

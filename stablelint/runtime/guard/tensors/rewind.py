@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.tensors.state import RandomState
+from stablelint.runtime.tensors.state import RandomState
 
 _WORDS, _OFFSET = 624, 397
 _UPPER, _LOWER, _MATRIX = 0x80000000, 0x7FFFFFFF, 0x9908B0DF

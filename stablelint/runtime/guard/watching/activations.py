@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.reporting.event import LayerStats
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import tensors_in
 
 _Numbers = dict[weakref.ref[torch.nn.Module], torch.Tensor]
 

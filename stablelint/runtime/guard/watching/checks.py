@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import torch
 
-from stablelint.runtime.guard.source.frames import Site, user_frame
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.measure import sum_of
-from stablelint.runtime.guard.tensors.names import gradients_of, parameters_of
-from stablelint.runtime.guard.tensors.norms import Meter, all_finite, fused_norms, total_norm
+from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.guard.watching.step_state import Alarm, StepState
+from stablelint.runtime.program.frames import Site, user_frame
+from stablelint.runtime.tensors.measure import sum_of
+from stablelint.runtime.tensors.names import gradients_of, parameters_of
+from stablelint.runtime.tensors.norms import all_finite, fused_norms, total_norm
 
 
 class Checks:

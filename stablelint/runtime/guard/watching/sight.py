@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 import stablelint
-from stablelint.runtime.guard.source.frames import user_frame
-from stablelint.runtime.guard.tensors.measure import Badness, badness_of, tensors_in
+from stablelint.runtime.program.frames import user_frame
+from stablelint.runtime.tensors.measure import Badness, badness_of, tensors_in
 
 _OWN = os.path.dirname(os.path.abspath(stablelint.__file__)) + os.sep
 _LARGEST = 1 << 24  # elements of a module's result that are looked at

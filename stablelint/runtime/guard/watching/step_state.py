@@ -13,14 +13,14 @@ from typing import Any, Protocol
 
 import torch
 
-from stablelint.runtime.guard.source.frames import Site, is_library
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at
-from stablelint.runtime.guard.source.unsaved import is_top_level
 from stablelint.runtime.guard.tensors.batches import BatchRecorder
-from stablelint.runtime.guard.tensors.norms import Meter
-from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomRecorder, RandomState
 from stablelint.runtime.guard.watching.history import History
+from stablelint.runtime.guard.watching.meter import Meter
+from stablelint.runtime.program.frames import Site, is_library
+from stablelint.runtime.program.unsaved import is_top_level
+from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder, RandomState
 
 _FRAMES_KEPT = 8
 _INNER_FRAMES = 3  # between the function that marks a boundary and the user's code at least

@@ -20,17 +20,12 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.reporting.event import Warned
-from stablelint.runtime.guard.source.frames import step_frames
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.measure import sum_of, tensors_in
-from stablelint.runtime.guard.tensors.names import Names, parameters_of
-from stablelint.runtime.guard.tensors.norms import Meter
-from stablelint.runtime.guard.tensors.state import BufferRecorder, RandomRecorder
-from stablelint.runtime.guard.watching import hooks
 from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.checks import Checks
 from stablelint.runtime.guard.watching.history import History
+from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.guard.watching.step_state import (
     Alarm,
     Boundary,
@@ -40,6 +35,11 @@ from stablelint.runtime.guard.watching.step_state import (
     mark_boundary,
     roots_in,
 )
+from stablelint.runtime.program.frames import step_frames
+from stablelint.runtime.tensors.measure import sum_of, tensors_in
+from stablelint.runtime.tensors.names import Names, parameters_of
+from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder
+from stablelint.runtime.tracing import hooks
 
 _LOOK_FOR_RANKS_EVERY = 64
 _FRAMES_SEARCHED = 12

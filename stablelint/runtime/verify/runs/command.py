@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stablelint.runtime.process.words import CommandNotFoundError, command_line
 from stablelint.runtime.verify.probe.plan import VARIABLE, Plan
-from stablelint.runtime.words import CommandNotFoundError, command_line
 
 _GRACE_SECONDS = 10.0
 _STARTUP = Path(__file__).parent.parent / "probe" / "startup"

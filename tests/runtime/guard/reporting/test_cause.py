@@ -10,15 +10,8 @@ pytest.importorskip("torch")
 
 from stablelint.catalog import load_catalog
 from stablelint.runtime.guard.reporting.cause import explain
-from stablelint.runtime.guard.reporting.event import (
-    Element,
-    Event,
-    Kind,
-    Mechanism,
-    OperandStats,
-    Origin,
-    Phase,
-)
+from stablelint.runtime.guard.reporting.event import Element, Event, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.tensors.measure import OperandStats
 
 
 def event(operation: str, *values: float, mechanism: Mechanism = Mechanism.DOMAIN) -> Event:

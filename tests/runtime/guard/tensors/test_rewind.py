@@ -13,7 +13,7 @@ numpy = pytest.importorskip("numpy")
 
 from stablelint.runtime.guard import Guard, NonFiniteError  # noqa: E402
 from stablelint.runtime.guard.tensors.rewind import rewound  # noqa: E402
-from stablelint.runtime.guard.tensors.state import current_state, same_random  # noqa: E402
+from stablelint.runtime.tensors.state import current_state, same_random  # noqa: E402
 
 
 def draw(counts: tuple[int, int, int]) -> tuple[list[float], list[float], list[float]]:

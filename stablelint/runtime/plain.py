@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from enum import StrEnum
 from typing import Any
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as objects, tuples as arrays, and what JSON has no number for as "nan", "inf" or "-inf"."""
+    """Dataclasses by their fields or `as_json`, tuples as arrays, and what JSON has no number for as text: "nan", "inf"."""
+    if hasattr(value, "as_json"):
+        return value.as_json()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | frozenset):
         return [plain(item) for item in value]
+    if isinstance(value, StrEnum):
+        return value.value
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

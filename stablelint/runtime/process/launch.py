@@ -17,10 +17,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from stablelint.runtime.guard_start import COUNTER, VARIABLE, Plan
-from stablelint.runtime.words import CommandNotFoundError, command_line
+from stablelint.runtime.process.start import COUNTER, VARIABLE, Plan
+from stablelint.runtime.process.words import CommandNotFoundError, command_line
 
-_STARTUP = Path(__file__).parent / "guard" / "startup"
+_STARTUP = Path(__file__).parent / "startup"
 _NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _LONGEST_WAIT = 0.5  # seconds until the command is looked at, whatever happens
 _FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))

@@ -19,8 +19,8 @@ import torch
 
 import stablelint
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.guard.reporting.event import Location
-from stablelint.runtime.guard.source.unsaved import is_top_level
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.unsaved import is_top_level
 
 _LIBRARY_ROOTS = tuple(
     os.path.dirname(os.path.abspath(package.__file__)) + os.sep

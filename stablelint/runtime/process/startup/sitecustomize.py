@@ -13,13 +13,13 @@ def _arm() -> None:
     """Arm by the installed package; an interpreter that has none is lent this file's, and that once it has torch."""
     try:
         if importlib.util.find_spec("stablelint") is not None:
-            from stablelint.runtime.guard_start import arm
+            from stablelint.runtime.process.start import arm
 
             arm()
             return
         runtime = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         spec = importlib.util.spec_from_file_location(
-            "_stablelint_guard_start", os.path.join(runtime, "guard_start.py")
+            "_stablelint_start", os.path.join(runtime, "process", "start.py")
         )
         assert spec is not None and spec.loader is not None  # noqa: PT018
         module = importlib.util.module_from_spec(spec)

@@ -4,11 +4,43 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import Flag, auto
 
 import torch
 
-from stablelint.runtime.guard.reporting.event import OperandStats
+from stablelint.runtime.plain import Json
+
+
+@dataclass(frozen=True, slots=True)
+class OperandStats:
+    """Statistics of one operand; `minimum` and `maximum` run over its finite elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    minimum: float | None
+    maximum: float | None
+    nan: int
+    inf: int
+    zero: int
+    norm: float | None = None  # the 2-norm of its finite elements, where it is asked for
+
+    def as_json(self) -> dict[str, Json]:
+        """The operand as ``run --output-format json`` prints it."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "device": self.device,
+            "min": self.minimum,
+            "max": self.maximum,
+            "nan": self.nan,
+            "inf": self.inf,
+            "zero": self.zero,
+            **({"norm": self.norm} if self.norm is not None else {}),
+        }
 
 
 class Badness(Flag):

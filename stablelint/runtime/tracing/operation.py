@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stablelint.runtime.guard.replay.trace import canonical, results_of
-from stablelint.runtime.guard.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import tensors_in
 
 _SILENT = frozenset({"profiler", "prim", "prims", "debugprims", "_c10d_functional"})
 _OVERWRITING = frozenset("copy zero fill set resize".split())
+# Operations that hand their gradient the memory they worked in, which they do not fill: how many results come first.
+_RESULTS = {"_ctc_loss": 1, "_cudnn_ctc_loss": 1, "mkldnn_rnn_layer": 3}
 _DROPOUTS = frozenset(
     one.__code__
     for one in vars(torch.nn.functional).values()
@@ -55,6 +56,20 @@ def operation_of(func: Any) -> Operation:
         tuple(place for place, one in enumerate(arguments) if writes[place] and not one.kwarg_only),
         tuple(one.name for place, one in enumerate(arguments) if writes[place] and one.kwarg_only),
     )
+
+
+def canonical(operation: str) -> str:
+    """A readable name for an ATen operation: `_log_softmax` is log_softmax, `linalg_det` det."""
+    name = operation.strip("_")
+    for prefix in ("native_", "linalg_", "special_", "cudnn_", "mkldnn_"):
+        name = name.removeprefix(prefix)
+    return name.removesuffix("_forward")
+
+
+def results_of(operation: Any, returned: Any) -> Any:
+    """What an operation returned, without memory that it may have left as it found it."""
+    count = _RESULTS.get(operation.overloadpacket.__name__)
+    return returned if count is None else returned[:count]
 
 
 def leaves_of(

@@ -8,7 +8,7 @@ import sys
 from types import CodeType
 from typing import Any
 
-from stablelint.runtime.guard.reporting.event import Unsaved
+from stablelint.runtime.program.location import Unsaved
 
 _CELL = "<cell line: "  # how IPython calls the code of a statement of a cell
 _NAMES = {"<string>": "-c", "<stdin>": "standard input"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch._utils import _flatten_dense_tensors
 
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.tensors.names import gradients_in, gradients_of
+from stablelint.runtime.tensors.names import gradients_in, gradients_of
+from stablelint.runtime.tensors.norms import fused_norms, total_norm
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
 _SMALL = 1 << 14
@@ -86,26 +87,6 @@ class Meter:
         return True
 
 
-def fused_norms(tensors: list[torch.Tensor]) -> tuple[float, ...]:
-    """The 2-norm of every tensor; non-finite where an element is, and where a sum of squares overflows."""
-    if not tensors:
-        return ()
-    try:
-        return tuple(torch.stack(torch._foreach_norm(tensors)).tolist())
-    except (RuntimeError, TypeError):  # several devices or types, sparse tensors
-        return tuple(float(torch.linalg.vector_norm(_dense(tensor))) for tensor in tensors)
-
-
-def total_norm(norms: Sequence[float]) -> float:
-    """The 2-norm over all tensors from the norms of each."""
-    return math.sqrt(sum([norm * norm for norm in norms]))
-
-
-def all_finite(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether every element of every tensor is finite."""
-    return all(bool(torch.isfinite(_dense(tensor)).all()) for tensor in tensors)
-
-
 def _are_small(tensors: list[torch.Tensor]) -> bool:
     """Whether the tensors are many small ones, alike, in plain memory of the host."""
     if not tensors or len({(tensor.device, tensor.dtype, tensor.layout) for tensor in tensors}) > 1:
@@ -123,9 +104,3 @@ def _joint_norm(tensors: list[torch.Tensor]) -> float:
     if flat.dtype in _ROOMY:
         return math.sqrt(torch.dot(flat, flat).item())
     return float(torch.linalg.vector_norm(flat).item())
-
-
-def _dense(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.layout is torch.sparse_coo:
-        tensor = tensor._values()
-    return torch.view_as_real(tensor) if tensor.is_complex() else tensor

@@ -1,0 +1,1 @@
+"""The command as a child process, and what is started in each of its processes."""

@@ -1,0 +1,48 @@
+"""A place in the program: a file, the extent of an expression, and its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stablelint.diagnostic import Span
+from stablelint.runtime.plain import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """An expression in a source file; `span` is None where the interpreter kept no columns."""
+
+    filename: str
+    row: int
+    span: Span | None
+    expression: str
+    function: str
+
+    def as_json(self) -> dict[str, Json]:
+        """File, start, end and text of the expression."""
+        return {"filename": self.filename, **_span_json(self.row, self.span), "expression": self.expression}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """Program text that is in no file, what it is called (`In[3]`, `-c`), and that of the cells which ran before it."""
+
+    text: str
+    name: str
+    before: str = ""
+
+
+def place_json(location: Location | None) -> dict[str, Json]:
+    """File, start, end and text of an expression; None for each where there is none."""
+    if location is not None:
+        return location.as_json()
+    return {"filename": None, "location": None, "end_location": None, "expression": None}
+
+
+def _span_json(row: int, span: Span | None) -> dict[str, Json]:
+    if span is None:
+        return {"location": {"row": row, "column": None}, "end_location": None}
+    return {
+        "location": {"row": span.start.row, "column": span.start.column},
+        "end_location": {"row": span.end.row, "column": span.end.column},
+    }

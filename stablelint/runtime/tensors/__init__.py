@@ -1,0 +1,1 @@
+"""What is measured, named and kept of tensors and generators."""
