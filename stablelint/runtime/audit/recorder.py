@@ -29,7 +29,7 @@ _FRAMES = 12
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
 
 
-class Recorder(CallRecorder, hooks.IdleObserver):
+class Recorder(CallRecorder, hooks.Observer):
     """Fills a `Run` until an optimizer has taken `steps` steps, then calls `on_end`, which may raise."""
 
     def __init__(self, steps: int | None, on_end: Callable[[], object] = lambda: None) -> None:

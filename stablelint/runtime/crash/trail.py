@@ -23,7 +23,7 @@ class Mark:
     sequence: int
 
 
-class Trail(hooks.IdleObserver):
+class Trail(hooks.Observer):
     """The last backward calls and steps. The graphs of the first pass know their lines; later ones are plain."""
 
     def __init__(self) -> None:

@@ -166,7 +166,7 @@ class Guard:
             keep_command_line()
             hooks.attach(self.watch)
             if self._stats:
-                self.watch.activations = Activations(lambda: self.watch.state.replay is None)
+                self.watch.activations = Activations()
                 self._sight.callback(self.watch.activations.close)
             if self._shown:
                 self._sight.enter_context(sight.watching(self.watch.on_shown))

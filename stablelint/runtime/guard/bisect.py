@@ -107,7 +107,7 @@ def _put_back(model: torch.nn.Module, optimizer: torch.optim.Optimizer | None) -
         random_state.restore()
 
 
-class _Losses(hooks.IdleObserver):
+class _Losses(hooks.Observer):
     """Remembers the first non-finite loss that reached `backward`."""
 
     def __init__(self) -> None:

@@ -11,15 +11,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.hooks import RemovableHandle
 
 
-class Observer(Protocol):
-    """What a watch answers to."""
+class Observer:
+    """Is told of the steps; answers to everything with nothing: override what matters."""
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """A backward call starts."""
@@ -30,34 +30,7 @@ class Observer(Protocol):
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """An optimizer is about to step; may replace its arguments."""
-
-    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer stepped."""
-
-    def on_fetch(self, iterator: object, batch: object) -> None:
-        """A loader handed out a batch."""
-
-    def on_scale(self, scaler: object, outputs: object) -> None:
-        """A gradient scaler multiplied a loss."""
-
-    def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
-        """Gradients were clipped; their norm is known."""
-
-
-class IdleObserver:
-    """Answers to everything with nothing; derive from it and override what matters."""
-
-    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
-        """A backward call starts."""
-
-    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
-        """A backward call ended."""
-
-    def before_step(
-        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """An optimizer is about to step."""
+        """An optimizer is about to step; may replace its arguments, which begin with the optimizer itself."""
         return None
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
@@ -67,10 +40,10 @@ class IdleObserver:
         """A loader handed out a batch."""
 
     def on_scale(self, scaler: object, outputs: object) -> None:
-        """A gradient scaler multiplied a loss."""
+        """A gradient scaler is about to multiply a loss."""
 
     def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
-        """Gradients were clipped."""
+        """Gradients were clipped; their norm is known."""
 
 
 _observers: tuple[Observer, ...] = ()  # replaced, never changed: a step under way keeps what it began with
@@ -102,7 +75,7 @@ def detach(observer: Observer) -> None:
 class _Alone(threading.local):
     """The one observer that is told of the steps of a thread, where the others stand aside."""
 
-    observers: tuple[Observer, ...] | None = None
+    observer: Observer | None = None
 
 
 _alone = _Alone()
@@ -111,16 +84,21 @@ _alone = _Alone()
 @contextmanager
 def alone(observer: Observer) -> Iterator[None]:
     """Until the end of the context only `observer` sees the steps of the calling thread."""
-    before, _alone.observers = _alone.observers, (observer,)
+    before, _alone.observer = _alone.observer, observer
     try:
         yield
     finally:
-        _alone.observers = before
+        _alone.observer = before
+
+
+def lone_observer() -> Observer | None:
+    """The one that alone sees the steps of the calling thread, if there is one."""
+    return _alone.observer
 
 
 def _told() -> tuple[Observer, ...]:
-    alone = _alone.observers
-    return _observers if alone is None else alone
+    alone = _alone.observer
+    return _observers if alone is None else (alone,)
 
 
 def _install() -> None:

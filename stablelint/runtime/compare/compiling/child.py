@@ -30,7 +30,7 @@ from stablelint.runtime.plain import plain
 from stablelint.runtime.process.start import Plan, named
 from stablelint.runtime.tensors.measure import statistics_of, sum_of
 from stablelint.runtime.tracing import hooks
-from stablelint.runtime.tracing.hooks import IdleObserver
+from stablelint.runtime.tracing.hooks import Observer
 
 _CALLS = 2  # of each graph that are judged in a step
 # What each of torch's own backends adds to the one before.
@@ -68,7 +68,7 @@ def _judges(plan: Plan) -> Judges:
     return judges
 
 
-class Judges(IdleObserver):
+class Judges(Observer):
     """Judges graphs, and keeps the losses of the steps."""
 
     def __init__(self, plan: Plan) -> None:

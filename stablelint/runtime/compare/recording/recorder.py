@@ -17,7 +17,7 @@ from stablelint.runtime.compare.recording.trace import Writer
 from stablelint.runtime.compare.recording.where import Here, Whereabouts
 from stablelint.runtime.tensors.measure import statistics_of, sum_of, tensors_in
 from stablelint.runtime.tracing import hooks
-from stablelint.runtime.tracing.hooks import IdleObserver
+from stablelint.runtime.tracing.hooks import Observer
 from stablelint.runtime.tracing.operation import (
     Operation,
     leaves_of,
@@ -58,7 +58,7 @@ class _Mode(TorchDispatchMode):
         return self._run(func, args, kwargs or {})
 
 
-class Recorder(IdleObserver):
+class Recorder(Observer):
     """Writes what runs inside its context to a trace.
 
     `on_over` is called when the last step that was asked for is over.

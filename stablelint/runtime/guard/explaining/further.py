@@ -26,10 +26,12 @@ from stablelint.runtime.guard.replay.attempts import endless, scalers_reset
 from stablelint.runtime.guard.replay.replay import ReplayDone, eager
 from stablelint.runtime.guard.reporting.cause import Advice, FurtherSteps
 from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.watching.step_state import Follower
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import compile_calmly
-from stablelint.runtime.tensors.measure import badness_of, sum_of
+from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.names import parameters_of
+from stablelint.runtime.tracing import hooks
 
 _SECONDS_AT_LEAST = 30.0
 _SLOWER = 20.0  # a step may take this many times what its replay took
@@ -146,7 +148,7 @@ def _continue(
     for parameter in finding.target.parameters.values():
         parameter.grad = None
     with (
-        watch.standing_aside(counter),
+        hooks.alone(counter),
         scalers_reset(watch),
         fix_applied(finding.attempt.globals, finding.attempt.locals, filename, tree, module),
         eager(),
@@ -160,7 +162,7 @@ def _continue(
             counter.begin_again()
 
 
-class _Counter:
+class _Counter(Follower):
     """Counts the steps whose loss and gradients are finite, and ends the run at the first that is not."""
 
     def __init__(self, optimizer: torch.optim.Optimizer | None, count: int) -> None:
@@ -180,15 +182,12 @@ class _Counter:
         if not self._scaled:
             self._check(losses)
 
-    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
+    def on_scale(self, scaler: object, outputs: object) -> None:
         """Check the loss; its multiple may overflow."""
         self._scaled = True
-        self._check(losses)
+        self._check(tuple(tensors_in(outputs)))
 
-    def after_backward(self) -> None:
-        """The gradients are looked at when the optimizer steps."""
-
-    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+    def on_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """Check the gradients and count the step."""
         if optimizer is not None and self._optimizer is None:
             self._optimizer = optimizer
@@ -201,9 +200,6 @@ class _Counter:
         self.steps += 1
         if self.steps > self._count:
             raise ReplayDone
-
-    def on_shown(self, tensor: torch.Tensor) -> None:
-        """What is shown is no part of a step."""
 
     def _check(self, losses: tuple[torch.Tensor, ...]) -> None:
         value = sum_of(losses)

@@ -32,6 +32,7 @@ from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import step_frames
 from stablelint.runtime.tensors.state import RandomState
+from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import in_own_thread
 
 _FRAMES = 12
@@ -114,7 +115,7 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     region = attempt.region
     replay = Replay(target, attempt.until, watch.buffers, region.code if region is not None else None)
     with (
-        watch.standing_aside(replay),
+        hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
         standing_still(dict(watch.state.last_of)),
@@ -241,7 +242,7 @@ def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
         def step(
             original: Any, closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object
         ) -> object:
-            replay.before_step(_of)
+            replay.on_step(_of)
             return closure() if callable(closure) else None
 
         optimizer.__dict__["step"] = in_own_thread(step)(optimizer.step)

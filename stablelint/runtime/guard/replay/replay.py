@@ -6,7 +6,7 @@ import inspect
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -18,6 +18,7 @@ from stablelint.runtime.guard.replay.confined import quiet
 from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
+from stablelint.runtime.guard.watching.step_state import Follower
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
 
@@ -65,8 +66,8 @@ class Outcome:
     outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
 
 
-class Replay:
-    """One run towards a target. While it is active the watch hands it the backward and step calls."""
+class Replay(Follower):
+    """One run towards a target, told alone of the backward and step calls while it is active."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class Replay:
         self.trace = Trace(self.modules, backward_codes())
         self.outcome = Outcome(tensors=self.modules.tensors, outermost=self.modules.outermost)
 
-    def before_backward(self, losses: Sequence[torch.Tensor]) -> None:
+    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """A backward call starts; a non-finite loss ends the replay here."""
         for loss in losses:
             if loss is self.target.loss_object:
@@ -96,20 +97,20 @@ class Replay:
         if not math.isfinite(value):
             self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
 
-    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
+    def on_scale(self, scaler: object, outputs: object) -> None:
         """A loss before it is scaled is what the watch saw."""
-        self.before_backward(losses)
+        self.before_backward(tuple(tensors_in(outputs)))
 
-    def after_backward(self) -> None:
+    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """A backward call ended."""
         self.outcome.faults_before_backward_end = len(self.trace.faults)
         self.outcome.went_backward = True
         if self.target.stop_after_backward:
-            self.before_step(self.target.optimizer)
+            self.on_step(self.target.optimizer)
         elif not self.target.backward_only and self._passed():
             self._arrive([])
 
-    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+    def on_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """The optimizer is about to step: the gradients are what they were at the alarm."""
         if self.target.proving and self.target.optimizer is None and not self._passed():
             return
@@ -220,7 +221,7 @@ class Replay:
             self._look_at_gradients(self.target.optimizer)  # the step goes on behind what was replayed
         losses = [tensor for tensor in tensors_in(result) if tensor.numel() == 1]
         if not self.outcome.reached and losses and self.outcome.loss is None:
-            self.before_backward(losses[:1])
+            self.before_backward(tuple(losses[:1]))
 
     def _arrive(self, faults: Iterable[Fault]) -> None:
         self.outcome.reached = True

@@ -83,6 +83,8 @@ def _of_words(words: Any, used: int) -> _Twister:
 def _torch_back(begun: torch.Tensor, ended: torch.Tensor, now: torch.Tensor) -> torch.Tensor | None:
     if len({len(begun), len(ended), len(now)}) > 1 or len(now) < _TAIL:
         return None
+    if torch.equal(begun, ended):  # a fresh state and one that is used up read alike, and are not the same
+        return now
     start = _back(*(_of_torch(one) for one in (begun, ended, now)))
     if start is None:
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from stablelint.runtime.guard.reporting.event import LayerStats
+from stablelint.runtime.guard.watching.step_state import follower
 from stablelint.runtime.tensors.measure import tensors_in
 
 _Numbers = dict[weakref.ref[torch.nn.Module], torch.Tensor]
@@ -20,8 +21,7 @@ class Activations:
     The numbers stay on their device until they are asked for. Compiled code is not looked into.
     """
 
-    def __init__(self, counts: Callable[[], bool]) -> None:
-        self._counts = counts
+    def __init__(self) -> None:
         self._now: _Numbers = {}
         self._before: _Numbers = {}
         self._handle = torch.nn.modules.module.register_module_forward_hook(self._seen)
@@ -50,7 +50,7 @@ class Activations:
         return tuple(found)
 
     def _seen(self, layer: torch.nn.Module, _: Any, output: Any) -> None:
-        if layer._modules or torch.compiler.is_compiling() or not self._counts():
+        if layer._modules or torch.compiler.is_compiling() or follower() is not None:
             return
         tensor = next((one for one in tensors_in(output) if one.is_floating_point() and one.numel()), None)
         if tensor is not None:

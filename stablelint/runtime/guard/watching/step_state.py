@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -21,6 +21,7 @@ from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.program.frames import Site, is_library
 from stablelint.runtime.program.unsaved import is_top_level
 from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder, RandomState
+from stablelint.runtime.tracing import hooks
 
 _FRAMES_KEPT = 8
 _INNER_FRAMES = 3  # between the function that marks a boundary and the user's code at least
@@ -87,23 +88,26 @@ class Boundary:
         return next(same, None)
 
 
-class Follower(Protocol):
-    """What follows the steps of a thread while the watch stands aside."""
+class Follower(hooks.Observer):
+    """What sees the steps of a thread in the watch's stead."""
 
-    def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
-        """A backward call starts."""
+    def before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """An optimizer that the replayed code has made is about to step."""
+        self.on_step(optimizer)
 
-    def after_backward(self) -> None:
-        """A backward call ended."""
-
-    def on_scale(self, losses: tuple[torch.Tensor, ...]) -> None:
-        """A gradient scaler multiplies a loss."""
-
-    def before_step(self, optimizer: torch.optim.Optimizer | None) -> None:
-        """The optimizer is about to step."""
+    def on_step(self, optimizer: torch.optim.Optimizer | None) -> None:
+        """The step comes to its end, by an optimizer or by hand."""
 
     def on_shown(self, tensor: torch.Tensor) -> None:
         """A value that is not finite is printed, read, or handed out by a module."""
+
+
+def follower() -> Follower | None:
+    """What sees the steps of the calling thread in the watch's stead, if anything does."""
+    found = hooks.lone_observer()
+    return found if isinstance(found, Follower) else None
 
 
 @dataclass(slots=True)
@@ -119,7 +123,6 @@ class StepState:
     )
     meter: Meter = field(default_factory=Meter)  # of the steps that no optimizer takes
     latest: Meter | None = None  # of the optimizer that stepped last
-    replay: Follower | None = None  # what follows the steps in the watch's stead
     step: int = 0
     sees_new: bool = True  # an optimizer was met for the first time
     written: bool = False  # a step is known to have written the parameters

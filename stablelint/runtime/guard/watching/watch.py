@@ -29,9 +29,9 @@ from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.guard.watching.step_state import (
     Alarm,
     Boundary,
-    Follower,
     StepState,
     buffers_in,
+    follower,
     mark_boundary,
     roots_in,
 )
@@ -54,7 +54,7 @@ class _Threads(threading.local):
         self.state = make()
 
 
-class Watch:
+class Watch(hooks.Observer):
     """Follows the steps of this process and calls `on_alarm` at the first that goes wrong.
 
     With `optimizer` or `model` given it watches these; otherwise whatever steps. `on_alarm` may raise;
@@ -130,23 +130,9 @@ class Watch:
         """Steps taken by the calling thread."""
         return self.state.step
 
-    @contextmanager
-    def standing_aside(self, replay: Follower) -> Iterator[None]:
-        """Until the end of the context `replay` follows the calling thread's steps."""
-        state = self.state
-        state.replay = replay
-        try:
-            with hooks.alone(self):
-                yield
-        finally:
-            state.replay = None
-
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the loss where that is free; on an accelerator keep it until the gradients are read."""
         state = self._local.state
-        if state.replay is not None:
-            state.replay.before_backward(losses)
-            return
         if not state.watched:
             return
         state.backward_calls += 1
@@ -165,9 +151,7 @@ class Watch:
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Where gradients accumulate over several calls, look after each, so that the guilty one is known."""
         state = self._local.state
-        if state.replay is not None:
-            state.replay.after_backward()
-        elif state.accumulates and not state.scaled and not self._distributed:
+        if state.accumulates and not state.scaled and not self._distributed:
             for optimizer, meter in list(state.optimizers.items()):
                 self._checks.gradients(state, parameters_of(optimizer), optimizer, meter, after_backward=True)
             mark_boundary(state, state.random.take())
@@ -178,9 +162,6 @@ class Watch:
         """The check of the step: losses still unread, then all gradients at once."""
         state = self._local.state
         if len(args) == 1 and not kwargs and self._is_well(state, optimizer):
-            return None
-        if state.replay is not None:
-            state.replay.before_step(optimizer)
             return None
         if not self._is_watched(state, optimizer):
             return None
@@ -215,7 +196,7 @@ class Watch:
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """The step is over: what the next one starts from is remembered."""
         state = self._local.state
-        if state.replay is not None or not self._is_watched(state, optimizer):
+        if not self._is_watched(state, optimizer):
             return
         if state.step % self._parameters_every == 0:
             self._checks.parameters(state, optimizer)
@@ -224,10 +205,10 @@ class Watch:
     def step_by_hand(self, loss: torch.Tensor | None) -> None:
         """The check of a step that no optimizer takes; its gradients are those of the model."""
         state = self.state
-        if state.replay is not None:
+        if (following := follower()) is not None:
             if loss is not None:
-                state.replay.before_backward((loss,))
-            state.replay.before_step(None)
+                following.before_backward((loss,))
+            following.on_step(None)
             return
         if loss is not None and state.loss is None:
             self._checks.loss(state, loss, sum_of((loss,)))
@@ -238,7 +219,7 @@ class Watch:
     def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch: the loop body starts here."""
         state = self.state
-        if state.replay is None and state.watched:
+        if state.watched:
             state.fetched, state.fetched_from = batch, weakref.ref(iterator)
             state.last_of[iterator] = batch
             state.batches.look(batch)
@@ -262,23 +243,21 @@ class Watch:
         self.scalers.add(scaler)
         losses = tuple(tensors_in(outputs))
         state = self.state
-        if state.replay is not None:
-            state.replay.on_scale(losses)
-        elif state.watched and losses and getattr(scaler, "is_enabled", lambda: True)():
+        if state.watched and losses and getattr(scaler, "is_enabled", lambda: True)():
             self._checks.loss(state, losses[0], sum_of(losses))
             state.scaled = True
 
     def on_clip(self, total_norm: torch.Tensor, count: int) -> None:
         """Clipping measured the gradients already."""
         state = self.state
-        if state.replay is None and state.watched:
+        if state.watched:
             state.clip_norm, state.clip_count = total_norm, count
 
     def on_shown(self, tensor: torch.Tensor, frame: FrameType) -> None:
         """A value that is not finite is shown; where no optimizer steps, that is all there is to be seen."""
         state = self.state
-        if state.replay is not None:
-            state.replay.on_shown(tensor)
+        if (following := follower()) is not None:
+            following.on_shown(tensor)
         elif state.watched and not self.stepped:
             value = sum_of((tensor,)) if tensor.numel() == 1 else None
             self._checks.shown(
@@ -379,7 +358,6 @@ class Watch:
         if (
             meter is None
             or meter.owner() is not optimizer
-            or state.replay is not None
             or state.dropped
             or state.scaled
             or state.pending
@@ -419,8 +397,6 @@ class Watch:
     ) -> Callable[[], object]:
         def evaluate() -> object:
             state = self.state
-            if state.replay is not None:
-                return closure()
             with self.repeating(closure):
                 result = closure()
                 if not state.scaled:
