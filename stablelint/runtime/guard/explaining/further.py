@@ -142,7 +142,7 @@ def _continue(
     module = compile_calmly(advice.rewrite.source, filename)
     run, repeats = endless(watch, finding.attempt, filename, tree)
     told["same_batch"] = repeats
-    watch.buffers.restore()
+    watch.state.buffers.restore()
     if finding.attempt.random is not None:
         finding.attempt.random.restore()
     for parameter in finding.target.parameters.values():

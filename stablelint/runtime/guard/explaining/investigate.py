@@ -16,6 +16,7 @@ import torch
 from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.explaining.batch import distance, terms
 from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly
+from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
 from stablelint.runtime.guard.reporting.event import Element, Event, Kind, Mechanism, Origin, Phase
@@ -46,6 +47,7 @@ def investigate(watch: Watch, alarm: Alarm) -> Finding:
     place = found.event.location
     event = replace(
         found.event,
+        history=watch.history.records(),
         unsaved=unsaved(place.filename) if place else None,
         element=_in_batch(watch, alarm, found.event.element),
         batch=distance(watch, alarm.frame),
@@ -95,8 +97,10 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
         return Finding(_optimizer_event(watch, alarm, damaged, parameters[damaged]), None, target)
     best: Outcome | None = None
     chosen: Attempt | None = None
+    changed: dict[str, None] = {}
     for attempt in attempts(watch, alarm):
         outcome, attempt = run_exactly(watch, target, attempt)
+        changed.update(dict.fromkeys(outcome.changed))
         if best is None or _rank(outcome) > _rank(best):
             best, chosen = outcome, attempt
         if alarm.shown is not None and (outcome.root is None or outcome.root.leaf is not None):
@@ -106,14 +110,31 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     if best is not None:
         watch.learn(best.tensors)
     if best is None or best.root is None:
-        return Finding(_unlocated(watch, alarm, best, damaged), chosen, target)
-    return Finding(_located(watch, alarm, best, target), chosen, target)
+        event = _unlocated(watch, alarm, best, damaged)
+    else:
+        event = _located(watch, alarm, best, target)
+    return Finding(_with_what_changed(event, list(changed)), chosen, target)
+
+
+def _with_what_changed(event: Event, names: list[str]) -> Event:
+    """The event, and a word on what other threads use as well and the replay may have written to."""
+    if not names:
+        return event
+    many = ", ".join(f"`{name}`" for name in names)
+    told = f"The replay may have written to {many}, which other threads use too: it was left as it is."
+    return replace(event, note=f"{event.note} {told}" if event.note else told)
 
 
 def unexplained(alarm: Alarm, error: Exception) -> Finding:
     """The finding for an alarm whose investigation failed: what the alarm itself tells."""
-    event = Event(
-        kind=_kind_of_number(alarm.loss),
+    note = f"The step could not be examined ({type(error).__name__}: {error})."
+    return Finding(replace(_seen(alarm), note=note), None, Target(alarm.loss, None, False, None, {}, ()))
+
+
+def _seen(alarm: Alarm) -> Event:
+    """What an alarm tells before anything is replayed."""
+    return Event(
+        kind=Kind.INF if alarm.loss in (math.inf, -math.inf) else Kind.NAN,
         phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
         origin=Origin.UNKNOWN,
         mechanism=None,
@@ -123,9 +144,7 @@ def unexplained(alarm: Alarm, error: Exception) -> Finding:
         module=None,
         loss=alarm.loss,
         rank=ranks.own_rank(),
-        note=f"The step could not be examined ({type(error).__name__}: {error}).",
     )
-    return Finding(event, None, Target(alarm.loss, None, False, None, {}, ()))
 
 
 def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
@@ -145,51 +164,45 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
     assert root is not None
     fault = root.fault
     known = {**outcome.tensors, **target.parameters}
-    exploding = watch.history.is_exploding()
-    mechanism = naming.mechanism_of(root, exploding)
-    origin = naming.origin_of(root, known, outcome.outermost)
-    if origin is Origin.LOSS and (alarm.loss is None or alarm.shown is not None):
-        origin = Origin.FUNCTION  # nothing that was computed here became a loss
-    phase = naming.phase_of(root)
-    if mechanism is Mechanism.GROWTH:
-        origin = Origin.EXPLOSION
-    elif (
-        not alarm.in_loss
-        and outcome.went_backward
-        and root.leaf is None
-        and fault.index >= outcome.faults_before_backward_end
-    ):
-        origin = Origin.GRADIENTS
+    mechanism = naming.mechanism_of(root, watch.history.is_exploding())
     locations = tuple(resolve(site) for site in fault.sites)
     location = locations[0] if locations else None
-    module = fault.modules[-1] if fault.modules else None
     growth = None
     if mechanism is Mechanism.GROWTH:
         growth = watch.history.growth(watch.parameter_names(_optimizer(watch, alarm)), _rates(watch, alarm))
-    return Event(
+    return replace(
+        _seen(alarm),
         kind=naming.kind_of(root, mechanism),
-        phase=phase,
-        origin=origin,
+        phase=naming.phase_of(root),
+        origin=_origin(alarm, outcome, root, mechanism, naming.origin_of(root, known, outcome.outermost)),
         mechanism=mechanism,
-        step=alarm.step,
         location=location,
         operation=fault.operation,
-        module=module,
+        module=fault.modules[-1] if fault.modules else None,
         operands=naming.named_operands(root, location),
         element=naming.element_of(root, location),
         parameter=naming.parameter_name(root, known) or outcome.parameter,
-        loss=alarm.loss,
         replayed_loss=outcome.loss,
         exact=outcome.exact,
         compared=_compared(outcome),
         in_place=fault.in_place,
         stack=locations[1:],
-        history=watch.history.records(),
         layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
         growth=growth,
-        rank=ranks.own_rank(),
         note=None if outcome.exact else _inexact(alarm, outcome),
     )
+
+
+def _origin(alarm: Alarm, outcome: Outcome, root: Root, mechanism: Mechanism, origin: Origin) -> Origin:
+    """The origin of a root, with what the alarm tells besides the operation."""
+    if mechanism is Mechanism.GROWTH:
+        return Origin.EXPLOSION
+    behind = root.leaf is None and root.fault.index >= outcome.faults_before_backward_end
+    if not alarm.in_loss and outcome.went_backward and behind:
+        return Origin.GRADIENTS
+    if origin is Origin.LOSS and (alarm.loss is None or alarm.shown is not None):
+        return Origin.FUNCTION  # nothing that was computed here became a loss
+    return origin
 
 
 def _compared(outcome: Outcome) -> tuple[str, ...]:
@@ -224,53 +237,32 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
         note = "This rank's own step is finite: the value came from another rank through the reduction."
     else:
         note = "The replayed step stayed finite: it depends on something that differs from run to run."
-    gradient = next(
-        (
-            name
-            for name, tensor in watch.parameters().items()
-            if tensor.grad is not None and badness_of(tensor.grad)
-        ),
-        None,
-    )
-    location = resolve(site_of(alarm.frame))
-    origin = Origin.PARAMETERS if damaged else Origin.UNKNOWN
-    return Event(
-        kind=_kind_of_number(alarm.loss),
-        phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
-        origin=origin,
-        mechanism=None,
-        step=alarm.step,
-        location=location,
-        operation=None,
-        module=None,
-        parameter=damaged or gradient,
-        loss=alarm.loss,
+    gradients = ((name, one.grad) for name, one in watch.parameters().items() if one.grad is not None)
+    return replace(
+        _seen(alarm),
+        origin=Origin.PARAMETERS if damaged else Origin.UNKNOWN,
+        parameter=damaged or next((name for name, gradient in gradients if badness_of(gradient)), None),
         replayed_loss=outcome.loss if outcome else None,
         exact=bool(outcome and outcome.exact),
-        history=watch.history.records(),
-        rank=ranks.own_rank(),
         note=note,
     )
 
 
 def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) -> Event:
     site = watch.state.site_of_step()
-    badness = statistics_of(parameter, name)
+    damage = statistics_of(parameter, name)
     mechanism, told = _optimizer_note(watch, name, parameter)
-    return Event(
-        kind=Kind.NAN if badness.nan else Kind.INF,
+    return replace(
+        _seen(alarm),
+        kind=Kind.NAN if damage.nan else Kind.INF,
         phase=Phase.OPTIMIZER,
         origin=Origin.OPTIMIZER,
         mechanism=mechanism,
         step=max(alarm.step - 1, 0),
         location=resolve(site) if site is not None else None,
         operation="step",
-        module=None,
-        operands=(badness,),
+        operands=(damage,),
         parameter=name,
-        loss=alarm.loss,
-        history=watch.history.records(),
-        rank=ranks.own_rank(),
         note=told,
     )
 
@@ -306,7 +298,3 @@ def _rates(watch: Watch, alarm: Alarm) -> tuple[float, ...]:
         if optimizer is None
         else tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
     )
-
-
-def _kind_of_number(value: float | None) -> Kind:
-    return Kind.INF if value in (float("inf"), float("-inf")) else Kind.NAN

@@ -113,15 +113,17 @@ def _slices(alarm: Alarm) -> Iterator[Attempt]:
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     region = attempt.region
-    replay = Replay(target, attempt.until, watch.buffers, region.code if region is not None else None)
+    replay = Replay(target, attempt.until, watch.state.buffers, region.code if region is not None else None)
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
         standing_still(dict(watch.state.last_of)),
-        contents_kept(list(step_frames(attempt.frame, _FRAMES))),
+        contents_kept(step_frames(attempt.frame, _FRAMES)) as changed,
     ):
-        return replay.run(attempt.run, attempt.random)
+        outcome = replay.run(attempt.run, attempt.random)
+    outcome.changed = tuple(changed)
+    return outcome
 
 
 def run_exactly(watch: Watch, target: Target, attempt: Attempt) -> tuple[Outcome, Attempt]:

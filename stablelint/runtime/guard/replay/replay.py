@@ -62,6 +62,7 @@ class Outcome:
     error: str | None = None
     faults_before_backward_end: int = 0  # recorded up to the last backward's end; later ones touch gradients
     went_backward: bool = False
+    changed: tuple[str, ...] = ()  # containers of other threads as well, which are not as they were
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)  # of the modules called, by name
     outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
 

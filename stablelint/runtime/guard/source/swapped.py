@@ -59,7 +59,7 @@ def functions_of(filename: str, scopes: Iterable[object]) -> list[FunctionType]:
             if item.__code__.co_filename == filename:
                 found[id(item)] = item
             cells = item.__closure__ or ()
-            pending.extend(_contents(cell) for cell in cells)
+            pending.extend(contents_of(cell) for cell in cells)
             pending.append(getattr(item, "__wrapped__", None))
         else:
             pending.extend(_parts(item, filename))
@@ -87,10 +87,11 @@ def _parts(item: object, filename: str) -> Iterable[object]:
 _HEAP_TYPE = 1 << 9  # a class made by a `class` statement
 
 
-def _contents(cell: Any) -> object:
+def contents_of(cell: Any) -> object:
+    """What a cell of a closure holds; None for one that is empty as yet."""
     try:
         return cell.cell_contents
-    except ValueError:  # empty as yet
+    except ValueError:
         return None
 
 

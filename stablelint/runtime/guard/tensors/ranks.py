@@ -6,7 +6,7 @@ goes through the store that brought them together, which never blocks for longer
 
 from __future__ import annotations
 
-import json
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,11 +18,8 @@ from typing import Any
 import torch
 from torch import distributed
 
-from stablelint.diagnostic import Position, Span
-from stablelint.runtime.guard.reporting.event import Event, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.guard.reporting.event import Event, Origin
 from stablelint.runtime.guard.tensors.wrapped import is_wrapped_part, wrapped_modules_whole
-from stablelint.runtime.plain import Json
-from stablelint.runtime.program.location import Location
 
 _PATIENCE = timedelta(seconds=20)
 _asked: Counter[int] = Counter()  # how often the ranks had something to tell of a step of that number
@@ -126,71 +123,33 @@ def agreed(event: Event) -> Event:
     """The event that all ranks report: that of the first rank whose own expression is at fault."""
     if not are_several():
         return event
-    told = _exchanged(event.step, json.dumps(_told(event)))
-    for rank, text in sorted(told.items()):
-        if rank == own_rank():
-            if event.origin is not Origin.UNKNOWN:
-                return event
+    for rank, other in sorted(_exchanged(event).items()):
+        if other.origin is Origin.UNKNOWN:
             continue
-        other = json.loads(text)
-        if other["origin"] != Origin.UNKNOWN:
-            return _adopted(event, rank, other) if event.origin is Origin.UNKNOWN else event
+        if rank == own_rank() or event.origin is not Origin.UNKNOWN:
+            return event
+        note = f"Found by rank {rank}; the step of rank {own_rank()} itself is finite."
+        taken = {name: getattr(other, name) for name in _ADOPTED}
+        return replace(event, **taken, stack=(), rank=rank, note=note)
     return event
 
 
-def _exchanged(step: int, text: str) -> dict[int, str]:
+_ADOPTED = ("kind", "phase", "origin", "mechanism", "location", "operation", "module", "parameter")
+
+
+def _exchanged(event: Event) -> dict[int, Event]:
     """What each rank says of this step; those that stay silent too long are missing."""
-    found: dict[int, str] = {}
-    _asked[step] += 1
-    key_of = (
-        f"stablelint/{step}/{_asked[step]}/{{}}".format
-    )  # the store still holds what an earlier guard said
+    found: dict[int, Event] = {}
+    _asked[event.step] += 1
+    # The store still holds what an earlier guard said.
+    key_of = f"stablelint/{event.step}/{_asked[event.step]}/{{}}".format
     try:
         store = distributed.distributed_c10d._get_default_store()
-        store.set(key_of(distributed.get_rank()), text)
+        store.set(key_of(distributed.get_rank()), pickle.dumps(event))
         for rank in range(distributed.get_world_size()):
             key = key_of(rank)
             store.wait([key], _PATIENCE)
-            found[rank] = store.get(key).decode()
+            found[rank] = pickle.loads(store.get(key))
     except Exception:  # a rank that is gone must not take this one along
         return found
     return found
-
-
-def _told(event: Event) -> dict[str, Json]:
-    place = event.location
-    span = place.span if place is not None else None
-    return {
-        "origin": event.origin.value,
-        "kind": event.kind.value,
-        "phase": event.phase.value,
-        "mechanism": event.mechanism.value if event.mechanism else None,
-        "operation": event.operation,
-        "module": event.module,
-        "parameter": event.parameter,
-        "place": [place.filename, place.row, place.expression, place.function] if place else None,
-        "span": [span.start.row, span.start.column, span.end.row, span.end.column] if span else None,
-    }
-
-
-def _adopted(event: Event, rank: int, other: dict[str, Any]) -> Event:
-    location = None
-    if other["place"] is not None:
-        filename, row, expression, function = other["place"]
-        corners = other["span"]
-        span = Span(Position(*corners[:2]), Position(*corners[2:])) if corners else None
-        location = Location(filename, row, span, expression, function)
-    return replace(
-        event,
-        kind=Kind(other["kind"]),
-        phase=Phase(other["phase"]),
-        origin=Origin(other["origin"]),
-        mechanism=Mechanism(other["mechanism"]) if other["mechanism"] else None,
-        location=location,
-        operation=other["operation"],
-        module=other["module"],
-        parameter=other["parameter"],
-        stack=(),
-        rank=rank,
-        note=f"Found by rank {rank}; the step of rank {own_rank()} itself is finite.",
-    )

@@ -38,7 +38,6 @@ from stablelint.runtime.guard.watching.step_state import (
 from stablelint.runtime.program.frames import step_frames
 from stablelint.runtime.tensors.measure import sum_of, tensors_in
 from stablelint.runtime.tensors.names import Names, parameters_of
-from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder
 from stablelint.runtime.tracing import hooks
 
 _LOOK_FOR_RANKS_EVERY = 64
@@ -99,16 +98,6 @@ class Watch(hooks.Observer):
     def state(self) -> StepState:
         """The step under way in the calling thread."""
         return self._local.state
-
-    @property
-    def random(self) -> RandomRecorder:
-        """The generators, as the calling thread has looked at them."""
-        return self.state.random
-
-    @property
-    def buffers(self) -> BufferRecorder:
-        """The buffers that a step of the calling thread may have written."""
-        return self.state.buffers
 
     @property
     def history(self) -> History:

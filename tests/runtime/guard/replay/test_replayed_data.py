@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,8 +53,28 @@ log = Log()
 for x in rows():
     seen.append(len(seen))
     log.count += 1
-    step(x)
+    optimizer.zero_grad()
+    loss = (model(x) - model.bias).norm(dim=-1).log().mean()
+    loss.backward()
+    optimizer.step()
 assert (seen, log.count) == (list(range(8)), 8)
+"""
+BESIDE = """
+import threading
+done, seen, shared = threading.Event(), [], []
+def other():
+    shared.append(-1)
+    done.wait()
+threading.Thread(target=other).start()
+for x in rows():
+    seen.append(len(seen))
+    shared.append(len(seen))
+    optimizer.zero_grad()
+    loss = (model(x) - model.bias).norm(dim=-1).log().mean()
+    loss.backward()
+    optimizer.step()
+done.set()
+print(len(seen), len(shared))
 """
 COUNTED = """
 calls = 0
@@ -104,3 +125,16 @@ def test_what_the_program_logs_it_logs_once(tmp_path: Path) -> None:
     with Guard(on_event=lambda _: None) as guard:
         exec(compile(program.read_text(), str(program), "exec"), {"__name__": "__main__"})
     assert guard.events[0].step == 3
+
+
+def test_beside_other_threads_what_they_do_not_name_is_taken_back(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(HEAD + BESIDE)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with Guard(on_event=lambda _: None) as guard:
+        exec(compile(program.read_text(), str(program), "exec"), names)
+    assert names["seen"] == list(range(8))
+    assert len(names["shared"]) > 9
+    note = guard.events[0].note or ""
+    assert "`shared`" in note
+    assert "`seen`" not in note
