@@ -64,8 +64,9 @@ def _named_by_other_threads() -> frozenset[int]:
     """The identities of what the functions that other threads are in, and those that they name, have names for."""
     found: set[int] = set()
     pending: deque[Any] = deque()  # the nearest first
-    for thread, frame in sys._current_frames().items():
-        while frame is not None and thread != threading.get_ident():
+    for thread, innermost in sys._current_frames().items():
+        frame: FrameType | None = innermost if thread != threading.get_ident() else None
+        while frame is not None:
             pending += [*frame.f_locals.values(), *_globals_of(frame.f_code, frame.f_globals)]
             frame = frame.f_back
     while pending and len(found) < _MOST_NAMED:

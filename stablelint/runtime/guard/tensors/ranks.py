@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -145,11 +146,11 @@ def _exchanged(event: Event) -> dict[int, Event]:
     key_of = f"stablelint/{event.step}/{_asked[event.step]}/{{}}".format
     try:
         store = distributed.distributed_c10d._get_default_store()
-        store.set(key_of(distributed.get_rank()), pickle.dumps(event))
+        store.set(key_of(distributed.get_rank()), b64encode(pickle.dumps(event)).decode())
         for rank in range(distributed.get_world_size()):
             key = key_of(rank)
             store.wait([key], _PATIENCE)
-            found[rank] = pickle.loads(store.get(key))
+            found[rank] = pickle.loads(b64decode(store.get(key)))
     except Exception:  # a rank that is gone must not take this one along
         return found
     return found

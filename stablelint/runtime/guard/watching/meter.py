@@ -14,8 +14,7 @@ from stablelint.runtime.tensors.names import gradients_in, gradients_of
 from stablelint.runtime.tensors.norms import fused_norms, total_norm
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
-_SMALL = 1 << 14
-_FEW = 16  # tensors, whose norms cost less to read one by one than a copy of all
+_SMALL = 1 << 13
 _EARLY = 16  # steps at the start whose layers are all taken
 _LAYERS_EVERY = 16
 _ROOMY = frozenset({torch.float32, torch.float64})
@@ -97,8 +96,6 @@ def _are_small(tensors: list[torch.Tensor]) -> bool:
 
 
 def _joint_norm(tensors: list[torch.Tensor]) -> float:
-    if len(tensors) <= _FEW:
-        return total_norm([norm.item() for norm in torch._foreach_norm(tensors)])
     flat = _flatten_dense_tensors(tensors)
     # A dot product is quicker than a norm, but half precision overflows in it far below the norm's own limit.
     if flat.dtype in _ROOMY:
