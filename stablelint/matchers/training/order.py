@@ -152,7 +152,7 @@ def _is_plain(optimizer: Value) -> bool:
 
 def _may_clear(optimizer: Value, review: Review) -> bool:
     """Whether an optimizer of which nothing is known may clear gradients itself, or the file does so elsewhere."""
-    return optimizer.op != "unknown" or review.module.mentions("zero_grad", "grad")
+    return optimizer.op not in ("unknown", "attribute") or review.module.mentions("zero_grad", "grad")
 
 
 @observes()

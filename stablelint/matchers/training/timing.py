@@ -21,7 +21,7 @@ _CLOCKS = frozenset(
     f"time.{name}" for name in ("time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns")
 )
 # What waits for the GPU: by itself, or because it needs a value of it.
-_WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero", "print")
+_WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero")
 
 
 @observes()
@@ -58,9 +58,8 @@ def _timed(taken: ast.BinOp, root: ast.AST, review: Review) -> list[ast.stmt]:
     """The statements between the two readings of which a difference is taken; empty where it is none of clocks."""
     if not isinstance(taken.op, ast.Sub):
         return []
-    ends = [_reading(operand, taken, root, review) for operand in (taken.left, taken.right)]
-    last, first = ends
-    if first is None or last is None or start(first) >= start(last):
+    last, first = (_reading(operand, taken, root, review) for operand in (taken.left, taken.right))
+    if first is None or last is None:
         return []
     block = block_of(first, root) or []
     begin, end = statement_in(first, block, root), statement_in(last, block, root)
