@@ -90,9 +90,14 @@ def override(settings: Settings, **changes: object) -> Settings:
 def _project_root(folder: Path) -> Path:
     """The folder that paths are relative to when no settings say so: the repository, else `folder`."""
     for candidate in (folder, *folder.parents):
-        if any(os.path.exists(candidate / name) for name in (".git", "pyproject.toml")):
+        if is_project(candidate):
             return candidate
     return folder
+
+
+def is_project(folder: Path) -> bool:
+    """Whether a repository or a project begins in a folder."""
+    return any(os.path.exists(folder / name) for name in (".git", "pyproject.toml"))
 
 
 def _read(path: Path) -> tuple[dict[str, object], str]:

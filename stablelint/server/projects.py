@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings, load
-from stablelint.diagnostic import Problem, Span
+from stablelint.diagnostic import NOTHING, Problem, Span, Told
 from stablelint.workspace.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
@@ -30,6 +30,9 @@ class Project:
     problems: tuple[Problem, ...]
     stamp: Stamp
     _wanted: dict[str, bool] = field(default_factory=dict)
+    _told: dict[str, Told] = field(
+        default_factory=dict
+    )  # what others passed to a file when it was last on disk
 
     @property
     def request(self) -> Request:
@@ -49,12 +52,16 @@ class Project:
         if not self.wants(path):
             return CheckResult()
         if not path.endswith(".ipynb") and _on_disk(path) == data:
-            return check([path], self.request, self.session.catalog)
-        return check_text(data, path, self.request, self.session.catalog, fixes=False)
+            result = check([path], self.request, self.session.catalog)
+            self._told.update(result.told)
+            return result
+        told = self._told.get(path, NOTHING)
+        return check_text(data, path, self.request, self.session.catalog, fixes=False, told=told)
 
     def fixable(self, path: str, data: bytes) -> CheckResult:
         """What a check of the text finds, with fixes."""
-        return check_text(data, path, self.request, self.session.catalog)
+        told = self._told.get(path, NOTHING)
+        return check_text(data, path, self.request, self.session.catalog, told=told)
 
     def check_folder(self, folder: str) -> CheckResult:
         """What a check of a whole folder finds."""
@@ -62,7 +69,8 @@ class Project:
 
     def fixed(self, path: str, data: bytes) -> FileFix | Problem:
         """The text with every safe fix."""
-        return fix_text(data, path, self.request, Wanted(self.session.selection))
+        told = self._told.get(path, NOTHING)
+        return fix_text(data, path, self.request, Wanted(self.session.selection), told)
 
     def ranges(self, path: str, data: bytes) -> tuple[Ranges, Mapping[Span, Seen]]:
         """The range of every expression of the text, and where runs have seen some of them."""

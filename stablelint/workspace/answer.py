@@ -9,6 +9,9 @@ from stablelint.diagnostic import Diagnostic, Place, Problem, Told
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
 
+GLIMPSE = "glimpse"
+"""Marks an entry that holds what a file passes, and no answer to a check."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -32,8 +35,10 @@ class DamagedError(Exception):
 
 
 def read(entry: Json, path: str) -> Answer:
-    """The answer that an entry holds. Raises DamagedError where it is malformed."""
+    """The answer that an entry holds. Raises DamagedError where it is malformed, or only a glimpse."""
     try:
+        if GLIMPSE in entry:
+            raise DamagedError(path)
         if entry.keys() <= {"lines"}:
             return Answer(lines=int(entry.get("lines", 0)))
         counts = {str(guard): int(number) for guard, number in entry.get("counts", {}).items()}
@@ -52,3 +57,11 @@ def read(entry: Json, path: str) -> Answer:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path) from error
+
+
+def read_passes(entry: Json) -> Told | None:
+    """What an entry says that its file passes to others; None where it is malformed."""
+    try:
+        return codec.decode_places(entry.get("passes", ()))
+    except (ValueError, TypeError, AttributeError):
+        return None

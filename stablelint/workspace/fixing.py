@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Problem, Span, Told
+from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Problem, Span, Told
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
@@ -66,9 +66,8 @@ def fix_files(
 ) -> Iterator[tuple[str, FileFix | Problem]]:
     """Works out the fixes of each file, in order; writes nothing. `told` holds, by file, what others pass to it."""
     files = [Candidate(name, 0, _size(name)) for name in filenames]
-    jobs = request.jobs or request.settings.jobs or pool.default_jobs()
     answers: dict[str, FileFix | Problem] = {}
-    for file, outcome in pool.run(partial(_setup, request.scope, wanted, told), files, jobs):
+    for file, outcome in pool.run(partial(_setup, request.scope, wanted, told), files, request.workers):
         if isinstance(outcome, pool.Failure):
             answers[file.path] = Problem(outcome.message, file.path, hint=outcome.hint)
         else:
@@ -90,12 +89,14 @@ def _setup(scope: Scope, wanted: Wanted, told: Mapping[str, Told]) -> pool.Task:
     return partial(_fix_file, setup(scope, told), scope, wanted)
 
 
-def fix_text(before: bytes, filename: str, request: Request, wanted: Wanted) -> FileFix | Problem:
-    """Works out the fixes of text that need not be on disk, as if it stood in the file `filename`."""
+def fix_text(
+    before: bytes, filename: str, request: Request, wanted: Wanted, told: Told = NOTHING
+) -> FileFix | Problem:
+    """Works out the fixes of text that need not be on disk, as if it stood in `filename`; `told` as others pass it."""
     path = os.path.abspath(filename)
     if not brings_torch(before) and not mentions(before):
         return FileFix(path, before, before)
-    return _fixed(setup(request.scope), request.scope, wanted, path, before)
+    return _fixed(setup(request.scope, {path: told}), request.scope, wanted, path, before)
 
 
 def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, path: str) -> FileFix | Problem:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from stablelint.config import Settings
-from stablelint.diagnostic import Diagnostic, Level, Passed, Place, Problem, Told
+from stablelint.config import Settings, is_project
+from stablelint.diagnostic import NOTHING, Diagnostic, Level, Passed, Place, Problem, Told
 from stablelint.syntax.content import NOTEBOOK, digest
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
@@ -24,6 +25,7 @@ from stablelint.workspace.suppress import UNUSED_CODE
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
+    from stablelint.workspace.callers import Callers
 
 CACHE_FOLDER = ".stablelint_cache"
 _WORTH_SHARING_BYTES = 4_000_000  # from here on even the files without torch are left to several processes
@@ -41,6 +43,11 @@ class Request:
     use_cache: bool = True
     jobs: int | None = None
     progress: Progress | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many processes it may use."""
+        return self.jobs or self.settings.jobs or pool.default_jobs()
 
     @property
     def scope(self) -> Scope:
@@ -98,33 +105,65 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
     if sum(file.size for file in missing) < _WORTH_SHARING_BYTES:
         trivial, missing = _split(missing, partial(_trivial, cache=cache))
         answers |= trivial
-    told: Mapping[str, Told] = NOTHING_TOLD
+    callers = partial(_callers, paths, request, cache)
     try:
-        for _ in range(_ROUNDS):
-            for file, outcome in _examine(missing, request, len(discovery.files), told):
-                if isinstance(outcome, pool.Failure):
-                    problem = Problem(outcome.message, file.path, hint=outcome.hint)
-                    answers[file.path] = Answer(problems=(problem,))
-                    continue
-                content, entry = outcome
-                answers[file.path] = read(entry, file.path)
-                if cache is not None and "problems" not in entry:
-                    cache.put(file, content, entry)
-            told = told_by_others(answers)
-            missing = [file for file in discovery.files if told.get(file.path, {}) != answers[file.path].told]
-            if not missing:
-                break
+        told = _examine_all(discovery.files, missing, answers, request, cache, callers)
     finally:
         if cache is not None:
             cache.save()
     return _collect(answers, request, discovery.problems, told=told)
 
 
-def told_by_others(answers: Mapping[str, Answer]) -> dict[str, Told]:
-    """By file, what the others pass to the places that it asks about."""
+def _examine_all(
+    files: Sequence[Candidate],
+    missing: Sequence[Candidate],
+    answers: dict[str, Answer],
+    request: Request,
+    cache: Cache | None,
+    around: Callable[[Container[str]], Callers | None],
+) -> Mapping[str, Told]:
+    """Answers what is missing, and again as long as the files tell each other more; returns what they are told."""
+    told: Mapping[str, Told] = NOTHING_TOLD
+    callers: Callers | None = None
+    for _ in range(_ROUNDS):
+        for file, outcome in _examine(missing, request, len(files), told):
+            if isinstance(outcome, pool.Failure):
+                problem = Problem(outcome.message, file.path, hint=outcome.hint)
+                answers[file.path] = Answer(problems=(problem,))
+                continue
+            content, entry = outcome
+            answers[file.path] = read(entry, file.path)
+            if cache is not None and "problems" not in entry:
+                cache.put(file, content, entry)
+        asked = {place for answer in answers.values() for place in answer.asks}
+        callers = callers or (around(answers) if asked else None)
+        told = told_by_others(answers, callers.passes(asked) if callers is not None else ())
+        missing = [file for file in files if told.get(file.path, {}) != answers[file.path].told]
+        if not missing:
+            break
+    return told
+
+
+def _callers(
+    paths: Sequence[str], request: Request, cache: Cache | None, checked: Container[str]
+) -> Callers | None:
+    """The other files of the project; None where all are checked, or no project begins above those that are."""
+    from stablelint.workspace.callers import Callers
+
+    settings, root = request.settings, request.scope.root
+    inside = os.path.join(root, "")
+    whole = any(inside.startswith(os.path.join(os.path.abspath(path), "")) for path in paths)
+    if whole or (settings.source is None and not is_project(settings.root)):
+        return None
+    others = (file for file in discover([root], settings).files if file.path not in checked)
+    return Callers(others, root, cache, request.workers)
+
+
+def told_by_others(answers: Mapping[str, Answer], around: Iterable[Told] = ()) -> dict[str, Told]:
+    """By file, what the others, and those `around` them, pass to the places that it asks about."""
     passed: dict[Place, list[Passed]] = {}
-    for answer in answers.values():
-        for place, several in answer.passes.items():
+    for passes in chain((answer.passes for answer in answers.values()), around):
+        for place, several in passes.items():
             passed.setdefault(place, []).extend(several)
     told: dict[str, Told] = {}
     for path, answer in answers.items():
@@ -135,15 +174,24 @@ def told_by_others(answers: Mapping[str, Answer]) -> dict[str, Told]:
 
 
 def check_text(
-    data: bytes, filename: str, request: Request, catalog: Catalog, *, fixes: bool = True
+    data: bytes,
+    filename: str,
+    request: Request,
+    catalog: Catalog,
+    *,
+    fixes: bool = True,
+    told: Told = NOTHING,
 ) -> CheckResult:
-    """Checks text that need not be on disk, as if it stood in the file `filename`; on demand without the fixes."""
+    """Checks text that need not be on disk, as if it stood in the file `filename`; on demand without the fixes.
+
+    `told` is what other files pass to it.
+    """
     from stablelint.workspace.examine import Examiner
 
     path = os.path.abspath(filename)
     entry = trivial_entry(data, path)
     if entry is None:
-        entry = Examiner(request.scope, catalog).examine(data, path, fixes)
+        entry = Examiner(request.scope, catalog, {path: told}).examine(data, path, fixes)
     return _collect({path: read(entry, path)}, request, (), {path: data})
 
 
@@ -203,9 +251,8 @@ def _examine(
 ) -> Iterable[tuple[Candidate, Json]]:
     if not files:
         return
-    jobs = request.jobs or request.settings.jobs or pool.default_jobs()
     done = total - len(files)
-    for file, answer in pool.run(partial(setup, request.scope, told), files, jobs):
+    for file, answer in pool.run(partial(setup, request.scope, told), files, request.workers):
         done += 1
         if request.progress is not None:
             request.progress(done, total)

@@ -122,13 +122,50 @@ def test_an_edit_of_one_file_reaches_those_that_depend_on_it(
     ]
 
 
-def test_only_files_that_are_checked_together_see_each_other(project: Path) -> None:
+@pytest.mark.parametrize("name", [*CONTRADICTED, "a class between"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_file_alone_is_told_what_the_whole_project_would_tell(
+    name: str, cached: bool, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "pyproject.toml").touch()
+    if name in CONTRADICTED:
+        text = CONTRADICTED[name][0]
+    else:
+        text = "from use import Middle\n\nclass Last(Middle):\n    floor = 0.0\n"
+        (project / "use.py").write_text(
+            "import torch\nfrom lib import Ratio\n\nclass Middle(Ratio):\n    pass\n"
+        )
+    (project / "train.py").write_text("import torch\n" + text)
+    whole = run(project) if cached else None
+    alone = run(project, "lib/losses.py")
+    looked: list[str] = []
+    monkeypatch.setattr(pool, "_guarded", lambda task, path: looked.append(path))
+    again = run(project, "lib/losses.py")
+    assert alone.diagnostics == again.diagnostics != ()
+    assert looked == [], "what a file passes is kept, as an answer is"
+    if whole is not None:
+        assert of_losses(whole) == list(alone.diagnostics)
+    assert alone.files == 1
+
+
+def test_a_glimpse_of_a_file_is_no_answer_to_a_check_of_it(project: Path) -> None:
+    (project / "pyproject.toml").touch()
+    (project / "train.py").write_text(
+        "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0) / x.sum()\n"
+    )
+    run(project, "lib/losses.py")
+    assert [item.span.start.row for item in run(project, "train.py").diagnostics] == [5]
+
+
+def test_a_table_that_another_file_fills_is_told_to_a_file_alone(project: Path) -> None: ...
+
+
+def test_outside_of_a_project_a_file_stands_alone(project: Path) -> None:
     (project / "train.py").write_text(
         "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0)\n"
     )
     assert len(of_losses(run(project))) == 1
     assert of_losses(run(project, "lib/losses.py")) == []
-    assert len(of_losses(run(project))) == 1
 
 
 def test_neither_number_nor_order_of_processes_matters(project: Path) -> None:

@@ -59,12 +59,8 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
 
     `half` tells that the file shows half precision.
     """
-    found = list(_collect(module.source.tree.body, None, module))
-    body = glance([module.source.tree], module.imports, {id(root.function.node) for root in found})
+    found, body = look(module)
     risky = _appraise(found, body, module, needs, half)
-    owners = (root.function.owner for root in found)
-    inner = [(r.seen, r.function.node, o.node if o else None) for r, o in zip(found, owners, strict=True)]
-    module.sights = Sights([(body, None, None), *inner])
     roots = _wanted(found)
     if module.is_script:  # where a model that is called stands for its `forward`
         return Survey(roots, frozenset(body.words), True)
@@ -74,6 +70,16 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
             root.idle = _idle_after(root.function.node, names)
     tells = risky or not body.callees.isdisjoint(names) or any(map(_computes_default, roots))
     return Survey(roots, frozenset(body.words), tells)
+
+
+def look(module: ModuleInfo) -> tuple[list[Root], Glance]:
+    """The functions of a file, in order, and what stands outside of them; the module keeps what is seen of each."""
+    found = list(_collect(module.source.tree.body, None, module))
+    body = glance([module.source.tree], module.imports, {id(root.function.node) for root in found})
+    owners = (root.function.owner for root in found)
+    inner = [(r.seen, r.function.node, o.node if o else None) for r, o in zip(found, owners, strict=True)]
+    module.sights = Sights([(body, None, None), *inner])
+    return found, body
 
 
 def _computes_default(root: Root) -> bool:

@@ -1,0 +1,100 @@
+"""What the files of a project that are not checked pass to those that are.
+
+A proof must not depend on which files were named. Of the others only those are parsed whose text names what is asked
+about, or a class that inherits it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from stablelint.diagnostic import FileReport, Place, Told
+from stablelint.syntax.content import digest
+from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.source import SourceError
+from stablelint.workspace import codec, pool
+from stablelint.workspace.answer import GLIMPSE, read_passes
+from stablelint.workspace.cache import Cache
+from stablelint.workspace.discover import Candidate
+from stablelint.workspace.notebooks import python_of
+
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
+
+class Callers:
+    """The files around those that are checked. What they pass is kept in the cache."""
+
+    def __init__(self, files: Iterable[Candidate], root: str, cache: Cache | None, jobs: int) -> None:
+        self._root = root
+        self._cache = cache
+        self._jobs = jobs
+        self._passes: list[Told] = []
+        self._unread: dict[str, tuple[Candidate, bytes]] = {}
+        for file in files:
+            entry = cache.get(file) if cache is not None else None
+            passed = read_passes(entry) if entry is not None else None
+            if passed is not None:
+                self._passes.append(passed)
+            elif data := _text(file.path):
+                self._unread[file.path] = file, data
+
+    def passes(self, asked: Collection[Place]) -> Sequence[Told]:
+        """What the files pass that may pass something to one of these places."""
+        names = self._with_heirs({name.encode() for place in asked for name in _names_of(place)})
+        naming = [file for file, data in self._unread.values() if any(name in data for name in names)]
+        for file, outcome in pool.run(partial(_glimpser, self._root), naming, self._jobs):
+            _, data = self._unread.pop(file.path)
+            if not isinstance(outcome, FileReport):
+                continue
+            self._passes.append(outcome.passes)
+            if self._cache is not None:
+                places = codec.encode_places(outcome.passes)
+                entry = {GLIMPSE: True, "passes": places, "consulted": dict(outcome.consulted)}
+                self._cache.put(file, digest(data), entry)
+        return self._passes
+
+    def _with_heirs(self, names: set[bytes]) -> set[bytes]:
+        """The names, and those of classes that inherit from one of them."""
+        classes = [match for _, data in self._unread.values() for match in _CLASS.findall(data)]
+        known = set(names)
+        while found := {
+            name for name, bases in classes if name not in known and known & {*_WORD.findall(bases)}
+        }:
+            known |= found
+        return known
+
+
+def _text(path: str) -> bytes:
+    """The Python of a file that can pass tensors; nothing of others, and of what cannot be read."""
+    try:
+        data = python_of(Path(path).read_bytes(), path)
+    except (OSError, SourceError):
+        return b""
+    return data if brings_torch(data) else b""
+
+
+def _names_of(place: Place) -> Iterator[str]:
+    """What a text names that passes something to a place: a function, a class, or what enters things in a table."""
+    target, parameter = place
+    path, _, name = target.rpartition(":")
+    yield name.partition(".")[0]
+    if not parameter:
+        with suppress(OSError, SyntaxError, ValueError):
+            body = ast.parse(Path(path).read_bytes()).body
+            yield from (node.name for node in body if isinstance(node, ast.FunctionDef))
+
+
+def _glimpser(root: str) -> pool.Task:
+    return partial(_glimpse, root)
+
+
+def _glimpse(root: str, path: str) -> FileReport:
+    from stablelint.analysis.check import passes_in
+
+    return passes_in(python_of(Path(path).read_bytes(), path), path, Path(root))
