@@ -1,15 +1,17 @@
-"""Variances as a difference of moments, where these are no plain means: filtered, weighted, or parts of one result."""
+"""Differences of moments: variances that are filtered, weighted or of matrices, and squared distances multiplied out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.evidence.forms.cancelling import is_squared_distance, summands
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.squares import root_of, unscaled
+from stablelint.analysis.values.squares import dividend_of, root_of, unscaled
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed
+from stablelint.syntax.operations import VIEWS
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -17,19 +19,72 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _PARTS = frozenset({"index", "part"})
+_PRODUCTS = frozenset({"matmul", "bmm", "mm"})
+_SUMS = frozenset({"sum", "mean"})
+_NORMS = frozenset({"norm", "vector_norm"})
+_RANKING = frozenset("argmin argmax topk argsort sort amin amax min max".split())
+_DISTANCE = (
+    "a squared distance is multiplied out: near points keep none of its digits, and it can be negative"
+)
 
 
-@observes("sub pow|square|mul")
+@observes("sub pow|square|mul|matmul")
 def difference_of_moments(review: Review, rule: Rule) -> Iterator[Site]:
     """`f(x * x) - f(x) ** 2` for any f that averages; that of the mean itself has a rule of its own."""
     for pair in observed(review, "sub"):
         operands = pair[0].operands
         if operands.keys() != {"input", "other"}:
             continue
-        root = root_of(unscaled(operands["other"]))
+        mean = unscaled(operands["other"])
+        root = root_of(mean)
         moment = unscaled(operands["input"])
-        if root is not None and root.op != "mean" and _is_second_moment(moment, root):
+        plain = root is not None and root.op != "mean" and _is_second_moment(moment, root)
+        if plain or _is_moment_matrix(dividend_of(operands["input"]), mean):
             yield make_site(review, rule, pair, {"m": operands["input"]}, shown=False)
+    yield from _multiplied_out(review, rule)
+
+
+def _multiplied_out(review: Review, rule: Rule) -> Iterator[Site]:
+    """`|x|² + |y|² - 2 x·y`, unless its order is all that is asked for."""
+    for pair in observed(review, "sub", "add"):
+        value = pair[0]
+        if not is_squared_distance(value) or sum(_is_squared_length(t) for _, t in summands(value)) != 2:
+            continue
+        takers = set(_takers(review, value))
+        if not takers or not takers <= _RANKING:
+            yield make_site(review, rule, pair, {"m": value}, shown=False, message=_DISTANCE)
+
+
+def _takers(review: Review, value: Value) -> Iterator[str]:
+    """The operations that take a value, or what is its negative."""
+    for taker, _ in review.collector.observed:
+        if taker.op not in VIEWS and any(stripped(v).key == value.key for v in taker.operands.values()):
+            if taker.op == "neg":
+                yield from _takers(review, taker)
+            else:
+                yield taker.op
+
+
+def _is_squared_length(term: Value) -> bool:
+    """`(x * x).sum(1)` or the square of a norm."""
+    root = root_of(term)
+    if root is not None:
+        return root.op in _NORMS
+    return term.op in _SUMS and term.first is not None and root_of(stripped(term.first)) is not None
+
+
+def _is_moment_matrix(moment: Value, mean: Value) -> bool:
+    """`x.mT @ x / n` beside `m.mT @ m`, m the mean of x: a covariance."""
+    squared, averaged = _squared_matrix(moment), _squared_matrix(mean)
+    if squared is None or averaged is None or averaged.op != "mean" or averaged.first is None:
+        return False
+    return stripped(averaged.first).key == squared.key
+
+
+def _squared_matrix(product: Value) -> Value | None:
+    """The matrix whose product with its own transpose a value is."""
+    factors = [stripped(v) for v in product.operands.values()] if product.op in _PRODUCTS else []
+    return factors[0] if len(factors) == 2 and factors[0].key == factors[1].key else None
 
 
 def _is_second_moment(moment: Value, root: Value) -> bool:

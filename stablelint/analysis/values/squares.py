@@ -23,11 +23,12 @@ def root_of(square: Value) -> Value | None:
         return stripped(square.first) if square.operands["exponent"].constant() == 2 else None
     if square.op != "mul" or square.operands.keys() != {"input", "other"}:
         return None
-    one, other = (_dividend(v) for v in square.operands.values())
+    one, other = (dividend_of(v) for v in square.operands.values())
     return one if one.key == other.key else None
 
 
-def _dividend(value: Value) -> Value:
+def dividend_of(value: Value) -> Value:
+    """What a value is a part of, whatever it is divided by."""
     inner = stripped(value)
     while inner.op == "div" and inner.first is not None:
         inner = stripped(inner.first)

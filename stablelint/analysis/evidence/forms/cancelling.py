@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.values.families import CONDITIONS, LOGARITHMS
+from stablelint.analysis.values.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FLOAT32
@@ -199,18 +200,6 @@ def _scaled(value: Value) -> tuple[float, Value] | None:
         if isinstance(number, int | float) and not isinstance(number, bool):
             return float(number), rest
     return None
-
-
-def root_of(square: Value) -> Value | None:
-    """What has been squared."""
-    first, other = square.first, square.operands.get("other")
-    if square.op == "square":
-        return first
-    if square.op == "pow":
-        exponent = square.operands.get("exponent")
-        return first if exponent is not None and exponent.constant() == 2 else None
-    same = square.op == "mul" and first is not None and other is not None and first.key == other.key
-    return first if same else None
 
 
 def _is_called_cosine(value: Value) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterator
 
-from stablelint.analysis.evidence.forms.cancelling import root_of
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.relations import contracted_with_itself
+from stablelint.analysis.values.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 
