@@ -73,6 +73,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "single": Signature(1, meaning="something shows that the reduction over it can run over one element"),
     "differentiable": Signature(1, meaning="a gradient can flow back to it"),
     "can_vanish": Signature(1, meaning="all its elements can be 0 at once, as those of raw data can"),
+    "displacement": Signature(1, meaning="the difference of rows of one tensor, as of positions"),
     "emptiable": Signature(1, meaning="a mask that the path has not shown to hold a true element"),
     "selection": Signature(
         1, meaning="what a mask selects, element by element, and the path has not shown to be anything"

@@ -1,7 +1,8 @@
-"""All pairs of a tensor's rows, `x[None] - x[:, None]`: among them each row is paired with itself."""
+"""Pairs of a tensor's rows: all of them, `x[None] - x[:, None]`, or chosen ones, `x[i] - x[j]`."""
 
 from __future__ import annotations
 
+from stablelint.analysis.values.families import PICKING
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
@@ -20,6 +21,23 @@ def is_of_all_pairs(value: Value) -> bool:
             return False
         value = value.first
     return False
+
+
+def is_displacement(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether rows of one tensor are taken from each other, `x[i] - x[j]`, with something added perhaps."""
+    value = stripped(value)
+    parts = list(value.operands.values())
+    if value.op == "sub" and len(parts) == 2:
+        return parts[0].key != parts[1].key and _source(parts[0]) == _source(parts[1])
+    return depth > 0 and value.op in ("phi", "add") and any(is_displacement(v, depth - 1) for v in parts)
+
+
+def _source(rows: Value) -> int:
+    """The key of the tensor whose rows a value is."""
+    rows = stripped(rows)
+    while rows.op in PICKING and rows.first is not None:
+        rows = stripped(rows.first)
+    return rows.key
 
 
 def are_all_pairs(one: Value, other: Value) -> bool:

@@ -11,7 +11,7 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.pairs import is_of_all_pairs
+from stablelint.analysis.values.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.sorts import is_floating
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.vanishing import is_masked_difference
@@ -175,6 +175,11 @@ def _can_vanish(predicate: Predicate, context: Context) -> Truth:
     return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
 
 
+def _displacement(predicate: Predicate, context: Context) -> Truth:
+    """Rows of one tensor are taken from each other; whether any two of them are equal is not known."""
+    return Truth.MAYBE if is_displacement(value_of(predicate, context)) else Truth.NO
+
+
 def _differentiable(predicate: Predicate, context: Context) -> Truth:
     """A gradient can flow through it; that one does is seen where a trained parameter lies behind it."""
     value = value_of(predicate, context)
@@ -209,5 +214,6 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "single": _single,
     "differentiable": _differentiable,
     "can_vanish": _can_vanish,
+    "displacement": _displacement,
     "keyword": _keyword,
 }
