@@ -28,22 +28,27 @@ _INFORMATION = re.compile(
 _PRODUCTS = frozenset("matmul bmm".split())
 _LIFTS = frozenset("eye diag diag_embed overwritten".split())
 _FACTORS = frozenset({"cholesky", "inverse"})
+# What factorises an operand of its own accord, and which.
+_TAKING = {
+    "solve": ("input",),
+    "torch.distributions.MultivariateNormal": ("covariance_matrix", "precision_matrix"),
+}
 _UNOBSERVED = "`{}` says nothing of a direction in which nothing was observed: it is singular then"
 _UNLIFTED = "nothing is added to the diagonal of this matrix, which can be singular"
 _DEPTH = 6  # operations looked through
 
 
-@observes("cholesky|inverse|inv")
+@observes("cholesky|inverse|inv|solve|MultivariateNormal")
 def singular_matrix(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.linalg.cholesky(A)` where A is singular, or indefinite by rounding, for ordinary data."""
     seen: set[ast.AST] = set()
     for pair in review.collector.observed:
         value, frame = pair
-        operation = _operation(value)
-        if operation is None or value.node is None or value.first is None or value.node in seen:
+        operation, given = _operation(value), _matrix_of(value)
+        if operation is None or value.node is None or given is None or value.node in seen:
             continue
         seen.add(value.node)
-        matrix = _symmetrised(value.first)
+        matrix = _symmetrised(given)
         reason = _weakness(matrix, operation)
         if (reason or _is_bare(value, matrix)) and not _is_tried(value.node, frame):
             message = reason or _said_of(matrix)
@@ -85,11 +90,19 @@ def _binds(statement: ast.AST, name: str) -> bool:
 
 def _operation(value: Value) -> str | None:
     """Which factorisation a call is, also one by a function of that name in another file of the project."""
+    if value.op in _TAKING:
+        return "inverse" if value.op == "solve" else "cholesky"
     owner, _, name = value.op.rpartition(".")
     if name not in _FACTORS or owner in ("method", "call"):
         return None
     lazy = receiver_text(value) not in ("torch", "torch.linalg") and not _is_dense(value.first)
     return None if lazy else name  # a linear operator adds what it needs itself
+
+
+def _matrix_of(value: Value) -> Value | None:
+    """The matrix that a call factorises."""
+    named = (value.operands[name] for name in _TAKING.get(value.op, ()) if name in value.operands)
+    return next(named, None if value.op in _TAKING else value.first)
 
 
 def _is_dense(matrix: Value | None) -> bool:
@@ -130,7 +143,8 @@ def _said_of(matrix: Value) -> str:
 
 def _is_bare(value: Value, matrix: Value) -> bool:
     """Whether torch factorises a matrix that is neither lifted in sight nor made of a factorisation."""
-    return value.op in _FACTORS and matrix.op not in _FACTORS and not _is_lifted(matrix)
+    factorised = value.op in _FACTORS or value.op in _TAKING
+    return factorised and matrix.op not in _FACTORS and not _is_lifted(matrix)
 
 
 def _weakness(matrix: Value, operation: str) -> str | None:

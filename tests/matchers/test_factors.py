@@ -38,6 +38,8 @@ def test_a_matrix_that_is_singular_for_ordinary_data(line: str) -> None:
         "torch.linalg.cholesky(x.mT @ x + eps * torch.eye(3))",
         "torch.linalg.cholesky(torch.eye(3) - x @ x.mT)",
         "torch.linalg.cholesky_ex(precision)",
+        "torch.linalg.solve(precision + eps * torch.eye(3), x)",
+        "torch.distributions.MultivariateNormal(prior, scale_tril=other)",
         "(prior(x) - gain(x) @ gain(x).mT).cholesky(upper=False)",
     ],
 )
@@ -52,6 +54,8 @@ def test_a_matrix_that_is_lifted(line: str) -> None:
         "torch.linalg.cholesky(precision)",
         "torch.linalg.cholesky(x.mT @ other)",
         "torch.linalg.inv(x @ x.mT)",
+        "torch.linalg.solve(x @ x.mT, other)",
+        "torch.distributions.MultivariateNormal(prior, precision_matrix=other)",
     ],
 )
 def test_a_matrix_of_which_its_name_alone_is_known(line: str) -> None:

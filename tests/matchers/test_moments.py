@@ -17,7 +17,11 @@ LINES = {
     "a covariance": ("m = x.mean(0, keepdim=True)", "x.T @ x / n - m.T @ m", True),
     "a product with another mean": ("m = y.mean(0, keepdim=True)", "x.T @ x / n - m.T @ m", False),
     "a squared distance": ("a, b = x.norm(dim=1) ** 2, (y * y).sum(1)", "a + b - 2 * x @ y.T", True),
-    "its exponential": ("a, b = x.norm(dim=1) ** 2, (y * y).sum(1)", "torch.exp(-(a + b - 2 * x @ y.T))", True),
+    "its exponential": (
+        "a, b = x.norm(dim=1) ** 2, (y * y).sum(1)",
+        "torch.exp(-(a + b - 2 * x @ y.T))",
+        True,
+    ),
     "its order": ("a, b = x.norm(dim=1) ** 2, (y * y).sum(1)", "(-(a + b - 2 * x @ y.T)).argmax(1)", False),
     "no lengths": ("a, b = x, y", "a + b - 2 * x @ y.T", False),
     "numbers": ("a, b = 1.0, n", "a - b ** 2", False),

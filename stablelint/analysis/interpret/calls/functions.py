@@ -76,6 +76,9 @@ def call_named(
         return result
     if qualified.startswith("torch.nn.") and qualified.rpartition(".")[2][:1].isupper():
         return layers.make_layer(qualified, positional, keywords, node, frame)
+    found = make_distribution(qualified, positional, keywords, node, frame)
+    if found is not None:
+        return found
     if root == "torch":
         return _other_torch(qualified, positional, keywords, node, frame)
     if qualified in ("pathlib.Path", "pathlib.PurePath", "os.getenv", "logging.getLogger", "os.environ.get"):
@@ -96,9 +99,6 @@ def _other_torch(
 ) -> Value:
     if qualified.startswith("torch.optim."):
         trained([*positional, *keywords.values()], frame)
-    found = make_distribution(qualified, positional, keywords, node, frame)
-    if found is not None:
-        return found
     name = qualified.rpartition(".")[2]
     foreign = qualified.startswith(
         ("torch.optim", "torch.utils", "torch.cuda", "torch.device", "torch.distributed")

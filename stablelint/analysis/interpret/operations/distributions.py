@@ -27,14 +27,15 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "RelaxedOneHotCategorical": ("temperature", "probs", "logits"),
     "MultivariateNormal": ("loc", "covariance_matrix", "precision_matrix", "scale_tril"),
 }
+_PACKAGES = frozenset({"torch.distributions", "pyro.distributions"})  # the second hands on the first's
 
 
 def make_distribution(
     qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value | None:
     """The distribution object, with its parameters by name; None where `qualified` is not one."""
-    name = qualified.rpartition(".")[2]
-    if not qualified.startswith("torch.distributions.") or name not in _PARAMETERS:
+    package, _, name = qualified.rpartition(".")
+    if package not in _PACKAGES or name not in _PARAMETERS:
         return None
     operands = dict(zip(_PARAMETERS[name], positional, strict=False)) | keywords
     key = frame.graph.key(name, *((n, v.key) for n, v in operands.items()))
