@@ -1,4 +1,4 @@
-"""Defaults of an operation that a narrow format cannot hold."""
+"""Numbers that a narrow format cannot hold: the defaults of operations, and positions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.predicates.formats import is_upcast
+from stablelint.analysis.values.sorts import is_integral
+from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT16, round_to
 
@@ -22,6 +24,7 @@ _NORM = re.compile(r"norm(\dd)?$", re.I)  # the name of a layer
 _UP = re.compile(r"\.float\(\)|\.to\((dtype=)?torch\.float32\)|dtype=torch\.float32\)")
 _BACK = re.compile(r"\.type_as\(|\.to\((dtype=)?(\w+\.)*\w*dtype\)")
 _EPS = 1e-12  # the default
+_TOLD_APART = 256  # whole numbers, by bfloat16
 
 
 @observes("normalize")
@@ -38,6 +41,23 @@ def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         if vectors.dtype in (None, "float16") and not is_upcast(vectors):
             yield make_site(review, rule, pair, {"x": vectors})
+
+
+@observes("arange", "cumsum")
+def positions_in_half(review: Review, rule: Rule) -> Iterator[Site]:
+    """`torch.arange(n, dtype=x.dtype)`, `mask.cumsum(1, dtype=dtype)`: counted in a type that was handed over."""
+    for pair in observed(review, "arange", "cumsum"):
+        value, _ = pair
+        chosen = value.operands.get("dtype")
+        counts = value.op == "arange" or (value.first is not None and is_integral(value.first))
+        if chosen is not None and counts and _is_handed_over(chosen) and value.interval.hi > _TOLD_APART:
+            yield make_site(review, rule, pair, {"d": chosen}, shown=False)
+
+
+def _is_handed_over(dtype: Value) -> bool:
+    """Whether a type is a parameter, or that of a tensor of which nothing shows that it is no half precision."""
+    of_tensor = dtype.op == "attribute" and dtype.name == "dtype"
+    return (of_tensor and dtype.dtype in (None, "float16", "bfloat16")) or dtype.op == "argument"
 
 
 def casts_up_and_back(module: ModuleInfo) -> bool:

@@ -37,3 +37,21 @@ def test_a_normalisation_layer_in_a_file_that_meets_half_precision(cast: str, na
 )
 def test_a_normalisation_that_is_given_what_it_bears(cast: str, name: str, line: str) -> None:
     assert findings("SL412", LAYER.format(cast=cast, name=name, line=line)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("torch.arange(x.shape[1], device=x.device, dtype=x.dtype)", True),
+        ("torch.arange(0, n, 2, dtype=dtype)", True),
+        ("(x > 0).cumsum(1, dtype=x.dtype)", True),
+        ("torch.arange(256, dtype=x.dtype)", False),
+        ("torch.arange(n, dtype=torch.float32)", False),
+        ("torch.arange(n, dtype=x.float().dtype)", False),
+        ("torch.arange(n)", False),
+        ("x.cumsum(1, dtype=x.dtype)", False),
+    ],
+)
+def test_positions_that_are_counted_in_a_type_that_was_handed_over(line: str, told: bool) -> None:
+    code = f"def f(x: torch.Tensor, n: int, dtype: torch.dtype):\n    return {line}\n"
+    assert bool(findings("SL414", code)) is told
