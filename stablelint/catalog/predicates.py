@@ -53,6 +53,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "vanishes": Signature(
         2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"
     ),
+    "gradient": Signature(1, meaning="what a tensor has gathered as its gradient"),
     "overflows": Signature(1, meaning="a sum over it can leave the range of float16"),
     "literal": Signature(1, meaning="a number written in the code, or a name bound to one"),
     "fractional": Signature(1, meaning="a number known not to be an integer"),
