@@ -6,11 +6,12 @@ import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
@@ -26,6 +27,7 @@ from stablelint.analysis.matching.roots import Root, Survey, look, survey
 from stablelint.analysis.matching.sites import Collector, Index, index_of
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
+from stablelint.analysis.values.views import stripped
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import NOTHING, Diagnostic, FileReport, Level, Position, Problem, Status, Told
 from stablelint.numerics.interval import TOP
@@ -35,6 +37,9 @@ from stablelint.syntax.source import Source, SourceError, parse
 _STACK = 6000  # Python frames; an operator in an expression takes three
 _FRUGAL_BUDGET = 60  # statements that calls may take where long ones are not followed
 _BUDGET = 300  # statements that the calls within one function may interpret
+_PROBABILITIES = frozenset({"softmax", "sigmoid", "log_softmax"})
+_OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
+_NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
 _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
 
@@ -191,11 +196,33 @@ class _Analysis:
         """Looks at a function without its long calls, and with them where a finding can rest on those."""
         if not self._attempt(root, frugal=True):
             self._attempt(root, frugal=False)
+        if root.risky and not self._is_seen_whole(root):
+            self._run_as_called(root)
 
-    def _attempt(self, root: Root, frugal: bool) -> bool:
+    def _run_as_called(self, root: Root) -> None:
+        """Looks again at a function that others may call, with the probabilities that one of its calls in sight passes.
+
+        What goes wrong then, though not for any argument, is a finding without a rewrite: it would be one for all calls.
+        """
+        for passed in self._session.calls.get(id(root.function.node), []):
+            squashed = {n: v for n, v in passed.items() if stripped(v).op in _PROBABILITIES}
+            if not squashed:
+                continue
+            known, kept = {(d.code, d.span) for d in self._diagnostics}, len(self._diagnostics)
+            told = self._discharged, self._counts, self._assumed
+            self._discharged, self._counts = [], Counter()
+            self._attempt(root, False, squashed)
+            found = [d for d in self._diagnostics[kept:] if d.status is Status.VIOLATED]
+            self._discharged, self._counts, self._assumed = told
+            self._diagnostics[kept:] = [
+                replace(d, proposals=(), fix_withheld=_OTHERS) for d in found if (d.code, d.span) not in known
+            ]
+            break
+
+    def _attempt(self, root: Root, frugal: bool, passed: Mapping[str, Value] = _NOTHING_PASSED) -> bool:
         """Analyses a function; False, and nothing kept, where a frugal look does not suffice."""
         session, function = self._session, root.function
-        frame = self._entered(root)
+        frame = self._entered(root, passed)
         frame.frugal = frugal
         calls, callers, since = session.calls, session.callers, self._graph.youngest
         session.calls, session.callers, session.passed_over = {}, {}, 0
@@ -225,13 +252,13 @@ class _Analysis:
             self._end(Review(self._module, collector, self._index, words=root.seen.words))
         return True
 
-    def _entered(self, root: Root) -> Frame:
+    def _entered(self, root: Root, passed: Mapping[str, Value]) -> Frame:
         """The frame in which a function's body runs."""
         function = root.function
         quiet = Frame(self._graph, self._module, None, State(), self._session)
         self._session.budget = _BUDGET
         receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
-        frame = inline.enter(function, self._arguments(root, quiet), receiver, quiet)
+        frame = inline.enter(function, {**self._arguments(root, quiet), **passed}, receiver, quiet)
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
         private = root.function.name.startswith("_")  # nobody else calls it

@@ -37,7 +37,7 @@ def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
     told: set[int] = set()  # where the constants were written: one that is used again is the same slip
     for value, frame in review.collector.observed:
-        if value.op not in _OPERATIONS or value.node is None or value.kind is Kind.NUMBER:
+        if value.op not in _OPERATIONS or value.node is None or value.kind in (Kind.NUMBER, Kind.ARRAY):
             continue
         if value.dtype == "float64" or not hasattr(value.node, "lineno"):
             continue

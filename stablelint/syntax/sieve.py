@@ -37,9 +37,9 @@ LOSS = "loss()"
 _LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function"})  # what losses are called
 # What is imported from here holds no operation of ours.
 _ELSEWHERE = sys.stdlib_module_names | frozenset(
-    "numpy scipy pandas tensorflow jax flax optax sklearn matplotlib PIL cv2 keras cupy".split()
+    "scipy pandas tensorflow jax flax optax sklearn matplotlib PIL cv2 keras cupy".split()
 )
-_FOREIGN = _ELSEWHERE | {"torch"}
+_FOREIGN = _ELSEWHERE | {"torch", "numpy"}
 # Further words by which an operation can come about: operators, and operations that are rewritten to it.
 _OTHER_WORDS: Mapping[str, str] = {
     "add": "+",

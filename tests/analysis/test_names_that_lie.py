@@ -60,12 +60,6 @@ SILENT = {
         def f(x: torch.Tensor):
             wandb.log({"loss": x.mean()})
     """,
-    "numpy": """
-        import numpy as np
-
-        def f(x):
-            return np.log(np.maximum(np.asarray(x), 0)) / np.sqrt(np.sum(x))
-    """,
     "a docstring": '''
         def f(x: torch.Tensor):
             """Computes torch.log(torch.softmax(x, -1)) and x / x.sum()."""
@@ -113,6 +107,10 @@ FOUND = {
     ),
     "a logarithm under another name": (
         "from torch import log as safe_log\n\ndef f(z):\n    return safe_log(torch.relu(z))\n",
+        [(4, "SL101")],
+    ),
+    "an array of numpy": (
+        "import numpy as np\n\ndef f(x):\n    return np.log(np.maximum(np.asarray(x), 0))\n",
         [(4, "SL101")],
     ),
     "torch under numpy's name": (

@@ -35,7 +35,7 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return part
     if base.kind is Kind.LAYER:
         return layers.element(base, constant, frame)
-    if base.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
+    if base.kind in (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN, Kind.NUMBER):
         return _part_of_tensor(base, index, node, frame)
     return frame.graph.unknown(node=node)
 

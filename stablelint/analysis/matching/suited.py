@@ -48,6 +48,8 @@ def unsuited(template: str, site: Site) -> str | None:
         dimension = site.match.bindings.get(found[1] or found[2])
         if dimension is not None and dimension.kind is Kind.SEQUENCE:
             return "the reduction is over several dimensions, and the rewrite takes one"
+    if any(value.kind is Kind.ARRAY for value in (site.value, *site.match.covered)):
+        return "the operands are arrays of NumPy, and the rewrite is one for tensors"
     for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
         made = _made_elsewhere(site.match.bindings[name], _DEPTH)
         if made is not None:

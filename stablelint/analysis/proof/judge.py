@@ -138,7 +138,7 @@ def _proof(value: Value, interval: Interval) -> str:
 
 def differentiable(value: Value, gradient: bool) -> bool:
     """Whether a gradient flows back through the value."""
-    if not gradient or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
+    if not gradient or value.kind in (Kind.NUMBER, Kind.ARRAY) or value.dtype in NOT_DIFFERENTIABLE:
         return False
     seen = value
     while seen.first is not None and seen.op in (
@@ -158,7 +158,11 @@ def differentiable(value: Value, gradient: bool) -> bool:
 
 def _may_carry_gradient(value: Value, depth: int) -> bool:
     """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
-    if value.op in GRADIENT_FREE or value.kind is Kind.NUMBER or value.dtype in NOT_DIFFERENTIABLE:
+    if (
+        value.op in GRADIENT_FREE
+        or value.kind in (Kind.NUMBER, Kind.ARRAY)
+        or value.dtype in NOT_DIFFERENTIABLE
+    ):
         return False
     if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
         return True

@@ -22,7 +22,8 @@ _NAMES: dict[str, Annotated] = {
     "int": (Kind.NUMBER, None),
     "float": (Kind.NUMBER, None),
     "bool": (Kind.NUMBER, None),
-    **dict.fromkeys(("str", "Path", "PathLike", "ndarray", "NDArray", "DataFrame", "bytes"), (Kind.FOREIGN, None)),
+    **dict.fromkeys(("str", "Path", "PathLike", "DataFrame", "bytes"), (Kind.FOREIGN, None)),
+    **dict.fromkeys(("ndarray", "NDArray"), (Kind.ARRAY, None)),
 }  # fmt: skip
 _SHAPED: dict[str, str | None] = {  # `Float[Tensor, "batch channels"]`
     "Float": None,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 LOGARITHMS = frozenset("log log2 log10".split())
 WAVES = frozenset({"sin", "cos"})
-HANDED_OVER = frozenset("argument item free unknown attribute".split())  # nothing in sight has computed it
+HANDED_OVER = frozenset(
+    "argument item free unknown attribute foreign".split()
+)  # nothing in sight has computed it
 SETTINGS = frozenset({"argument", "attribute"})  # chosen by whoever calls or configures
 COMPARISONS = frozenset("eq ne gt ge lt le".split())
 CONDITIONS = COMPARISONS | {"logical_and", "logical_or", "logical_not"}

@@ -33,7 +33,8 @@ class Kind(Enum):
     FUNCTION = "function"
     CLASS = "class"
     NAMESPACE = "namespace"  # an imported module, or a name within one
-    FOREIGN = "foreign"  # known not to be a tensor: pathlib, numpy, a logger
+    ARRAY = "array"  # of NumPy: computes as a tensor does, and has no gradient
+    FOREIGN = "foreign"  # known to be neither: pathlib, a logger
     UNKNOWN = "unknown"
 
     __hash__ = object.__hash__  # members are looked up in sets all the time

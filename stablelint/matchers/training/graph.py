@@ -39,6 +39,7 @@ _ELEMENTWISE = frozenset(
 ) | frozenset(
     "view permute transpose flatten squeeze unsqueeze contiguous clone to cuda cpu float double".split()
 )
+_WITHOUT = frozenset({Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN, Kind.ARRAY})
 _WITHOUT_GRAPH = frozenset(
     "detach item numpy tolist argmax argmin argsort eq ne lt le gt ge logical_not logical_and logical_or isnan isinf "
     "isfinite sign long int bool byte one_hot bincount nonzero any all count_nonzero tensor zeros ones rand randn "
@@ -173,7 +174,7 @@ def _is_given(leaf: Value) -> bool:
 
 def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
     """Whether a value is known to carry no graph."""
-    if value.op in _WITHOUT_GRAPH or value.kind in (Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN):
+    if value.op in _WITHOUT_GRAPH or value.kind in _WITHOUT:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:
         return False
@@ -192,7 +193,7 @@ def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
 def _is_written(value: Value) -> bool:
     """Whether a tensor is made of numbers, and not of what may be tensors in a list."""
     data = value.operands.get("data")
-    return data is not None and (data.kind in (Kind.NUMBER, Kind.FOREIGN) or data.op == "item")
+    return data is not None and (data.kind in (Kind.NUMBER, Kind.FOREIGN, Kind.ARRAY) or data.op == "item")
 
 
 @observes("Variable backward", "tensor backward")

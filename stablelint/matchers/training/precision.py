@@ -63,7 +63,7 @@ def _double_source(value: Value) -> Value | None:
         return None
     if value.op == "tensor":
         data = value.operands.get("data")
-        if data is None or data.kind is not Kind.FOREIGN or value.module is None:
+        if data is None or data.kind not in (Kind.FOREIGN, Kind.ARRAY) or value.module is None:
             return None
         return value if isinstance(data.node, ast.expr) and _is_double(data.node, value.module) else None
     if value.op not in _VIEWS:

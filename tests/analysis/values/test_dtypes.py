@@ -112,7 +112,7 @@ def test_a_mask_is_known_by_its_annotation(annotation: str) -> None:
         ("Float[np.ndarray, 'n']", (Kind.UNKNOWN, None)),
         ("float", (Kind.NUMBER, None)),
         ("pathlib.Path", (Kind.FOREIGN, None)),
-        ("np.ndarray", (Kind.FOREIGN, None)),
+        ("np.ndarray", (Kind.ARRAY, None)),
         ("'not an annotation ('", (Kind.UNKNOWN, None)),
         ("list[Tensor]", (Kind.UNKNOWN, None)),
         ("3", (Kind.UNKNOWN, None)),

@@ -6,7 +6,7 @@ import ast
 import math
 
 from stablelint.analysis.interpret.calls.opaque import opaque
-from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.builtins import call_builtin
 from stablelint.analysis.interpret.operations.distributions import make_distribution
@@ -16,6 +16,7 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import default_of
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.writing import trainable, trained, written_into
+from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, belief_in, believed
 from stablelint.numerics.formats import FLOAT64
@@ -55,7 +56,7 @@ def call_named(
     if root == "math":
         return _call_math(rest, positional, node, frame)
     if root == "numpy":
-        return _call_numpy(rest, positional, node, frame)
+        return _call_numpy(rest, positional, keywords, node, frame)
     if qualified == "functools.partial" and positional:
         return _partial(positional, keywords, node, frame)
     if root == "torch" and contexts.set_default(rest, positional, frame):
@@ -174,7 +175,9 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
     return value
 
 
-def _call_numpy(name: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
+def _call_numpy(
+    name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
     if name == "finfo" and positional:
         return Value(
             "finfo",
@@ -183,14 +186,15 @@ def _call_numpy(name: str, positional: list[Value], node: ast.Call, frame: Frame
             dtype=positional[0].dtype,
             node=node,
         )
-    if (
-        name in ("sqrt", "log", "exp", "log2", "log10", "prod")
-        and positional
-        and positional[0].kind is Kind.NUMBER
-    ):
-        return (
-            _call_math(name, positional[:1], node, frame)
-            if name in _MATH
-            else frame.graph.unknown(node=node, kind=Kind.NUMBER)
-        )
-    return frame.graph.foreign(node)
+    first = positional[0] if positional else None
+    set_to = first is not None and first.kind is Kind.UNKNOWN and first.op in SETTINGS and name == "sqrt"
+    numeric = set_to or (first is not None and first.kind is Kind.NUMBER)
+    if numeric and name in ("sqrt", "log", "exp", "log2", "log10"):
+        return _call_math(name, positional[:1], node, frame)
+    operation = arrays.function(name, positional)
+    if operation is None:
+        result = frame.graph.foreign(node)
+        return arrays.as_array(result) if arrays.makes_array(name) else result
+    named = {arrays.keyword(k): v for k, v in keywords.items()}
+    operands = name_operands(operation.parameters, list(map(arrays.as_array, positional)), named)
+    return arrays.as_array(apply_operation(operation.name, operands, node, frame))

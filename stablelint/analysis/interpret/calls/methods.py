@@ -6,7 +6,7 @@ import ast
 
 from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
-from stablelint.analysis.interpret.operations import distributions
+from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.statements.assignment import bind, changed
 from stablelint.analysis.interpret.statements.writing import forgotten, written_into
 from stablelint.analysis.values import lists
@@ -14,6 +14,7 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax import operations
 
+_COPIES = frozenset({"astype", "copy"})  # of an array
 # Methods that other objects have too: an unknown receiver is a tensor only if the call looks like one.
 _AMBIGUOUS = frozenset(
     "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
@@ -49,8 +50,8 @@ def call_method(
     if attr in lists.GROWING | lists.SHRINKING and lists.is_list(receiver):
         return _change_list(receiver, attr, positional, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
-        if receiver.kind in (Kind.STRING, Kind.FOREIGN):
-            return frame.graph.foreign(node)
+        if receiver.kind in (Kind.STRING, Kind.FOREIGN, Kind.ARRAY):
+            return receiver if receiver.kind is Kind.ARRAY and attr in _COPIES else frame.graph.foreign(node)
         named = ((name, v.key) for name, v in keywords.items())
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
@@ -106,6 +107,8 @@ def _store(target: ast.expr, receiver: Value, value: Value, frame: Frame) -> Non
 def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: ast.Call) -> bool:
     if receiver.kind is Kind.TENSOR:
         return True
+    if receiver.kind is Kind.ARRAY:
+        return arrays.is_method(attr)
     if receiver.kind is Kind.NUMBER:
         return receiver.op != "const" and attr in (
             "item",

@@ -11,6 +11,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.interpret.calls.elsewhere import told
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
+from stablelint.analysis.interpret.operations import arrays
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
@@ -200,6 +201,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         entry: Value = base.data[attr]
         return entry
     if base.kind in (Kind.STRING, Kind.FOREIGN) and base.op != "mapping":
+        return frame.graph.foreign(node)
+    if base.kind is Kind.ARRAY and not arrays.is_attribute(attr):
         return frame.graph.foreign(node)
     if attr == "shape":
         return Value("shape", frame.graph.key("shape", base.key), Kind.UNKNOWN, {"input": base}, node=node)

@@ -47,7 +47,8 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "ge": operator.ge,
 }
 _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
-    **dict.fromkeys("numpy tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
+    "numpy": Kind.ARRAY,
+    **dict.fromkeys("tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
     "backward": Kind.NONE,
 }
 _RANDOM = frozenset(
@@ -294,6 +295,8 @@ def kind_of(op: str, values: list[Value]) -> Kind:
     if op.startswith(("math.", "python.")):
         return Kind.NUMBER
     kinds = {v.kind for v in values}
+    if Kind.ARRAY in kinds and Kind.STRING not in kinds:
+        return Kind.TENSOR if Kind.TENSOR in kinds else Kind.ARRAY
     if op in _ARITHMETIC or op in _TRUTHS:
         if Kind.FOREIGN in kinds or Kind.STRING in kinds:
             return Kind.FOREIGN

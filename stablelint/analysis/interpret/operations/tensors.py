@@ -98,7 +98,7 @@ def _extents(operands: dict[str, Value]) -> dict[str, Value]:
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     data = operands.get("data") or operands.get("input")
     dtype = operands["dtype"].dtype if "dtype" in operands else None
-    if data is None or data.kind is Kind.FOREIGN or data.kind is Kind.UNKNOWN:
+    if data is None or data.kind in (Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN):
         key = frame.graph.fresh()
         return Value(
             "tensor",

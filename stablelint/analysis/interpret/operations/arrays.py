@@ -1,0 +1,58 @@
+"""NumPy: functions that compute on arrays what an operation of torch computes on tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax import operations
+from stablelint.syntax.operations import Operation
+
+_SAME = frozenset(
+    """
+    log log2 log10 log1p exp exp2 expm1 sqrt square abs absolute sign sum nansum mean nanmean median prod max amax min
+    amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum arccos arcsin zeros ones
+    zeros_like ones_like isnan isfinite
+    """.split()
+)
+_MADE = frozenset("array asarray load std var ptp average percentile quantile bincount".split())
+_RENAMED = {"power": "pow", "linalg.norm": "norm"}
+_KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max"}
+_METHODS = frozenset(
+    "sum mean prod max min clip cumsum reshape flatten squeeze transpose all any dot item".split()
+)
+_ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
+_ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
+
+
+def function(name: str, positional: list[Value]) -> Operation | None:
+    """The operation that a function of NumPy computes of arrays; of numbers alone it is none of ours."""
+    known = _RENAMED.get(name, name if name in _SAME else "")
+    if not known or not any(v.kind in _ARRAYS for v in positional):
+        return None
+    return operations.function(f"torch.{known}")
+
+
+def makes_array(name: str) -> bool:
+    """Whether a function of NumPy, of which no more is known, yields an array."""
+    return name in _MADE
+
+
+def is_method(name: str) -> bool:
+    """Whether an array has that method of tensors."""
+    return name in _METHODS
+
+
+def is_attribute(name: str) -> bool:
+    """Whether an array has that attribute of tensors."""
+    return name in _ATTRIBUTES
+
+
+def keyword(name: str) -> str:
+    """The name that a keyword of NumPy has in torch."""
+    return _KEYWORDS.get(name, name)
+
+
+def as_array(value: Value) -> Value:
+    """The value as NumPy takes it."""
+    return replace(value, kind=Kind.ARRAY) if value.kind in _ARRAYS else value

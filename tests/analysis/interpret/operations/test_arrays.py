@@ -1,0 +1,41 @@
+"""Arrays of NumPy: what is computed of them is looked at as what is computed of tensors is, and not rewritten."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import load_catalog
+from stablelint.codemod.propose import propose_all
+from tests.analysis.support import open_
+
+HEAD = "import numpy as np\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        ("np.log(x)", ["SL101"]),
+        ("x / np.max(np.abs(x))", ["SL102"]),
+        ("y / y.max()", ["SL102"]),
+        ("np.mean(y[y > 0])", ["SL502"]),
+        ("np.log(1 + np.exp(y))", ["SL205"]),
+        ("(t.numpy() - 1) / np.std(t.numpy())", ["SL102"]),
+        ("np.log(np.clip(x, 1e-6, 1))", []),
+        ("x / np.maximum(np.sum(y), 1)", []),
+        ("np.sqrt(np.sum(y**2)) + np.linalg.norm(y, axis=0)", []),
+        ("np.std(y) + np.random.rand(3)", []),
+        ("t.sum() * np.sqrt(x)", []),
+    ],
+)
+def test_what_is_computed_of_arrays_is_looked_at(line: str, codes: list[str]) -> None:
+    code = f"{HEAD}def f(x, y: np.ndarray, t: torch.Tensor):\n    return {line}\n"
+    assert [found for _, found in open_(code)] == codes
+
+
+def test_no_rewrite_makes_a_tensor_of_an_array() -> None:
+    source = f"import torch\n{HEAD}def f(x):\n    return 1 / (1 + np.exp(-x)), np.log(1 + np.exp(x))\n".encode()
+    report = check_source(source, "program.py", load_catalog(entry_points=False), AnalysisOptions())
+    found = propose_all(source, list(report.diagnostics))
+    assert [one.code for one in found] == ["SL207", "SL205"]
+    assert all(one.fix is None and "NumPy" in str(one.fix_withheld) for one in found)
