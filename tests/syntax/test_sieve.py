@@ -11,7 +11,14 @@ from stablelint.syntax import operations
 from stablelint.syntax.sieve import glance, words_of
 from stablelint.syntax.walk import descendants
 
-IMPORTS = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "cv2": "cv2", "math": "math"}
+IMPORTS = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "np": "numpy",
+    "cv2": "cv2",
+    "math": "math",
+}
 
 
 def words(text: str, imports: dict[str, str] = IMPORTS) -> set[str]:

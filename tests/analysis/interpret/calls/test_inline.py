@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...support import open_
+import pytest
+
+from ...support import findings, open_
 
 
 def test_a_long_call_leaves_statements_to_the_function_that_makes_it() -> None:
@@ -22,3 +24,31 @@ def test_a_long_call_leaves_statements_to_the_function_that_makes_it() -> None:
                 return x
     """
     assert open_(code) == [(3, "SL304")]
+
+
+@pytest.mark.parametrize(
+    ("passed", "codes"),
+    [("self.judge(x)", ["SL304"]), ("x", []), ("torch.relu(x)", [])],
+)
+def test_a_public_method_is_looked_at_with_the_probabilities_that_a_call_passes(
+    passed: str, codes: list[str]
+) -> None:
+    code = f"""
+    class Judge(nn.Module):
+        def forward(self, x):
+            return torch.sigmoid(x)
+
+    class GAN(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.judge = Judge()
+
+        def adversarial_loss(self, guess, truth):
+            return F.binary_cross_entropy(guess, truth)
+
+        def training_step(self, x):
+            return self.adversarial_loss({passed}, torch.ones(4, 1))
+    """
+    found = findings(code)
+    assert [d.code for d in found] == codes
+    assert all(not d.proposals and d.fix_withheld for d in found)

@@ -34,7 +34,9 @@ def test_what_is_computed_of_arrays_is_looked_at(line: str, codes: list[str]) ->
 
 
 def test_no_rewrite_makes_a_tensor_of_an_array() -> None:
-    source = f"import torch\n{HEAD}def f(x):\n    return 1 / (1 + np.exp(-x)), np.log(1 + np.exp(x))\n".encode()
+    source = (
+        f"import torch\n{HEAD}def f(x):\n    return 1 / (1 + np.exp(-x)), np.log(1 + np.exp(x))\n".encode()
+    )
     report = check_source(source, "program.py", load_catalog(entry_points=False), AnalysisOptions())
     found = propose_all(source, list(report.diagnostics))
     assert [one.code for one in found] == ["SL207", "SL205"]
