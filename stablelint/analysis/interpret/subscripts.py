@@ -16,7 +16,8 @@ from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Belief, Kind, Value, join
+from stablelint.analysis.values.value import Belief, Ground, Kind, Value, belief_in, join
+from stablelint.analysis.values.views import behind
 
 
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
@@ -89,12 +90,24 @@ def _is_optimizer(base: ast.expr, module: ModuleInfo) -> bool:
     return qualified.startswith("torch.optim.") and qualified.endswith(".Optimizer")
 
 
+def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) -> Belief | None:
+    """What a mask tells of the values that it takes, where it compares them with a setting."""
+    settings = [v for v in behind(mask, lambda v: v.belief is not None) if v.belief is not None]
+    if not settings:
+        return None
+    told = narrowed_by(mask, True, base, frame, settings)
+    known = frame.state.effective(base)
+    return belief_in(told, chosen.zero, Ground.COINCIDENCE, chosen, settings) if told != known else None
+
+
 def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """What an index takes out of a tensor; a mask tells of the values that it takes."""
     mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
     known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
     selected = narrowed_value(base, known, frame)
     chosen = apply("index", {"input": selected, "index": index}, node, frame)
+    if mask:
+        chosen.belief = _belief_of_selection(base, index, chosen, frame) or chosen.belief
     if mask and picks_something(index, frame.state):
         frame.state.selecting |= {index.key}
         frame.state.nonempty |= {chosen.key}

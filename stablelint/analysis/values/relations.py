@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 
+from stablelint.analysis.values.centres import is_distance_from_centre
 from stablelint.analysis.values.decompositions import UNIT_VECTORS
+from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, recast, stripped
@@ -305,7 +307,7 @@ def _straight_through(op: str, operands: Operands, ranges: Ranges) -> Interval |
 
 
 def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """`x + (x == 0) * c` with a positive c is above 0 where x is at least 0."""
+    """`x + (x == 0) * c` with a positive c is not 0, and above it where x is at least 0."""
     if op != "add" or "other" not in operands:
         return None
     for name, other in (("input", "other"), ("other", "input")):
@@ -316,8 +318,9 @@ def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         for test in tests:
             subject, bound = test.operands.values()
             same = recast(subject).key == recast(operands[name]).key
-            if same and bound.constant() == 0 and positive and ranges[name].lo == 0:
-                return Interval(0.0, math.inf, True, True)
+            if same and bound.constant() == 0 and positive and ranges[name].contains(0.0):
+                least = 0.0 if ranges[name].lo == 0 else -math.inf
+                return Interval(least, math.inf, True, True, nonzero=True)
     return None
 
 
@@ -369,6 +372,8 @@ def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
     if first is None:
         return None
     other = operands.get("other")
+    if _turns_centre(op, first, other):
+        return "all"
     if op in ("mul", "div") and other is not None:
         for peaked, scale in ((first, other), (other, first))[: 2 if op == "mul" else 1]:
             if peaked.peak and (peaked.interval.hi == 0 or scale.kind is Kind.NUMBER):
@@ -376,6 +381,18 @@ def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
         return None
     kept = op in _RISING or op in COPIES or (op in VIEWS and first.peak == "all")
     return first.peak if kept else None
+
+
+def _turns_centre(op: str, first: Value, other: Value | None) -> bool:
+    """Whether the sign of distances from a centre is changed, so that the centre's own 0 is the largest."""
+    if op == "neg":
+        return is_distance_from_centre(first)
+    if other is None or op not in ("mul", "div"):
+        return False
+    pairs = ((first, other), (other, first))[: 2 if op == "mul" else 1]
+    return any(
+        scale.is_constant and scale.interval.hi < 0 and is_distance_from_centre(d) for d, scale in pairs
+    )
 
 
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
@@ -394,18 +411,26 @@ def _unit_norm(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     value = operands.get("input")
     if value is None or len(operands) > 1:
         return None
-    while value.first is not None and (
-        value.op in COPIES or (value.op == "index" and _takes_whole_parts(value))
-    ):
-        value = value.first
+    value = stripped(value)
+    if value.op == "index" and value.first is not None and _takes_a_vector(value):
+        value = stripped(value.first)
     return Interval(0.5, math.inf, hi_open=True) if value.op in UNIT_VECTORS else None
 
 
-def _takes_whole_parts(selection: Value) -> bool:
-    """Whether an index takes one column, or one matrix of a batch: integers after an ellipsis."""
-    index = selection.operands.get("index")
-    parts = index.data if index is not None and index.kind is Kind.SEQUENCE else []
+def _takes_a_vector(selection: Value) -> bool:
+    """Whether an index takes one column: an integer behind an ellipsis.
+
+    Of what is orthonormal both ways, each row is as long: an integer and whole dimensions in any order.
+    """
+    index, taken = selection.operands["index"], stripped(selection.operands["input"])
+    parts = parts_of(index)
+    if taken.op == "eigenvectors" and taken.first is not None and taken.first.op == "eigh":
+        return sum(isinstance(p.constant(), int) for p in parts) == 1 and all(map(_is_whole_or_one, parts))
     return len(parts) == 2 and parts[0].constant() is Ellipsis and isinstance(parts[1].constant(), int)
+
+
+def _is_whole_or_one(part: Value) -> bool:
+    return isinstance(part.constant(), int) or keeps_all(part)
 
 
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {

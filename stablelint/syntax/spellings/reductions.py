@@ -42,7 +42,7 @@ any             input,dim,keepdim         torch.any .any
 all             input,dim,keepdim         torch.all .all
 bincount        input,weights,minlength   torch.bincount .bincount
 histc           input,bins,min,max        torch.histc .histc
-unique          input                     torch.unique .unique
+unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive
 trapz           input                     torch.trapz torch.trapezoid
 stft            input                     torch.stft .stft
 fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.irfft fft.ifft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn

@@ -189,7 +189,7 @@ def _call_numpy(
     first = positional[0] if positional else None
     set_to = first is not None and first.kind is Kind.UNKNOWN and first.op in SETTINGS and name == "sqrt"
     numeric = set_to or (first is not None and first.kind is Kind.NUMBER)
-    if numeric and name in ("sqrt", "log", "exp", "log2", "log10"):
+    if numeric and name in _MATH:
         return _call_math(name, positional[:1], node, frame)
     operation = arrays.function(name, positional)
     if operation is None:

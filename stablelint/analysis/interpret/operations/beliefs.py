@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from stablelint.analysis.values.families import SETTINGS
+from stablelint.analysis.values.increasing import grown_between
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations import in_matrix
 from stablelint.analysis.values.squares import root_of, unscaled
@@ -21,6 +22,8 @@ _POSITIVE = Interval(0.0, math.inf, lo_open=True, hi_open=True)
 _NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
 _TINY = 1e-2  # a literal below is added to keep a number off 0, and not for its own sake
 _DEPTH = 4
+_MANY, _LEAST = 1e5, 1e-30  # factors, and a product of them
+_ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
 
 
@@ -38,14 +41,47 @@ def _assumed(interval: Interval, value: Value, text: str, *operands: Value) -> B
 
 
 def _between_bounds(value: Value, operands: Operands, state: State) -> Belief | None:
-    """A clamp whose bounds do not cross, where the upper one is not known."""
+    """A clamp whose bounds do not cross, where the upper one is not known, or both are made with one setting."""
     if not {"input", "min", "max"} <= operands.keys():
         return None
     low, high = (state.believed(operands[name]) for name in ("min", "max"))
+    if math.isinf(low.lo) and math.isinf(high.hi):
+        return _within_margin(value, operands["min"], operands["max"])
     if high.lo > low.lo or math.isinf(low.lo):
         return None
     text = f"{operands['max'].name or 'max'} is above {operands['min'].name or low.lo}"
     return _assumed(Interval(low.lo, math.inf, hi_open=True), value, text, *operands.values())
+
+
+def _within_margin(value: Value, low: Value, high: Value) -> Belief | None:
+    """`clamp(eps, 1 - eps)` and `clamp(-(1 - eps), 1 - eps)`, for a margin that is positive."""
+    margin, beside = _margin(low), _margin(high)
+    if margin is None or beside is None or margin[1].key != beside[1].key or not margin[2] > 0 > beside[2]:
+        return None
+    interval = Interval(margin[0], beside[0], lo_open=True, hi_open=True)
+    return _assumed(interval, value, f"{margin[1].name or 'the margin'} is positive")
+
+
+def _margin(bound: Value) -> tuple[float, Value, int] | None:
+    """A bound as a literal, a setting, and the sign with which it is added: `1 - eps`."""
+    if bound.op in SETTINGS and bound.kind is not Kind.TENSOR:
+        return 0.0, bound, 1
+    if bound.op == "neg" and bound.first is not None:
+        inner = _margin(bound.first)
+        return (-inner[0], inner[1], -inner[2]) if inner is not None else None
+    parts = list(bound.operands.values()) if bound.op in ("add", "sub") else []
+    literal = next((v for v in parts if v.is_constant and v.kind is Kind.NUMBER), None)
+    inner = next((_margin(v) for v in parts if v is not literal), None)
+    if literal is None or inner is None or inner[0]:
+        return None
+    return float(literal.data), inner[1], -inner[2] if bound.op == "sub" and parts[0] is literal else inner[2]
+
+
+def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
+    """`c[..., 1:] - c[..., :-1]`, where each element of c is larger than the one before it, but for rounding."""
+    numbers = grown_between(operands)
+    text = "no step is smaller than the rounding of the sums"
+    return _assumed(_POSITIVE, value, text, *numbers) if numbers is not None else None
 
 
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -91,11 +127,16 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
 
 
 def _cancels(value: Value, depth: int) -> bool:
-    """Whether a value is made of a difference of sizes, which rounding makes negative: `E[x**2] - E[x]**2`."""
+    """Whether a value is made of a difference of sizes, which rounding makes negative: `E[x**2] - E[x]**2`.
+
+    What two sizes share is less than their sum: `a + b - shared` is the size of a union.
+    """
     inner = stripped(value)
     if inner.op == "sub" and inner.operands.keys() == {"input", "other"}:
-        sizes = all(v.interval.lo >= 0 and not v.is_constant for v in inner.operands.values())
-        return sizes or root_of(unscaled(inner.operands["other"])) is not None
+        whole, part = inner.operands.values()
+        sizes = all(v.interval.lo >= 0 and not v.is_constant for v in (whole, part))
+        united = stripped(whole).op == "add" and all(v.interval.lo >= 0 for v in whole.operands.values())
+        return (sizes and not united) or root_of(unscaled(part)) is not None
     parts = inner.operands.values() if inner.op in _FACTORS and depth else ()
     return any(_cancels(v, depth - 1) for v in parts)
 
@@ -105,6 +146,30 @@ def _is_offset(lift: Value, offset: Interval) -> bool:
     if not 0 < offset.lo <= offset.hi < math.inf:
         return False
     return lift.belief is not None or lift.guard == "eps" or (lift.is_constant and offset.hi < _TINY)
+
+
+def _product(value: Value, operands: Operands, state: State) -> Belief | None:
+    """A product of so few factors that it does not come near 0: `cumprod(1 - linspace(1e-4, 0.02, 1000))`."""
+    base = operands["input"]
+    count, least = _length(base, 2 * _DEPTH), state.believed(base).lo
+    if count is None or not 0 < least < 1:
+        return None
+    most = state.believed(count).hi
+    if not most < _MANY or least**most < _LEAST:
+        return None
+    known = Interval(least**most, math.inf, hi_open=True).meet(state.believed(value))
+    return _assumed(known, value, f"{most:g} factors", base, count) if known is not None else None
+
+
+def _length(value: Value, depth: int) -> Value | None:
+    """How many elements a row of a value has, which is computed one by one from so many even steps."""
+    inner = stripped(value)
+    if inner.op == "linspace":
+        return inner.operands.get("steps")
+    if depth == 0 or inner.op not in _ONE_BY_ONE:
+        return None
+    found = (_length(v, depth - 1) for v in inner.operands.values() if not v.is_constant)
+    return next((v for v in found if v is not None), None)
 
 
 def _entropy(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -131,5 +196,7 @@ _LAWS: Mapping[str, Law] = {
     "clamp": _between_bounds,
     "sum": _of_matrix,
     "add": _lifted,
+    "sub": _of_step,
+    **dict.fromkeys(("prod", "cumprod"), _product),
     "floor_divide": _quotient,
 }

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
-from stablelint.analysis.interpret.operations.sizes import not_empty
+from stablelint.analysis.interpret.operations.sizes import counted, not_empty
 from stablelint.analysis.values.families import SETTINGS
+from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any, sized
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, TOP, Interval
@@ -45,12 +46,12 @@ def call_builtin(
             operands["start"] = positional[0]
         if name == "enumerate" and (len(positional) > 1 or "start" in keywords):
             operands["start"] = positional[1] if len(positional) > 1 else keywords["start"]
+        if name == "range" and positional:
+            counted(positional[1 if len(positional) > 1 else 0])
         key = frame.graph.key(f"python.{name}", *(v.key for v in positional))
         return Value(f"python.{name}", key, Kind.UNKNOWN, operands, node=node, module=frame.module)
     if name in ("list", "tuple", "sorted", "reversed") and first is not None:
-        return (
-            first if first.kind is Kind.SEQUENCE or first.op == "list_of" else frame.graph.unknown(node=node)
-        )
+        return _listed(name, first, node, frame)
     if name == "staticmethod" and first is not None:
         return first
     if name == "super":
@@ -65,6 +66,17 @@ def call_builtin(
     if name == "dict":
         return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))
     return frame.graph.unknown(node=node)
+
+
+def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
+    """A copy of a sequence, which may be in another order."""
+    if first.op == "list_of":
+        return first
+    if first.kind is not Kind.SEQUENCE:
+        return frame.graph.unknown(node=node)
+    if name in ("sorted", "reversed"):
+        return list_of(first.data, None, node, frame)
+    return replace(first, key=frame.graph.fresh(), data=list(first.data))
 
 
 def _length(first: Value, node: ast.Call, frame: Frame) -> Value:

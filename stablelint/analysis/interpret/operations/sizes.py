@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
+from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Belief, Ground, Kind, Value
+from stablelint.analysis.values.value import Belief, Ground, Kind, Value, sized
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT
 
 
@@ -46,6 +47,12 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, dim: object = None) -> V
         data=dim,
     )
     return value if emptiable else not_empty(value, tensor)
+
+
+def counted(value: Value) -> None:
+    """Lets it be believed of a setting that it is positive, where something has as many elements or turns."""
+    if value.op in SETTINGS and value.kind is not Kind.TENSOR:
+        sized(value, value.name or "the count")
 
 
 def not_empty(count: Value, counted: Value) -> Value:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply
-from stablelint.analysis.interpret.operations.sizes import size_of
+from stablelint.analysis.interpret.operations.sizes import counted, size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.assignment import masked
@@ -16,7 +16,7 @@ from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, join, of_any
-from stablelint.numerics.interval import AT_LEAST_ONE, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
 
@@ -208,6 +208,32 @@ def _pair(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     return frame.graph.sequence([apply(name, operands, node, frame) for name in names], node)
 
 
+def _count(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`arange(n)`, `arange(0, n)`, `linspace(a, b, n)`: there is something to count."""
+    end = operands.get("steps") or operands.get("n")
+    if op == "arange":
+        end = operands.get("end") or operands.get("start")
+    if end is not None:
+        counted(end)
+    return None
+
+
+def _unique(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`unique(x, return_inverse=True, return_counts=True)`: each element is there at least once."""
+    asked = [operands.get(f"return_{name}") for name in ("inverse", "counts")]
+    if any(v is not None and not isinstance(v.constant(), bool) for v in asked) or "more0" in operands:
+        return None
+    taken = [v is not None and bool(v.data) for v in asked]
+    if not any(taken):
+        return None
+    found = apply(op, {"input": operands["input"]}, node, frame)
+    inverse = frame.graph.key("part", found.key, "inverse")
+    parts = [Value("part", inverse, Kind.TENSOR, {"input": found}, COUNT, Ground.EXACT, dtype="int64")]
+    counts = frame.graph.key("part", found.key, "counts")
+    parts.append(Value("counts", counts, Kind.TENSOR, {"input": found}, AT_LEAST_ONE, dtype="int64"))
+    return frame.graph.sequence([found, *(p for p, t in zip(parts, taken, strict=True) if t)], node)
+
+
 def _finfo(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     kind = operands.get("type")
     key = frame.graph.key(op, kind.key if kind else 0)
@@ -293,4 +319,8 @@ SPECIAL: dict[str, Special] = {
     "uniform_": _uniform,
     "normal_": _normal,
     "bincount": _bincount,
+    "arange": _count,
+    "linspace": _count,
+    "eye": _count,
+    "unique": _unique,
 }

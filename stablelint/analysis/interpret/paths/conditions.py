@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Kind, Value, believed
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 
@@ -195,8 +195,12 @@ def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
         state.learn(inner, learned)
 
 
-def narrowed_by(mask: Value, truth: bool, value: Value, frame: Frame) -> Interval:
-    """Where the elements of `value` lie at which `mask` is `truth`."""
+def narrowed_by(
+    mask: Value, truth: bool, value: Value, frame: Frame, settings: Iterable[Value] = ()
+) -> Interval:
+    """Where the elements of `value` lie at which `mask` is `truth`, as long as what is believed of `settings` holds."""
     state = frame.state.copy()
+    for setting in settings:
+        state.learn(setting, believed(setting).interval)
     assume(selector(mask), truth, state)
     return state.effective(value)
