@@ -17,6 +17,8 @@ from torch.nn import functional
 from torch.optim import lr_scheduler
 from torch.utils.data import DataLoader
 
+from stablelint.runtime.tracing.patches import replace
+
 _LOSSES = (
     "cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss "
     "smooth_l1_loss huber_loss kl_div"
@@ -87,7 +89,7 @@ class Taps:
                 tell.on_function(cls, args)
             return apply.__get__(None, cls)(*args, **kwargs)
 
-        self._put(torch.autograd.Function, "apply", apply, classmethod(watched))
+        self._undo.append(replace(torch.autograd.Function, "apply", lambda _: classmethod(watched)))
 
     def close(self) -> None:
         """Put everything back."""
@@ -95,17 +97,7 @@ class Taps:
             self._undo.pop()()
 
     def _replace(self, holder: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        original = vars(holder)[name]
-        self._put(holder, name, original, functools.wraps(original)(wrap(original)))
-
-    def _put(self, holder: Any, name: str, original: Any, replacement: Any) -> None:
-        setattr(holder, name, replacement)
-
-        def undo() -> None:
-            if vars(holder).get(name) is replacement:
-                setattr(holder, name, original)
-
-        self._undo.append(undo)
+        self._undo.append(replace(holder, name, lambda original: functools.wraps(original)(wrap(original))))
 
 
 def _before(tell: Callable[..., object]) -> Callable[[Any], Any]:

@@ -13,7 +13,7 @@ from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Li
 from stablelint.runtime.compare.parting.align import Kind, Parting
 from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
 from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.session import Session, describe, told
+from stablelint.runtime.compare.session import Session, describe, told_of
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 
 STEPS = 3
@@ -59,7 +59,7 @@ def _compare(
     first, second = session.run(judged(one)), session.run(judged(other))
     walks = [follow(*pair) for pair in pairs_of(first, second)]
     found = next((walk for walk in walks if walk.parting is not None), walks[0])
-    runs = told(first), told(second)
+    runs = told_of(first, second)
     chain = tuple(thinned(found.links, _LINKS))
     notes = (f"looked at the first {max(run.steps for run in runs)} steps; generators were seeded",)
     if found.parting is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, starmap, zip_longest
 from pathlib import Path
@@ -61,7 +61,7 @@ def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> C
     first = session.run(setup)
     second = session.run(replace(setup, label=f"{setup.label}, once more"))
     found, traces = aligned(first, second)
-    runs = told(first), told(second)
+    runs = told_of(first, second)
     if found.parting is None:
         return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
     if setup.options.modules:
@@ -85,23 +85,29 @@ def aligned(first: Run, second: Run) -> tuple[Alignment, tuple[Trace, Trace]]:
     return found[place], pairs[place]
 
 
-def told(run: Run) -> Told:
+def told(label: str, traces: Sequence[Trace]) -> Told:
     """A run as it is reported; its processes together."""
     losses: list[tuple[int, float]] = []
     operations = 0
-    for trace in run.traces:
+    for trace in traces:
         for step in trace:
             operations += len(step.records)
             losses += [(step.number, value) for value in step.losses]
-    ends = [trace.ended or {} for trace in run.traces]
+    ends = [trace.ended or {} for trace in traces]
     return Told(
-        run.setup.label,
+        label,
         max((int(end.get("steps", 0)) for end in ends), default=0),
         operations,
         any(end.get("full", False) for end in ends),
         tuple(losses),
-        run.traces[0].facts,
+        traces[0].facts,
     )
+
+
+def told_of(first: Run, second: Run) -> tuple[Told, Told]:
+    """Two runs as they are reported."""
+    one, other = (told(run.setup.label, run.traces) for run in (first, second))
+    return one, other
 
 
 def describe(parting: Parting) -> Difference:

@@ -13,13 +13,13 @@ import torch
 from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.compare.command import LIMIT
 from stablelint.runtime.compare.compiling.graph import run_once
-from stablelint.runtime.compare.outcome import Comparison, Told
+from stablelint.runtime.compare.outcome import Comparison
 from stablelint.runtime.compare.parting.align import align
 from stablelint.runtime.compare.recording.child import facts
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.recorder import Recorder
 from stablelint.runtime.compare.recording.trace import Trace, Writer
-from stablelint.runtime.compare.session import describe, notes_on, same
+from stablelint.runtime.compare.session import describe, notes_on, same, told
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
 from stablelint.runtime.tensors.state import current_state
@@ -51,23 +51,12 @@ class Recording:
         """What was recorded; complete when the block has ended."""
         return Trace(self._path)
 
-    def told(self) -> Told:
-        """The recording as a report tells of it."""
-        losses: list[tuple[int, float]] = []
-        operations = 0
-        trace = self.trace
-        for step in trace:
-            operations += len(step.records)
-            losses += [(step.number, value) for value in step.losses]
-        ended = trace.ended or {}
-        steps, full = int(ended.get("steps", 0)), bool(ended.get("full", False))
-        return Told(self.label, steps, operations, full, tuple(losses), trace.facts)
-
 
 def compare_recordings(first: Recording, second: Recording) -> Comparison:
     """Where two recordings part, bit for bit."""
-    found = align(first.trace, second.trace)
-    runs = first.told(), second.told()
+    traces = first.trace, second.trace
+    found = align(*traces)
+    runs = told(first.label, traces[:1]), told(second.label, traces[1:])
     if found.parting is None:
         return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
     difference = describe(found.parting)

@@ -17,6 +17,8 @@ import torch
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.hooks import RemovableHandle
 
+from stablelint.runtime.tracing.patches import replace
+
 
 class Observer:
     """Is told of the steps; answers to everything with nothing: override what matters."""
@@ -134,16 +136,7 @@ def _hook_steps(name: str, hook: Callable[..., Any]) -> None:
 
 
 def _wrap(holder: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    original = holder.__dict__[name]
-    replacement = functools.wraps(original)(wrapper(original))
-    setattr(holder, name, replacement)
-
-    def undo() -> None:
-        # Someone may have wrapped it again since; their wrapper then keeps calling ours, which is idle.
-        if holder.__dict__.get(name) is replacement:
-            setattr(holder, name, original)
-
-    _undo.append(undo)
+    _undo.append(replace(holder, name, lambda original: functools.wraps(original)(wrapper(original))))
 
 
 def _before_step(

@@ -12,17 +12,33 @@ from contextlib import contextmanager
 from typing import Any
 
 
-@contextmanager
-def replaced(holder: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
-    """An attribute is `make` of what it was; what somebody else has put there meanwhile stays."""
-    original = getattr(holder, name)
+def replace(holder: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], None]:
+    """Let a name stand for `make` of what it was; what is returned puts it back, unless somebody else has replaced it."""
+    own = vars(holder).get(name)  # None for a method that the class has from another one
+    original = getattr(holder, name) if own is None else own
     replacement = make(original)
     setattr(holder, name, replacement)
+
+    def undo() -> None:
+        # Whoever has wrapped it since keeps calling the replacement.
+        if vars(holder).get(name) is not replacement:
+            return
+        if own is None:
+            delattr(holder, name)
+        else:
+            setattr(holder, name, own)
+
+    return undo
+
+
+@contextmanager
+def replaced(holder: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
+    """Until the end of the context a name stands for `make` of what it was."""
+    undo = replace(holder, name, make)
     try:
         yield
     finally:
-        if holder.__dict__.get(name) is replacement:
-            setattr(holder, name, original)
+        undo()
 
 
 def in_own_thread(own: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:

@@ -132,7 +132,7 @@ class Recorder(Observer):
         if count <= self.step:
             return
         self.step = count
-        self._where.forget()
+        self._where.nodes.forget()
         self._writer.flush()
         if self._options.over(count):
             self._active = False
@@ -171,7 +171,7 @@ class Recorder(Observer):
                 _fill(result)
             return result
         node = torch._C._current_autograd_node()
-        here = self._where.of_operation(node) if node is None or torch.is_grad_enabled() else None
+        here = self._where.nodes.label(node) if node is None or torch.is_grad_enabled() else None
         tensors, numbers = leaves_of(args, kwargs)
         written = written_by(operation, args, kwargs)
         made = self._made_by(operation, tensors, written, node, here)
@@ -218,7 +218,7 @@ class Recorder(Observer):
 
     def _place(self, node: Any, here: Here | None) -> Here:
         """That of the forward operation for one of the backward pass."""
-        forward = self._where.of_node(node) if node is not None else None
+        forward = self._where.nodes.made(node) if node is not None else None
         return forward or here or self._where.here()[0]
 
     def _made_by(

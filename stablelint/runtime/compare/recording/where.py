@@ -1,8 +1,4 @@
-"""Where the running operation is written: the innermost expression of the user's, and the module that is called.
-
-An operation of the backward pass belongs to the autograd node that runs it, and a node to the expression of the
-forward pass that made it.
-"""
+"""Where the running operation is written: the innermost expression of the user's, and the module that is called."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -24,6 +19,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.runtime.compare.recording.trace import Place
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tracing.nodes import ModuleNames, Nodes
 
 _LONGEST_TEXT = 300
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
@@ -50,8 +46,8 @@ class Whereabouts:
 
     def __init__(self) -> None:
         self._active: list[str] = []
-        self._names: WeakKeyDictionary[torch.nn.Module, str] = WeakKeyDictionary()
-        self._made: dict[int, Here] = {}
+        self._names = ModuleNames()
+        self.nodes = Nodes(self.here)
         self._resolved: dict[tuple[int, int], tuple[CodeType, Place]] = {}
 
     def follow(
@@ -67,7 +63,7 @@ class Whereabouts:
 
         handles = (
             torch_module.register_module_forward_pre_hook(
-                lambda module, _: self._active.append(self._name(module))
+                lambda module, _: self._active.append(self._names.of(module))
             ),
             torch_module.register_module_forward_hook(left, always_call=True),
         )
@@ -77,25 +73,6 @@ class Whereabouts:
                 handle.remove()
 
         return stop
-
-    def of_operation(self, node: Any) -> Here | None:
-        """Remember the present place for the newest node; returns it if it had to be looked up."""
-        sequence = torch._C._autograd._get_sequence_nr() - 1
-        if sequence in self._made:
-            return None
-        here, in_engine = self.here()
-        # A second derivative: the node belongs to the forward operation whose gradient made it.
-        first = self._made.get(node._sequence_nr()) if node is not None and in_engine else None
-        self._made[sequence] = first or here
-        return here
-
-    def of_node(self, node: Any) -> Here | None:
-        """Where a node was made, if an operation that ran under this watch made it."""
-        return self._made.get(node._sequence_nr())
-
-    def forget(self) -> None:
-        """Drop what is remembered of nodes: their graph is gone."""
-        self._made.clear()
 
     def here(self) -> tuple[Here, bool]:
         """The present place, and whether the engine runs it without code of the user's in between."""
@@ -121,14 +98,6 @@ class Whereabouts:
         if key not in self._resolved:
             self._resolved[key] = code, _place_of(resolve(Site(code, offset)))
         return self._resolved[key][1]
-
-    def _name(self, module: torch.nn.Module) -> str:
-        """The path of a module in the outermost one that was called with it inside."""
-        if module not in self._names:
-            root = type(module).__name__
-            for path, child in module.named_modules():
-                self._names.setdefault(child, f"{root}.{path}" if path else root)
-        return self._names[module]
 
 
 @lru_cache(maxsize=4096)

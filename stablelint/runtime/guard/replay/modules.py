@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from stablelint.runtime.tracing.nodes import ModuleNames
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 
@@ -23,7 +24,7 @@ class ModuleStack:
     outermost: dict[str, bool] = field(default_factory=dict)  # module name -> looks like a loss
     used: dict[int, torch.Tensor] = field(default_factory=dict)  # buffers of the modules called, by identity
     on_first_call: Callable[[Collection[int]], None] = lambda _: None  # told of buffers before they are used
-    _names: dict[int, str] = field(default_factory=dict)
+    _names: ModuleNames = field(default_factory=ModuleNames)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -49,7 +50,7 @@ class ModuleStack:
                     module.require_backward_grad_sync, module.require_forward_param_sync = backward, forward
 
     def _enter(self, module: torch.nn.Module) -> None:
-        name = self._name(module)
+        name = self._names.of(module)
         if not self.active:
             self.outermost[name] = next(module.parameters(), None) is None
             new = {id(one): one for one in module.buffers() if id(one) not in self.used}
@@ -66,11 +67,3 @@ class ModuleStack:
             self.active.pop()
         if not self.active and next(module.parameters(), None) is not None:
             self.finished += 1
-
-    def _name(self, module: torch.nn.Module) -> str:
-        """The path of a module in the outermost one that was called with it inside."""
-        if id(module) not in self._names:
-            root = type(module).__name__
-            for path, child in module.named_modules():
-                self._names.setdefault(id(child), f"{root}.{path}" if path else root)
-        return self._names[id(module)]

@@ -1,8 +1,4 @@
-"""Where the running operation is written: user frames, module path, and the forward operation of a gradient.
-
-An operation of the backward pass belongs to the autograd node that runs it, and a node to the forward
-operation that bears its sequence number.
-"""
+"""Where the running operation is written: user frames, module path, and the forward operation of a gradient."""
 
 from __future__ import annotations
 
@@ -11,12 +7,12 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Any
 
 import torch
 
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.program.frames import Site, is_library, site_of
+from stablelint.runtime.tracing.nodes import Nodes
 
 _STACK_DEPTH = 16
 _CUSTOM_METHODS = frozenset("forward backward setup_context vjp jvp vmap".split())
@@ -45,28 +41,13 @@ class Places:
         self.modules = modules
         self._backward_code = backward_code
         self._depth = depth
-        self._forward: dict[int, ForwardSite] = {}
+        self._nodes = Nodes(self._here)
+        self.label, self.made = self._nodes.label, self._nodes.made
 
-    def label(self, running: Any) -> None:
-        """Remember the present place for the newest node; operations that make no node find it labelled."""
-        sequence = torch._C._autograd._get_sequence_nr() - 1
-        if sequence in self._forward:
-            return
-        sites, in_backward, custom = self.look_around()
+    def _here(self) -> tuple[ForwardSite, bool]:
+        sites, in_hook, custom = self.look_around()
         stack = tuple(self.modules.active)
-        label = ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom)
-        if running is not None and not in_backward:
-            # A second derivative: the node belongs to the forward operation whose gradient made it.
-            label = self._forward.get(running._sequence_nr(), label)
-        self._forward[sequence] = label
-
-    def made(self, node: Any) -> ForwardSite | None:
-        """Where a node was made, if an operation that ran under this watch made it."""
-        return self._forward.get(node._sequence_nr())
-
-    def forget(self) -> None:
-        """Drop what is remembered of nodes: their graph is gone."""
-        self._forward.clear()
+        return ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom), not in_hook
 
     def look_around(self) -> tuple[tuple[Site, ...], bool, bool]:
         """User frames, whether they run inside the backward pass, and whether in a custom function."""

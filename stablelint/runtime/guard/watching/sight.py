@@ -12,7 +12,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -21,6 +22,7 @@ import torch
 import stablelint
 from stablelint.runtime.program.frames import user_frame
 from stablelint.runtime.tensors.measure import Badness, badness_of, tensors_in
+from stablelint.runtime.tracing.patches import replaced
 
 _OWN = os.path.dirname(os.path.abspath(stablelint.__file__)) + os.sep
 _LARGEST = 1 << 24  # elements of a module's result that are looked at
@@ -78,8 +80,7 @@ def watching(on_seen: Seen) -> Iterator[None]:
                 look(tensor, nan_only=True)
         return result
 
-    undo = [
-        _patched(holder, name, wrapper)
+    with ExitStack() as stack:
         for holder, name, wrapper in (
             (torch.Tensor, "item", item),
             (torch.Tensor, "__float__", item),
@@ -87,13 +88,17 @@ def watching(on_seen: Seen) -> Iterator[None]:
             (torch.Tensor, "__repr__", shown),
             (torch.Tensor, "tolist", shown),
             (torch.nn.Module, "__call__", called),
-        )
-    ]
-    try:
+        ):
+            stack.enter_context(replaced(holder, name, partial(_calling, wrapper)))
         yield
-    finally:
-        for back in reversed(undo):
-            back()
+
+
+def _calling(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(original, *args, **kwargs)
+
+    call.__name__, call.__doc__ = original.__name__, original.__doc__
+    return call
 
 
 def _counts(tensor: torch.Tensor, nan_only: bool) -> bool:
@@ -104,25 +109,3 @@ def _counts(tensor: torch.Tensor, nan_only: bool) -> bool:
     return bool(found & Badness.NAN) or (
         not nan_only and bool(found & Badness.POSITIVE or (tensor.numel() == 1 and found))
     )
-
-
-def _patched(holder: Any, name: str, wrapper: Callable[..., Any]) -> Callable[[], None]:
-    own = holder.__dict__.get(name)
-    original = getattr(holder, name)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return wrapper(original, *args, **kwargs)
-
-    call.__name__, call.__doc__ = name, getattr(original, "__doc__", None)
-    setattr(holder, name, call)
-
-    def undo() -> None:
-        if holder.__dict__.get(name) is not call:
-            return
-        if own is None:
-            with suppress(AttributeError):
-                delattr(holder, name)
-        else:
-            setattr(holder, name, own)
-
-    return undo
