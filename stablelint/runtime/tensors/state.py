@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 
 _QUIET_AFTER = 8  # takes without a change, after which a foreign generator is looked at less often
 _LONGEST_PAUSE = 6  # as a power of two
+_UNSEEN = 1 << 14  # elements of a buffer that is compared: the statistics of a batch norm keep their version
 _default_generator = torch.default_generator
 _uses_cuda: Callable[[], bool] = torch.cuda.is_initialized
 
@@ -125,7 +127,7 @@ class BufferRecorder:
             return
         with torch.no_grad():
             for (buffer, copy), new, old in zip(self._held, versions, self._versions, strict=True):
-                if new != old:
+                if new != old or buffer.numel() <= _UNSEEN:
                     copy.copy_(buffer)
         self._versions = versions
 
@@ -133,7 +135,10 @@ class BufferRecorder:
         """Put the remembered values back into the buffers that changed since; `only` into those of these ids."""
         with torch.no_grad():
             for index, (buffer, copy) in enumerate(self._held):
-                if buffer._version != self._versions[index] and (only is None or id(buffer) in only):
+                written = buffer._version != self._versions[index]
+                if not written and buffer.numel() <= _UNSEEN:
+                    written = not torch.equal(buffer, copy)
+                if written and (only is None or id(buffer) in only):
                     buffer.copy_(copy)
                     self._versions[index] = buffer._version
 
@@ -146,9 +151,10 @@ def set_aside(
 
     Of the buffers only those whose id is in `used` at the end, where that is given.
     """
-    parameters = list(parameters)
+    parameters, buffers = list(parameters), [one for one in buffers if not one.is_inference()]
     gradients = [parameter.grad for parameter in parameters]
     before = BufferRecorder(buffers)
+    versions = [_unsafe_preserve_version_counter(buffer) for buffer in buffers]
     random_state = current_state()
     for parameter in parameters:
         parameter.grad = None
@@ -158,6 +164,10 @@ def set_aside(
         for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.grad = gradient
         before.restore(used)
+        for buffer, version in zip(buffers, versions, strict=True):
+            if used is None or id(buffer) in used:
+                with version:  # what autograd has kept of a graph under way is what it was
+                    pass
         random_state.restore()
 
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import torch
 
 Made = TypeVar("Made")
+_LEVELS = 8  # of transforms such as `grad` and `vmap`, each of which makes a node for an operation
 
 
 class Nodes(Generic[Made]):
@@ -18,9 +19,10 @@ class Nodes(Generic[Made]):
         """`look` tells the present place, and whether the engine runs it without code of the user's in between."""
         self._look = look
         self._made: dict[int, Made] = {}
+        self._newest = -1
 
     def label(self, running: Any) -> Made | None:
-        """Remember the present place for the newest node; returns it if it had to be looked up.
+        """Remember the present place for the newest nodes; returns it if it had to be looked up.
 
         Operations that make no node find the newest labelled.
         """
@@ -30,7 +32,10 @@ class Nodes(Generic[Made]):
         here, in_engine = self._look()
         # A second derivative: the node belongs to the forward operation whose gradient made it.
         first = self._made.get(running._sequence_nr()) if running is not None and in_engine else None
-        self._made[sequence] = first or here
+        count = sequence - self._newest
+        for number in range(count if 0 < count <= _LEVELS else 1):
+            self._made[sequence - number] = first or here
+        self._newest = sequence
         return here
 
     def made(self, node: Any) -> Made | None:

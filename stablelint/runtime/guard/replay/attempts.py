@@ -15,6 +15,7 @@ import torch
 from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
+from stablelint.runtime.guard.replay.writes import tensors_of
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import (
     Region,
@@ -113,13 +114,15 @@ def _slices(alarm: Alarm) -> Iterator[Attempt]:
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     region = attempt.region
-    replay = Replay(target, attempt.until, watch.state.buffers, region.code if region is not None else None)
+    code = region.code if region is not None else None
+    frames = list(step_frames(attempt.frame, _FRAMES))
+    replay = Replay(target, attempt.until, watch.state.buffers, code, tensors_of(frames))
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
         standing_still(dict(watch.state.last_of)),
-        contents_kept(step_frames(attempt.frame, _FRAMES)) as changed,
+        contents_kept(frames) as changed,
     ):
         outcome = replay.run(attempt.run, attempt.random)
     outcome.changed = tuple(changed)

@@ -64,12 +64,10 @@ def likeness(
                 differing = differing or name
             elif finite and name not in compared:
                 compared.append(name)
-    return Likeness(
-        tuple(compared[:_NAMED]),
-        differing,
-        same_random(recorded.random, replayed.random),
-        begun is not None and not same_random(begun, replayed.random),
-    )
+    drew = begun is None or not same_random(begun, replayed.random)
+    # Where the replay drew nothing, what was drawn before or behind it is no part of it.
+    same = not drew or same_random(recorded.random, replayed.random)
+    return Likeness(tuple(compared[:_NAMED]), differing, same, drew and begun is not None)
 
 
 def _compared(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[tuple[str, bool, bool]]:

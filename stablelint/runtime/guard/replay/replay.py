@@ -18,6 +18,7 @@ from stablelint.runtime.guard.replay.confined import quiet
 from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
+from stablelint.runtime.guard.replay.writes import Writes
 from stablelint.runtime.guard.watching.step_state import Follower
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
@@ -76,13 +77,15 @@ class Replay(Follower):
         until: tuple[CodeType, int] | None = None,
         buffers: BufferRecorder | None = None,
         cut_from: CodeType | None = None,
+        held: Iterable[torch.Tensor] = (),
     ) -> None:
         self.target = target
         self._renamed = {until[0]: cut_from} if until is not None and cut_from is not None else {}
         self._until = until
         self._buffers = buffers
         self.modules = ModuleStack()
-        self.trace = Trace(self.modules, backward_codes())
+        self._writes = Writes([*target.parameters.values(), *held])
+        self.trace = Trace(self.modules, backward_codes(), self._writes)
         self.outcome = Outcome(tensors=self.modules.tensors, outermost=self.modules.outermost)
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
@@ -192,6 +195,8 @@ class Replay(Follower):
                 pass
             except Exception as error:
                 outcome.error = f"{type(error).__name__}: {error}"
+            finally:
+                self._writes.take_back()
         self._compare()
         return outcome
 

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in
 from stablelint.runtime.guard.replay.places import ForwardSite, Places
+from stablelint.runtime.guard.replay.writes import Writes, storage_key
 from stablelint.runtime.program.frames import Site
 from stablelint.runtime.tensors.measure import (
     FINE,
@@ -76,7 +77,7 @@ class Trace(TorchDispatchMode):
     of the backward pass.
     """
 
-    def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType]) -> None:
+    def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType], writes: Writes) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.modules = modules
         self.faults: list[Fault] = []
@@ -84,6 +85,7 @@ class Trace(TorchDispatchMode):
         self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault, Badness]] = {}
         self._by_storage: dict[int, Fault] = {}
         self._resting = False
+        self._writes = writes
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -108,6 +110,7 @@ class Trace(TorchDispatchMode):
         node = torch._C._current_autograd_node()
         if node is None or torch.is_grad_enabled():
             self._places.label(node)
+        self._writes.before(func, args, keywords)
         result = func(*args, **keywords)
         outputs = [
             tensor
@@ -142,7 +145,7 @@ class Trace(TorchDispatchMode):
         known = self._by_tensor.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1]
-        return self._by_storage.get(_storage_key(tensor))
+        return self._by_storage.get(storage_key(tensor) or id(tensor))
 
     def _record(
         self,
@@ -188,7 +191,7 @@ class Trace(TorchDispatchMode):
         for tensor, own in bad:
             self._by_tensor[id(tensor)] = (weakref.ref(tensor), fault, own)
             if in_place:
-                self._by_storage[_storage_key(tensor)] = fault
+                self._by_storage[storage_key(tensor) or id(tensor)] = fault
 
     def _place(self, node: Any, tainted: bool) -> tuple[ForwardSite, bool]:
         """Where the running operation is written, and whether that is a hook of the backward pass.
@@ -245,7 +248,7 @@ class Trace(TorchDispatchMode):
         for tensor in outputs:
             self._by_tensor.pop(id(tensor), None)
             if in_place:
-                self._by_storage.pop(_storage_key(tensor), None)
+                self._by_storage.pop(storage_key(tensor) or id(tensor), None)
 
 
 def writes_literal(operation: str, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
@@ -254,10 +257,3 @@ def writes_literal(operation: str, args: Sequence[object], kwargs: Mapping[str, 
     if any(value != value or value in (float("inf"), float("-inf")) for value in scalars):
         return True
     return operation in ("lift_fresh", "lift_fresh_copy")
-
-
-def _storage_key(tensor: torch.Tensor) -> int:
-    try:
-        return tensor.untyped_storage().data_ptr()
-    except (NotImplementedError, RuntimeError):  # sparse and fake tensors have no storage of their own
-        return id(tensor)
