@@ -100,6 +100,16 @@ def written_by(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, A
     return written + [kwargs[name] for name in operation.written_names if name in kwargs]
 
 
+def updated_by(func: Any, args: Sequence[Any]) -> list[torch.Tensor]:
+    """Running statistics that a normalisation in training writes though its schema does not tell."""
+    given = dict(zip((one.name for one in func._schema.arguments), args, strict=False))
+    if not (given.get("training") or given.get("train")):
+        return []
+    return [
+        one for name in ("running_mean", "running_var") if isinstance(one := given.get(name), torch.Tensor)
+    ]
+
+
 def outputs_of(func: Any, result: Any, written: Sequence[Any]) -> list[torch.Tensor]:
     """What an operation returned and what it wrote, each tensor once."""
     if not written and isinstance(result, torch.Tensor):

@@ -11,6 +11,7 @@ from functools import lru_cache
 import torch
 
 from stablelint.runtime.guard.replay.blame import Root
+from stablelint.runtime.guard.replay.operands import first_bad
 from stablelint.runtime.guard.reporting.event import Element, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
@@ -113,9 +114,14 @@ def _names(root: Root, texts: list[str]) -> list[str]:
 
 
 def element_of(root: Root, location: Location | None) -> Element | None:
-    """The first non-finite element of the result and what it was made of; None where the fault lies elsewhere."""
+    """The first non-finite element of the result and what it was made of, or that of data which held it already."""
     fault = root.fault
-    if root.leaf is not None or fault.in_backward or not fault.place:
+    if root.leaf is not None:
+        place, values = first_bad(root.leaf, [root.leaf])
+        names = [one.name for one in named_operands(root, location) if one.nan or one.inf]
+        made = [(name, value) for name, value in zip(names[:1], values, strict=False) if value is not None]
+        return Element(place, tuple(made), tuple(root.leaf.shape)) if place and made else None
+    if fault.in_backward or not fault.place:
         return None
     named = named_operands(root, location)
     made = [(one.name, value) for one, value in zip(named, fault.elements, strict=False) if value is not None]

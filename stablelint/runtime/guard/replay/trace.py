@@ -30,7 +30,7 @@ from stablelint.runtime.tensors.measure import (
     statistics_of,
     tensors_in,
 )
-from stablelint.runtime.tracing.operation import canonical, results_of
+from stablelint.runtime.tracing.operation import canonical, results_of, updated_by
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 _NOTHING: tuple[tuple[()], tuple[()], tuple[()], frozenset[str]] = ((), (), (), frozenset())
@@ -160,7 +160,9 @@ class Trace(TorchDispatchMode):
         badness = bad[0][1]
         for _, other in bad[1:]:
             badness = badness | other
-        written_into = {id(tensor) for tensor, _ in bad} if in_place else set()
+        written_into = {id(tensor) for tensor in updated_by(func, args)}
+        if in_place:
+            written_into |= {id(tensor) for tensor, _ in bad}
         inputs = list(tensors_in((args, kwargs)))
         sources = tuple(self._sources(inputs, written_into, tainted))
         operation = str(func.overloadpacket.__name__)

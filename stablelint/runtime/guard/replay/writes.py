@@ -22,7 +22,7 @@ class Writes:
     """
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
-        self._held = {key: one for one in tensors if (key := storage_key(one)) is not None}
+        self._held = {key: one for one in tensors if (key := storage_key(one))}
         self._copies: list[tuple[Any, Any]] = []
         self._versions = ExitStack()
 
@@ -54,9 +54,9 @@ def tensors_of(frames: Iterable[FrameType]) -> Iterator[torch.Tensor]:
         yield from module.parameters()
 
 
-def storage_key(tensor: torch.Tensor) -> int | None:
-    """The address of a tensor's memory; None where it has none of its own."""
+def storage_key(tensor: torch.Tensor) -> int:
+    """The address of a tensor's memory; 0 where it has none of its own."""
     try:
-        return tensor.untyped_storage().data_ptr() or None
+        return tensor.untyped_storage().data_ptr()
     except (NotImplementedError, RuntimeError):  # sparse, fake and wrapped tensors
-        return None
+        return 0

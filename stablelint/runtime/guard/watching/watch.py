@@ -312,8 +312,9 @@ class Watch(hooks.Observer):
         if self.model is None:
             roots = roots_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED))
             self.roots.update(roots.values())
+            trained = [name for name, root in roots.items() if next(root.parameters(), None) is not None]
             for name, root in roots.items():
-                prefix = f"{name}." if len(roots) > 1 else ""
+                prefix = f"{name}." if len(trained) > 1 else ""
                 self._names.learn({f"{prefix}{path}": one for path, one in root.named_parameters()})
         meter = Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
         meter.limit = math.inf if self._norm_limit is None else self._norm_limit

@@ -138,3 +138,60 @@ def test_beside_other_threads_what_they_do_not_name_is_taken_back(tmp_path: Path
     note = guard.events[0].note or ""
     assert "`shared`" in note
     assert "`seen`" not in note
+
+
+def test_what_a_step_writes_in_place_is_as_it_was_and_autograd_takes_it_so() -> None:
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+    average = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    events: list[Event] = []
+    with Guard(on_event=events.append):
+        for step in range(3):
+            with torch.no_grad():
+                model[1].weight.clamp_(-0.1, 0.1)
+                average.weight.mul_(0.9).add_(model[1].weight)
+            loss = (model(torch.rand(4, 3)).pow(2).mean() * (step != 1)).log()
+            held = [*model.state_dict().values(), average.weight]
+            before = [(one.clone(), one._version) for one in held]
+            loss.backward()
+            assert [one._version for one in held] == [version for _, version in before]
+            assert all(torch.equal(one, copy) for one, (copy, _) in zip(held, before, strict=True))
+            optimizer.step()
+            optimizer.zero_grad()
+            if events:
+                break
+    assert events[0].step == 1
+
+
+def test_bad_data_are_told_by_their_place_and_not_by_what_they_lead_to() -> None:
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    events: list[Event] = []
+    with Guard(on_event=events.append):
+        for _ in range(1):
+            x = torch.rand(8, 3)
+            x.numpy()[5, 2] = float("nan")
+            model(x).mean().backward()
+            optimizer.step()
+    (event,) = events
+    assert event.element is not None
+    assert (event.element.index, event.element.terms) == ((5, 2), (("sample", 5),))
+    assert [one.name for one in event.operands if one.nan] == ["x"]
+
+
+def test_an_operation_under_several_transforms_has_a_place() -> None:
+    weight = torch.zeros(3, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    events: list[Event] = []
+
+    def norm(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return (weight * x).pow(2).sum().sqrt()
+
+    slope = torch.func.vmap(torch.func.grad(norm), in_dims=(None, 0))
+    with Guard(on_event=events.append):
+        for _ in range(1):
+            slope(weight, torch.ones(4, 3)).sum().backward()
+            optimizer.step()
+    location = events[0].location
+    assert location is not None
+    assert location.expression == "(weight * x).pow(2).sum().sqrt()"
