@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.audit.allocations import Peak
 from stablelint.runtime.audit.graph import GraphFacts
 from stablelint.runtime.audit.values import Summary
 from stablelint.runtime.program.frames import Site, resolve
@@ -144,6 +145,7 @@ class Run:
     holder_at: Location | None = None
     growing: tuple[str, ...] = ()  # names that take a tensor with every step
     growing_at: Location | None = None
+    peak: Peak | None = None  # of the GPU's memory, from the second step on
     trouble: list[str] = field(default_factory=list)  # what could not be watched, and why
     loss_on_batch: Any = None  # a callable (model, arguments) -> loss, where it is known
 

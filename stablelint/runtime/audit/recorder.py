@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_module
 
+from stablelint.runtime.audit.allocations import Allocations
 from stablelint.runtime.audit.calls import CallRecorder, here
 from stablelint.runtime.audit.graph import read_graph
 from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdings
@@ -52,6 +53,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._counts: dict[int, int] = {}
         self._ready: dict[int, tuple[Step, list[torch.Tensor]]] = {}
         self._early: dict[str, Holding] = {}
+        self._allocations = Allocations()
         self._states = _generators()
 
     def start(self) -> None:
@@ -78,6 +80,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._taps.close()
         hooks.detach(self)
         self.plain_graphs()
+        self.run.peak = self.run.peak or self._allocations.stop()
         self.run.drawn = {
             name
             for name, state in _generators().items()
@@ -252,6 +255,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._counts[key] = self._counts.get(key, 0) + 1
         if len(self.run.steps) == 1:
             self.plain_graphs()
+            self._allocations.start()
         if self._counts[key] == _FIRST_LOOK and not self._early:
             self._early = self._holdings()
         if self._limit is not None and self._counts[key] >= self._limit:

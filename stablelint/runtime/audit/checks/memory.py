@@ -1,11 +1,14 @@
-"""Does memory grow from step to step?"""
+"""Does memory grow from step to step, and what holds it at its peak?"""
 
 from __future__ import annotations
 
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
-from stablelint.runtime.audit.record import Run
+from stablelint.runtime.audit.allocations import sized
+from stablelint.runtime.audit.outcome import Outcome, Status, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import Run, line
 
 ORDER = 8
+_TOLD = 4  # lines at the peak
+_FULL = 0.9  # of a device: fragments and other processes need the rest
 _RECENT = 3  # backward passes whose graphs may live on: names are rebound in the next step
 
 
@@ -34,3 +37,24 @@ def gathered_tensors(run: Run) -> Outcome | None:
             text, "keep numbers, or what is needed of them, on the CPU", *run.growing, at=run.growing_at
         )
     return passed("names hold as many tensors at the end as after the second step")
+
+
+@check(needs="a GPU in use, and two optimizer steps")
+def room_at_the_peak(run: Run) -> Outcome | None:
+    """The GPU has room left at the peak of its memory."""
+    peak = run.peak
+    if peak is None:
+        return None
+    at = next((place for row, _ in peak.parts if (place := line(row)) is not None), None)
+    told = [f"{sized(size)} {_asked_by(row)}" for row, size in peak.parts[:_TOLD]]
+    told.append(f"{sized(peak.before)} before the second step")
+    text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(told)}"
+    if peak.total > _FULL * peak.capacity:
+        return warned(text, "a smaller batch, checkpointing of the largest part, or half precision", at=at)
+    return Outcome(Status.PASSED, text, location=at)
+
+
+def _asked_by(row: tuple[str, int] | None) -> str:
+    """The line that asked for memory, with its text."""
+    place = line(row)
+    return f"in line {place.row}: {place.expression}" if place is not None else "in backward passes"

@@ -6,13 +6,13 @@ import re
 
 import torch
 
+from stablelint.runtime.audit.allocations import sized
 from stablelint.runtime.audit.holders import Holding, filled_at, holdings
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 5
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @explains(
@@ -34,7 +34,7 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
         if result and result not in shapes:
             because.append(f"{' and '.join(str(one.shape) for one in operands)} broadcast to {result}")
     largest = sorted(_tensors(scene), key=lambda one: -one[1])[:_SHOWN]
-    because += [f"{name} holds {_size(size)}" for name, size in largest if size]
+    because += [f"{name} holds {sized(size)}" for name, size in largest if size]
     graphs = {name: one for name, one in held.items() if one.graphs > 1}
     because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
     other = []
@@ -43,7 +43,7 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
         advice.insert(0, f"keep values in {name}: .item() or .detach()")
         at = filled_at(name, _files(held))
         other += [(f"{name} is filled here", at)] if at is not None else []
-    summary = f"{_size(asked)} were asked for at once" if asked else "the memory of the device is full"
+    summary = f"{sized(asked)} were asked for at once" if asked else "the memory of the device is full"
     return Explanation(
         "memory",
         summary,
@@ -75,10 +75,3 @@ def _tensors(scene: Scene) -> list[tuple[str, int]]:
                 size = sum(one.numel() * one.element_size() for one in value)
                 found.setdefault(id(value), (name, size))
     return list(found.values())
-
-
-def _size(count: int | None) -> str:
-    value, unit = float(count or 0), 0
-    while value >= 1024 and unit + 1 < len(_UNITS):
-        value, unit = value / 1024, unit + 1
-    return f"{value:.3g} {_UNITS[unit]}"
