@@ -71,6 +71,19 @@ def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path) -> None:
     assert "5 optimizer steps were watched" in done.out
 
 
+HOOK = "import sys\nsys.excepthook = lambda *error: print('in its own words', file=sys.stderr)\n"
+
+
+def test_an_error_is_explained_and_what_was_seen_is_told(tmp_path: Path) -> None:
+    program = SOUND.replace("torch.randint(0, 2,", "torch.randint(2 * (step > 3), 2 + (step > 3),")
+    (tmp_path / "train.py").write_text(HOOK + program)
+    done = audit("--", sys.executable, "train.py", folder=tmp_path)
+    assert done.code == 1
+    assert done.err.startswith("in its own words\n\nIndexError[target]: ")
+    assert "train.py:10:12" in done.err
+    assert "4 optimizer steps were watched" in done.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -16,7 +16,8 @@ NAME = "audit"
 HELP = "run a few steps of a training command and check its data, model, loop and reproducibility"
 TAKES_COMMAND = True
 
-_CHILD = "stablelint.runtime.audit.child"
+_CHILD = "stablelint.runtime.crash.audited"
+_KINDS = ("audit", "missing", "unguarded", "crash")
 _STEPS = 10
 
 
@@ -40,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns 1 where a check failed, 2 where nothing could be watched, else its exit code."""
+    from stablelint.report.run.crash import render
     from stablelint.runtime.process.launch import run_planned
     from stablelint.runtime.process.start import Plan
     from stablelint.runtime.process.words import CommandNotFoundError
@@ -49,11 +51,13 @@ def run(options: argparse.Namespace) -> int:
         return failed("no command to run", "stablelint audit -- python train.py")
     plan = Plan("", child=_CHILD, steps=options.steps)
     try:
-        code, (audits, missing, unguarded) = run_planned(command, plan, ("audit", "missing", "unguarded"))
+        code, (audits, missing, unguarded, crashes) = run_planned(command, plan, _KINDS)
     except CommandNotFoundError as error:
         return failed(str(error))
     if unguarded:
         return failed(f"a process was not watched: {unguarded[0]['error']}")
+    if crashes:
+        sys.stderr.write(render(crashes[0], context_of(sys.stderr)))
     audit = max(audits, key=lambda one: (one["steps"], -one["process"]), default=None)
     if audit is None:
         reason = f": {missing[0]['python']} has no torch" if missing else ""

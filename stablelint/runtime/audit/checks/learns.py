@@ -90,8 +90,9 @@ def _limit(
         factor = _SPAN ** (2 * step / _RANGE - 1)
         optimizer.zero_grad()
         value = loss(model)
-        lowest = min(lowest, float(value))
-        if not math.isfinite(float(value)) or float(value) > 4 * abs(lowest) + 1:
+        now = float(value.detach())
+        lowest = min(lowest, now)
+        if not math.isfinite(now) or now > 4 * abs(lowest) + 1:
             return float(factor)
         value.backward()
         for group, rate in zip(optimizer.param_groups, rates, strict=False):
