@@ -1,17 +1,20 @@
-"""A module's text without what it does on being imported, but for imports, definitions and its constants."""
+"""A module's text for what it defines: nothing that its statements raise keeps it from being loaded."""
 
 from __future__ import annotations
 
 import ast
 
 
-def only_definitions(tree: ast.Module) -> None:
-    """Take the rest out of a tree, in place; an assignment that raises is as if it were not there."""
-    tree.body = _definitions(tree.body)
+def only_definitions(tree: ast.Module, whole: bool = False) -> None:
+    """Leave imports, definitions and constants in a tree, in place; one that raises is as if it were not there.
+
+    `whole` leaves its other statements, too, but for what is behind `__name__ == "__main__"`.
+    """
+    tree.body = _definitions(tree.body, whole)
     ast.fix_missing_locations(tree)
 
 
-def _definitions(body: list[ast.stmt]) -> list[ast.stmt]:
+def _definitions(body: list[ast.stmt], whole: bool) -> list[ast.stmt]:
     kept: list[ast.stmt] = []
     for node in body:
         match node:
@@ -25,18 +28,20 @@ def _definitions(body: list[ast.stmt]) -> list[ast.stmt]:
                 kept.append(node)
             case ast.If() if not _is_main(node):
                 node.body, node.orelse = (
-                    _definitions(node.body) or [_nothing(node)],
-                    _definitions(node.orelse),
+                    _definitions(node.body, whole) or [_nothing(node)],
+                    _definitions(node.orelse, whole),
                 )
                 kept.append(_suppressed(node))  # its test may ask for what was left out
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add_argument" | "set_defaults"))):
                 kept.append(_suppressed(node))  # the options of a command line are constants, too
             case ast.Try():
-                node.body = [_bare(part) for part in _definitions(node.body)] or [_nothing(node)]
-                node.orelse, node.finalbody = _definitions(node.orelse), []
+                node.body = [_bare(part) for part in _definitions(node.body, whole)] or [_nothing(node)]
+                node.orelse, node.finalbody = _definitions(node.orelse, whole), []
                 for handler in node.handlers:
-                    handler.body = _definitions(handler.body) or [_nothing(node)]
+                    handler.body = _definitions(handler.body, whole) or [_nothing(node)]
                 kept.append(node)
+            case _ if whole and not isinstance(node, ast.If):
+                kept.append(_suppressed(node))
     return kept
 
 

@@ -5,6 +5,7 @@ Only the standard library is loaded here: the command's own start must not chang
 
 from __future__ import annotations
 
+import ast
 import atexit
 import importlib.abc
 import importlib.machinery
@@ -58,18 +59,22 @@ def code_of(path: str, plan: Plan) -> CodeType:
     targets = plan.targets.get(name, ()) if plan.capture else ()
     REGISTRY.loaded.add(name)
     if not targets:
-        return compile(source, path, "exec", dont_inherit=True)
+        return compile(_defining(ast.parse(source, path), plan, name, True), path, "exec", dont_inherit=True)
     first = max(REGISTRY.functions, default=-1) + 1
     probed = insert_probes(source, path, targets, _next_number(), first)
     for placed in probed.placed:
         REGISTRY.placed[placed.number] = placed
     for offset, function in enumerate(probed.functions):
         REGISTRY.functions[first + offset] = Function(name, function)
-    if plan.definitions:
+    return compile(_defining(probed.tree, plan, name), path, "exec", dont_inherit=True)
+
+
+def _defining(tree: ast.Module, plan: Plan, name: str, whole: bool = False) -> ast.Module:
+    if plan.defines(name):
         from stablelint.runtime.verify.probe.definitions import only_definitions
 
-        only_definitions(probed.tree)
-    return compile(probed.tree, path, "exec", dont_inherit=True)
+        only_definitions(tree, whole)
+    return tree
 
 
 def _next_number() -> int:
@@ -82,7 +87,7 @@ def _hook_loader(plan: Plan) -> None:
 
     def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
-        if resolved(path) in plan.files:
+        if (name := resolved(path)) in plan.files or plan.defines(name):
             return code_of(path, plan)
         return original(self, fullname)
 

@@ -36,7 +36,7 @@ class Plan:
     capture: bool = True
     search_seconds: float = 0.0
     fixes: Mapping[str, str] = field(default_factory=dict)  # site -> file that holds the text with its fix
-    definitions: bool = False  # of the files with targets only what they define is executed
+    definitions: str = ""  # the folder of whose files only what they define is wanted
     search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
 
     def write(self, path: Path) -> None:
@@ -47,6 +47,11 @@ class Plan:
     def files(self) -> frozenset[str]:
         """The resolved paths of all files that are not run as they stand on disk."""
         return frozenset(self.targets) | frozenset(self.sources)
+
+    def defines(self, name: str) -> bool:
+        """Whether only what the file of this resolved path defines is wanted."""
+        own = bool(self.definitions) and name.startswith(os.path.join(self.definitions, ""))
+        return own and "site-packages" not in name
 
 
 def read_plan(path: str) -> Plan:

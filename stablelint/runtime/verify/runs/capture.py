@@ -56,13 +56,13 @@ def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]
     """Call the functions around the sites with made arguments, in a process of its own."""
     seconds = request.timeout or _SECONDS
     fixes = _fixed_files(request, folder)
-    plan = Plan(str(folder / "made"), _targets(request.sites, prepared), definitions=True)
     files: dict[str, list[dict[str, object]]] = {}
     for site in request.sites:
         row = {"id": site.id, "row": site.probe_span.start.row, "fixed": fixes.get(site.id)}
         files.setdefault(resolved(site.filename), []).append(row)
     jobs = folder / "jobs.json"
     root = _root(list(files))
+    plan = Plan(str(folder / "made"), _targets(request.sites, prepared), definitions=os.path.realpath(root))
     document = {
         "folder": plan.folder,
         "seconds": seconds,

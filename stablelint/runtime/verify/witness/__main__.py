@@ -72,16 +72,19 @@ def _bounded() -> None:
 def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
     from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
+    from stablelint.runtime.verify.witness.confined import confine
+    from stablelint.runtime.verify.witness.project import Project
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
+    confine(os.getcwd(), jobs["folder"])
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
         with _beside(jobs["root"]):
             module = load(path, jobs["root"])
-        texts = {name: Path(name).read_text(encoding="utf-8", errors="replace") for name in jobs["others"]}
-        source = Path(path).read_text(encoding="utf-8")
-        try_sites(module, source, trials, texts, report, deadline)
+        names = dict.fromkeys([path, *jobs["others"]])
+        project = Project({name: Path(name).read_text(encoding="utf-8", errors="replace") for name in names})
+        try_sites(module, Path(path).read_text(encoding="utf-8"), trials, project, report, deadline)
     except Exception as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"

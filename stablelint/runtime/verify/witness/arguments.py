@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from stablelint.runtime.verify.witness.uses import Uses
@@ -25,19 +25,22 @@ SHAPES: tuple[Shape, ...] = (
     (2, 3, 2, 4, 4),
 )
 _CHOICES = 10  # combinations of kinds that are tried with each shape
+_KINDS = 4  # of one parameter, in the first assignments
 _SIZES = (2, 3, 4, 5, 6)
-_MENDED = 8  # times that one guess is mended
 # What a parameter is by its name, where nothing else tells: a guess that a call confirms or not.
 _BY_NAME = (
-    (r"^(args?|opts?|options?|cfg|conf|config|hparams|flags)$", "namespace"),
+    (r"^(args?|opts|options?|cfg|conf|config|hparams|flags)$", "namespace"),
     (r"^param(eter)?s$", "parameters"),
     (r"^device$", "device"),
+    (r"(^|_)(optim|optimizer|opt)(_\d+)?$", "optimizer"),
     (r"(^|_)(model|net|network|module|backbone|fn|func|criterion|activation|nonlin)$", "callable"),
     (r"loader$|^dl$", "batches"),
     (r"(^|_)(dim|axis)$", "dim"),
-    (r"mask|valid|keep|padding", "mask"),
+    (r"mask|valid|keep", "mask"),
     (r"^(y|labels?|targets?|classes|idx|index|indices|ids?)$|_(labels?|ids?|idx|index)$", "labels"),
     (r"^(eps|epsilon)$", "small"),
+    (r"kernel", "odd"),
+    (r"dilation|stride|padding|hop|window|length|layers|blocks|levels|groups|steps|bins", "int"),
     (
         r"^(n|k|num|size|width|depth|heads|hidden|channels|classes)(_|$)|_(dim|size|channels|features|heads|num)$",
         "int",
@@ -91,7 +94,7 @@ class Argument:
 
 _PLAIN = {
     "int": "4",
-    "one": "1",
+    "odd": "3",
     "float": "0.5",
     "small": "1e-08",
     "dim": "-1",
@@ -101,11 +104,25 @@ _PLAIN = {
     "callable": "torch.nn.Identity()",
     "dtype": "torch.float32",
     "device": "'cpu'",
-    "dict": "{}",
     "list": "[4, 4]",
+    "optimizer": "torch.optim.SGD([torch.nn.Parameter(torch.ones(2, 3))], lr=0.5)",
     "parameters": "[torch.nn.Parameter(torch.ones(2, 3))]",
 }
 Arguments = tuple[Argument, ...]
+
+
+def with_argument(arguments: Arguments, one: Argument) -> Arguments:
+    """The arguments with this one, in the place of the one of its name where there is one."""
+    held = tuple(one if each.name == one.name else each for each in arguments)
+    return held if one in held else (*held, one)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the project tells besides the function: its settings by name, and objects that a parameter may be."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    objects: Callable[[str, Uses], Iterator[str]] = lambda name, uses: iter(())
 
 
 def written(arguments: Arguments) -> str:
@@ -113,32 +130,36 @@ def written(arguments: Arguments) -> str:
     return ", ".join(argument.written() for argument in arguments)
 
 
-def candidates(uses: Mapping[str, Uses], known: Mapping[str, str] | None = None) -> Iterator[Arguments]:
-    """Assignments to try, most plausible first; `known` are values that settings of the project have by their names."""
+def candidates(uses: Mapping[str, Uses], known: Known) -> Iterator[Arguments]:
+    """Assignments to try, most plausible first."""
     required = {name: each for name, each in uses.items() if each.default is None}
     if not required:
         yield ()
     optional = {name: each for name, each in uses.items() if _is_none(each.default) and _tensorlike(each)}
     for wanted in (required, {**required, **optional}) if optional else (required,):
-        kinds = {name: _kinds(name, each, known or {}) for name, each in wanted.items()}
+        kinds = {name: kinds_of(name, each, known)[:_KINDS] for name, each in wanted.items()}
         after_optional = len(wanted) != len(required)
         for shape in _shapes(wanted):
             for choice in islice(product(*kinds.values()), _CHOICES):
                 yield tuple(
-                    _argument(name, each, kind, shape, each.keyword or (after_optional and name in optional))
+                    argument(name, each, kind, shape, each.keyword or (after_optional and name in optional))
                     for (name, each), kind in zip(wanted.items(), choice, strict=True)
                 )
 
 
-def _argument(name: str, uses: Uses, kind: str, shape: Shape, keyword: bool) -> Argument:
+def argument(name: str, uses: Uses, kind: str, shape: Shape, keyword: bool) -> Argument:
     """An argument of a kind; one that begins with `=` is its text."""
     given = kind[1:] if kind.startswith("=") else ""
     return Argument(name, "given" if given else kind, _shape(uses, kind, shape), keyword, given)
 
 
-def options(uses: Mapping[str, Uses]) -> Iterator[Argument]:
+def options(uses: Mapping[str, Uses], known: Known) -> Iterator[Argument]:
     """An argument for a parameter that has a default, other than that: it may lead into another branch."""
     for name, each in uses.items():
+        if each.default is None and each.flags and not each.kinds:
+            for flag in sorted(each.flags):
+                given = _namespace(replace(each, flags=each.flags - {flag}), known, {flag: "True"})
+                yield Argument(name, "given", keyword=each.keyword, given=given)
         match each.default:
             case ast.Constant(value=bool(value)):
                 yield Argument(name, "given", keyword=True, given=str(not value))
@@ -146,7 +167,7 @@ def options(uses: Mapping[str, Uses]) -> Iterator[Argument]:
                 others = dict.fromkeys(text for text in each.strings if text != value)
                 yield from (Argument(name, "given", keyword=True, given=repr(text)) for text in others)
             case ast.Constant(value=None) if not _tensorlike(each):
-                yield _argument(name, each, _kinds(name, each, {})[0], (2, 4), True)
+                yield argument(name, each, kinds_of(name, each, known)[0], (2, 4), True)
 
 
 def _is_none(default: ast.expr | None) -> bool:
@@ -157,9 +178,9 @@ def _tensorlike(uses: Uses) -> bool:
     return bool({"tensor", "mask", "labels"} & uses.kinds) or "Tensor" in uses.annotation
 
 
-def _kinds(name: str, uses: Uses, known: Mapping[str, str]) -> list[str]:
+def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
     """Kinds that a parameter may be of, most plausible first."""
-    found = [*_by_annotation(uses.annotation)]
+    found = [f"={text}" for text in known.objects(name, uses)] + [*_by_annotation(uses.annotation)]
     for text in uses.types:
         own = not hasattr(builtins, text)
         found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]
@@ -173,11 +194,17 @@ def _kinds(name: str, uses: Uses, known: Mapping[str, str]) -> list[str]:
     named = [kind for pattern, kind in _BY_NAME if re.search(pattern, name)]
     if "tensor" in uses.kinds:
         found += [*(["weights"] if "mask" in named else []), "tensor", *(k for k in named if k == "labels")]
+    if uses.keys:
+        found.append("dict")
     if uses.attributes and not uses.kinds and not uses.annotation:
         found.append("namespace")
     found += [*named, *(["several"] if "several" in uses.kinds else []), "tensor", "labels", "int", "float"]
-    spelled = {"namespace": f"={_namespace(uses, known)}", "batches": f"={_batches(uses.parts or 2)}"}
-    return list(dict.fromkeys(spelled.get(kind, kind) for kind in found))[:4]
+    spelled = {
+        "namespace": f"={_namespace(uses, known)}",
+        "batches": f"={_batches(uses.parts or 2)}",
+        "dict": f"={_dict(uses, known)}",
+    }
+    return list(dict.fromkeys(spelled.get(kind, kind) for kind in found))
 
 
 def _batches(parts: int) -> str:
@@ -225,92 +252,31 @@ def _shape(uses: Uses, kind: str, shape: Shape) -> Shape:
     return shape
 
 
-def _namespace(uses: Uses, known: Mapping[str, str]) -> str:
-    fields = [
-        f"{name}={'False' if name in uses.flags else _setting(name, known)}" for name in uses.attributes
-    ]
-    return f"types.SimpleNamespace({', '.join(sorted(fields))})"
+def _namespace(uses: Uses, known: Known, given: Mapping[str, str] | None = None) -> str:
+    told = dict.fromkeys(uses.flags, "False") | dict(given or {})
+    fields = []
+    for name in sorted(each for each in uses.attributes if "." not in each):
+        inner = {each.partition(".")[2] for each in uses.attributes if each.startswith(f"{name}.")}
+        whole = _namespace(Uses(attributes=inner), known) if inner else setting(name, known)
+        fields.append(f"{name}={told.get(name) or whole}")
+    return f"types.SimpleNamespace({', '.join(fields)})"
 
 
-def _setting(name: str, known: Mapping[str, str]) -> str:
+def _dict(uses: Uses, known: Known) -> str:
+    return f"{{{', '.join(f'{key!r}: {item(key, known)}' for key in sorted(uses.keys))}}}"
+
+
+def setting(name: str, known: Known) -> str:
     """The text of a setting: its default in the project, or what its name says it is."""
-    named = (_PLAIN[kind] for pattern, kind in _BY_NAME if kind in _PLAIN and re.search(pattern, name))
-    return known.get(name) or next(named, "4")
+    return known.settings.get(name) or next(_named(name), "4")
 
 
-def accepted(
-    guesses: Iterable[Arguments],
-    attempt: Callable[[Arguments], str | None],
-    most: int,
-    known: Mapping[str, str],
-) -> Iterator[Arguments]:
-    """The guesses, mended as their errors ask for, with which `attempt` gives no error; at most `most` are tried."""
-    seen: set[str] = set()
-    for guess in guesses:
-        arguments: Arguments | None = guess
-        for _ in range(_MENDED):
-            if arguments is None or written(arguments) in seen:
-                break
-            if len(seen) >= most:
-                return
-            seen.add(written(arguments))
-            error = attempt(arguments)
-            if error is None:
-                yield arguments
-                break
-            arguments = repaired(arguments, error, known)
+def item(name: str, known: Known) -> str:
+    """The text of an item of a dictionary: a setting, or else a tensor."""
+    kind = next((kind for pattern, kind in _BY_NAME if re.search(pattern, name)), "tensor")
+    spelled = kind if kind in (*_PLAIN, "mask", "labels") else "tensor"
+    return known.settings.get(name) or Argument(name, spelled, SHAPES[0]).text
 
 
-# What an error of torch asks for: a side of this size at that place, this many sides, this many at least.
-_ASKED = (
-    (r"cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)", -1),
-    (r"expected input with shape \[\*, (\d+)\]", -1),
-    (r"shape '\[(?:-1|\d+), (\d+)\]' is invalid", -1),
-    (r"to have (\d+) channels", 1),
-    (r"must match the size of tensor b \((\d+)\)", None),
-    (r"Expected \dD \(unbatched\) or (\d)D \(batched\) input", "rank"),
-    (r"(?:expected|must be a) (\d)D", "rank"),
-    (r"not enough values to unpack \(expected (\d+)", "rank"),
-    (r"too many values to unpack \(expected (\d+)", "rank"),
-    (r"number of subscripts in the equation \((\d+)\)", "rank"),
-    (r"Dimension out of range .* but got (\d)", "more"),
-    (r"too many indices for tensor of dimension (\d)", "more"),
-)
-
-
-def repaired(arguments: Arguments, message: str, known: Mapping[str, str]) -> Arguments | None:
-    """The arguments with what an error message asks for; None where it asks for nothing."""
-    missing = re.search(r"SimpleNamespace' object has no attribute '(\w+)'", message)
-    if missing:
-        field = f"{missing[1]}={_setting(missing[1], known)}"
-        return tuple(_with_field(argument, field) for argument in arguments)
-    for pattern, place in _ASKED:
-        told = re.search(pattern, message)
-        if told is None:
-            continue
-        size = int(told.groups()[-1]) + (place == "more")
-        changed = tuple(_resized(argument, place, size) for argument in arguments)
-        return changed if changed != arguments else None
-    return None
-
-
-def _with_field(argument: Argument, field: str) -> Argument:
-    if not argument.given.startswith("types.SimpleNamespace("):
-        return argument
-    before = argument.given[:-1]
-    return replace(argument, given=f"{before}{'' if before.endswith('(') else ', '}{field})")
-
-
-def _resized(argument: Argument, place: int | str | None, size: int) -> Argument:
-    if not argument.floating or size > 4096:
-        return argument
-    shape = argument.shape
-    if place == "rank" or (place == "more" and len(shape) < size):
-        return replace(argument, shape=next((each for each in SHAPES if len(each) == size), shape))
-    if place is None:
-        return replace(argument, shape=(size,) * len(shape))
-    if isinstance(place, int) and len(shape) > max(place, 0):
-        sides = list(shape)
-        sides[place] = size
-        return replace(argument, shape=tuple(sides))
-    return argument
+def _named(name: str) -> Iterator[str]:
+    return (_PLAIN[kind] for pattern, kind in _BY_NAME if kind in _PLAIN and re.search(pattern, name))

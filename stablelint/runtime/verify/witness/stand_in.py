@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -21,21 +22,46 @@ class _Kind(type(torch.nn.Module)):  # type: ignore[misc]
     def __getattr__(cls, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _absent(f"{cls.__name__}.{name}")
+        return absent(f"{cls.__module__}.{name}")
+
+    def __getitem__(cls, _: object) -> object:
+        return cls  # in an annotation
 
 
-def _absent(name: str) -> type:
-    """A class that can be a base, a decorator, an annotation; to make an object of it itself is an error."""
-
-    def new(cls: type, *arguments: object, **named: object) -> object:
-        if getattr(cls, "_stablelint_absent", None) == cls.__name__:
-            if len(arguments) == 1 and not named and callable(arguments[0]):
-                return arguments[0]  # it decorates
-            raise AbsentError(f"{name} is not installed")
-        return object.__new__(cls)
-
+def absent(name: str) -> type:
+    """A class that can be a base, a decorator, an annotation; its objects can be held, and nothing computed of them."""
     short = name.rpartition(".")[2]
-    return _Kind(short, (torch.nn.Module,), {"__new__": new, "_stablelint_absent": short, "__module__": name})
+
+    def new(cls: type, *arguments: object, **named: object) -> Any:
+        return answer(arguments, named) if cls is kind else object.__new__(cls)
+
+    def answer(arguments: tuple[object, ...], named: dict[str, object]) -> object:
+        if len(arguments) == 1 and not named and callable(arguments[0]):
+            return arguments[0]  # it decorates
+        if any(isinstance(value, torch.Tensor) for value in (*arguments, *named.values())):
+            raise AbsentError(f"{name} is not installed")
+        held: torch.nn.Module = object.__new__(kind)
+        torch.nn.Module.__init__(held)
+        return held
+
+    def call(self: Any, *arguments: object, **named: object) -> object:
+        return (
+            answer(arguments, named)
+            if type(self) is kind
+            else torch.nn.Module.__call__(self, *arguments, **named)
+        )
+
+    def attribute(self: Any, wanted: str) -> object:
+        if type(self) is kind and not wanted.startswith("__"):
+            return absent(f"{name}.{wanted}")
+        return torch.nn.Module.__getattr__(self, wanted)
+
+    def start(self: Any, *_: object, **__: object) -> None:
+        torch.nn.Module.__init__(self)
+
+    body = {"__new__": new, "__init__": start, "__call__": call, "__getattr__": attribute}
+    kind: type = _Kind(short, (torch.nn.Module,), body | {"__module__": name})
+    return kind
 
 
 class _Absent(ModuleType):
@@ -46,7 +72,7 @@ class _Absent(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _absent(f"{self.__name__}.{name}")
+        return absent(f"{self.__name__}.{name}")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

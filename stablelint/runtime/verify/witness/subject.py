@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import math
-import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import FunctionType, ModuleType
@@ -14,16 +11,12 @@ from types import FunctionType, ModuleType
 import torch
 
 from stablelint.runtime.verify.enclosing import Function
-from stablelint.runtime.verify.witness.arguments import accepted, candidates, options, written
-from stablelint.runtime.verify.witness.uses import uses_of
+from stablelint.runtime.verify.witness.objects import Maker, constructor
 
-# Calls of a function that does more than compute: it is not called without need.
-_EFFECTS = frozenset(
-    "open save write remove unlink rmtree rmdir mkdir makedirs rename system Popen check_call check_output "
-    "urlopen urlretrieve download send recv bind listen connect kill exit _exit input init_process_group".split()
-)
-_MADE = 24  # ways in which an object is tried to be made
-_OBJECTS = 6  # ways in which it was made, at most
+_NATIVE = frozenset(
+    "imwrite save_file abort _exit".split()
+)  # effects that cannot be stopped once they are called
+_OBJECTS = 10  # ways in which it was made, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +48,21 @@ def _functions(
                 yield from _functions([*node.body, *getattr(node, "orelse", [])], owner)
 
 
+def nested(node: Function, function: FunctionType) -> Function | None:
+    """The function in the text of `node` that a function object is."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.FunctionDef) and inner is not node and inner.name == function.__name__:
+            if 0 <= inner.lineno - function.__code__.co_firstlineno <= len(inner.decorator_list):
+                return inner
+    return None
+
+
 def effects(function: Function) -> str | None:
-    """What a function does beyond computing, by the names of its calls."""
+    """What a function calls that writes, or ends the process, natively."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
             named = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if named in _EFFECTS:
+            if named in _NATIVE:
                 return named
     return None
 
@@ -84,13 +86,8 @@ class UnmadeError(Exception):
     """The function cannot be called; the message says why."""
 
 
-def subjects(
-    place: Around, module: ModuleType, texts: Sequence[str], known: Mapping[str, str]
-) -> Iterator[Subject]:
-    """The ways to call the function; `texts` are the arguments of constructor calls found in the project.
-
-    `known` are the values of its settings. Raises UnmadeError.
-    """
+def subjects(place: Around, module: ModuleType, maker: Maker) -> Iterator[Subject]:
+    """The ways to call the function. Raises UnmadeError."""
     if (named := effects(place.function)) is not None:
         raise UnmadeError(f"it calls `{named}`")
     if isinstance(place.function, ast.AsyncFunctionDef):
@@ -114,74 +111,27 @@ def subjects(
     elif isinstance(held, classmethod):
         yield Subject(name, function, place.function, lambda: kind)
     else:
-        yield from _methods(place, kind, function, texts, known)
+        yield from _methods(place, kind, function, maker)
 
 
-def _methods(
-    place: Around, kind: type, function: FunctionType, texts: Sequence[str], known: Mapping[str, str]
-) -> Iterator[Subject]:
+def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) -> Iterator[Subject]:
     assert place.owner is not None
     dotted = "" if place.function.name in ("forward", "__call__") else f".{place.function.name}"
-    scope = namespace(function.__globals__)
-    errors: list[str] = []
-    number = -1
-    made = _constructions(place.owner, kind, scope, texts, known, errors)
-    for number, text in enumerate(islice(made, _OBJECTS)):
-        for state in ("", ".eval()") if number == 0 and issubclass(kind, torch.nn.Module) else ("",):
-            head = f"{place.owner.name}({text}){state}{dotted}"
-            yield Subject(head, function, place.function, _constructor(kind, text, scope, state))
-    if number < 0:
-        why = errors[0] if errors else "nothing to make it of is known"
-        raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
-
-
-def _constructions(
-    owner: ast.ClassDef,
-    kind: type,
-    scope: Mapping[str, object],
-    texts: Sequence[str],
-    known: Mapping[str, str],
-    errors: list[str],
-) -> Iterator[str]:
-    """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
-
-    def error_of(text: str) -> str | None:
-        try:
-            _constructor(kind, text, scope)()
-        except Exception as error:  # a constructor may raise anything
-            errors.append(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-            return errors[-1]
-        return None
-
-    start = next((n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    start = next(
+        (n for n in place.owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None
+    )
     if start is not None and (named := effects(start)) is not None:
-        errors.append(f"its constructor calls `{named}`")
-        return
-    yield from (text for text in texts if error_of(text) is None)
-    uses = uses_of(start, True, owner) if start is not None else {}
-    made = accepted(candidates(uses, known), lambda guess: error_of(written(guess)), _MADE, known)
-    first = None
-    for first in islice(made, 2):
-        yield written(first)
-    for option in options(uses) if first is not None else ():
-        text = written((*(each for each in first or () if each.name != option.name), option))
-        if error_of(text) is None:
-            yield text
-
-
-def namespace(scope: Mapping[str, object]) -> dict[str, object]:
-    """The names in which the text of arguments is evaluated."""
-    return {"types": types, "math": math, **scope, "torch": torch}
-
-
-def _constructor(kind: type, text: str, scope: Mapping[str, object], state: str = "") -> Callable[[], object]:
-    code = compile(f"_stablelint_class({text}){state}", "<constructor>", "eval")
-
-    def make() -> object:
-        torch.default_generator.manual_seed(0)
-        return eval(code, {**scope, "_stablelint_class": kind})
-
-    return make
+        raise UnmadeError(f"its constructor calls `{named}`")
+    none = True
+    for each in maker.concrete(kind):
+        for index, text in enumerate(islice(maker.constructions(each), _OBJECTS)):
+            none = False
+            for state in ("", ".eval()") if index == 0 and issubclass(each, torch.nn.Module) else ("",):
+                head = f"{each.__name__}({text}){state}{dotted}"
+                yield Subject(head, function, place.function, constructor(each, text, maker.scope, state))
+    if none:
+        why = maker.error or "nothing to make it of is known"
+        raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
 
 
 def _unwrapped(found: object) -> FunctionType | None:
@@ -194,62 +144,3 @@ def _unwrapped(found: object) -> FunctionType | None:
             break
         found = inner
     return found if isinstance(found, FunctionType) else None
-
-
-def call_texts(sources: Mapping[str, str], name: str, most: int = 4) -> list[str]:
-    """The arguments of calls of `name` in texts of files, where all of them are literals; those of tests first."""
-    found: dict[str, None] = {}
-    for path in sorted(sources, key=lambda each: ("test" not in each, each)):
-        if f"{name}(" not in sources[path]:
-            continue
-        try:
-            tree = ast.parse(sources[path])
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and name in (
-                getattr(node.func, "id", ""),
-                getattr(node.func, "attr", ""),
-            ):
-                parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-                if all(map(_is_literal, parts)) and all(keyword.arg for keyword in node.keywords):
-                    found[ast.unparse(node).partition("(")[2][:-1]] = None
-        if len(found) >= most:
-            break
-    return list(found)[:most]
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError):
-        return False
-    return True
-
-
-def settings(sources: Mapping[str, str]) -> dict[str, str]:
-    """The values, as text, that the options of the project's command lines have where nobody gives them."""
-    found: dict[str, str] = {}
-    for text in sources.values():
-        if "add_argument(" not in text:
-            continue
-        with contextlib.suppress(SyntaxError, ValueError):
-            for node in ast.walk(ast.parse(text)):
-                match node:
-                    case ast.Call(func=ast.Attribute(attr="add_argument"), args=[*names], keywords=words):
-                        named = {word.arg: word.value for word in words}
-                        for name in names:
-                            if isinstance(name, ast.Constant) and str(name.value).startswith("--"):
-                                found[str(name.value)[2:].replace("-", "_")] = _setting(named)
-    return found
-
-
-def _setting(words: Mapping[str | None, ast.expr]) -> str:
-    match words.get("action"), words.get("default"), words.get("type"):
-        case ast.Constant(value="store_true" | "store_false" as action), _, _:
-            return str(action == "store_false")
-        case _, ast.expr() as default, _ if _is_literal(default) and ast.unparse(default) != "None":
-            return ast.unparse(default)
-        case _, _, ast.Name(id="float"):
-            return "0.5"
-    return "4"

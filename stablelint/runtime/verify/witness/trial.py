@@ -7,13 +7,12 @@ import contextlib
 import io
 import json
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FunctionType, ModuleType
 
 import torch
 
@@ -21,31 +20,20 @@ from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
-from stablelint.runtime.verify.witness.arguments import (
-    Arguments,
-    accepted,
-    candidates,
-    options,
-    written,
-)
-from stablelint.runtime.verify.witness.subject import (
-    Around,
-    Subject,
-    UnmadeError,
-    around,
-    call_texts,
-    namespace,
-    settings,
-    subjects,
-)
+from stablelint.runtime.verify.witness.arguments import Arguments, candidates, options, with_argument, written
+from stablelint.runtime.verify.witness.confined import limited
+from stablelint.runtime.verify.witness.objects import Maker, namespace
+from stablelint.runtime.verify.witness.project import Project
+from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
+from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, nested, subjects
 from stablelint.runtime.verify.witness.uses import uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
 _FUNCTION_SECONDS = 6.0
 _CALL_SECONDS = 2.0
-_WAITING = 4.0
 _TRIED = 120  # assignments that are tried for one that is accepted
-_HEALTHY = 2  # accepted assignments that variants are made of
+_ALIKE = 12  # other ones of its kinds that are tried then
+_HEALTHY = 2  # healthy calls of a site that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +83,16 @@ def try_sites(
     module: ModuleType,
     source: str,
     jobs: Sequence[Job],
-    others: Mapping[str, str],
+    project: Project,
     report: Path,
     deadline: float,
 ) -> None:
     """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
     tree = ast.parse(source)
+    maker = Maker(vars(module), project)
     told: dict[str, object] = {}
     for place, group in _grouped(tree, jobs, told):
-        told |= _Trial(module, source, place, group, others, deadline).run()
+        told |= _Trial(module, source, place, group, maker, project, deadline).run()
         report.write_text(json.dumps(told), encoding="utf-8")
         RECORDER.flush()
     report.write_text(json.dumps(told), encoding="utf-8")
@@ -131,33 +120,36 @@ class _Trial:
         source: str,
         place: Around,
         jobs: Sequence[Job],
-        others: Mapping[str, str],
+        maker: Maker,
+        project: Project,
         deadline: float,
     ) -> None:
         self._module, self._source, self._place, self._jobs = module, source, place, jobs
-        self._others = others
+        self._maker, self._project = maker, project
         self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
         self._witness: dict[str, MadeCall] = {}
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
         self._well: dict[str, list[MadeCall]] = {
             job.id: [] for job in jobs
         }  # calls that came by, and all was well
-        self._error = ""
+        self._returned: list[Subject] = []  # functions that calls gave, and that stand in the text of theirs
+        self._latest: Failure | None = None
+        self._furthest = Failure("")  # of the call that came furthest
         decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list)
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
-        self._known = settings(others)
 
     def run(self) -> dict[str, object]:
         """What was seen of each site."""
-        name = self._place.owner.name if self._place.owner else self._place.function.name
-        texts = call_texts(self._others, name) if self._place.owner else ()
         try:
-            for subject in subjects(self._place, self._module, texts, self._known):
+            for subject in subjects(self._place, self._module, self._maker):
                 self._explore(subject)
+                self._maker.refused = self._latest
                 if self._is_over() or self._is_reached():
                     break
+            while self._returned and not (self._is_over() or self._is_reached()):
+                self._explore(self._returned.pop(0))
         except UnmadeError as error:
-            self._error = self._error or str(error)
+            self._furthest = Failure(str(error))
         return {job.id: asdict(self._judged(job)) for job in self._jobs}
 
     def _is_over(self) -> bool:
@@ -171,20 +163,23 @@ class _Trial:
     def _explore(self, subject: Subject) -> None:
         """Healthy calls and their variants; where a site lies in another branch, calls with another option."""
         uses = uses_of(subject.node, subject.takes_self)
-        first: Arguments = ()
-        # once one is accepted only those of its kinds are tried: a tensor in a number's place may do, and is not meant
-        guesses = (
-            each for each in candidates(uses, self._known) if not first or _kinds(each) == _kinds(first)
-        )
-        tried = accepted(guesses, lambda each: self._try_first(subject, each), _TRIED, self._known)
-        some = False
-        for arguments in islice(tried, _HEALTHY):
-            some, first = True, first or arguments
-            self._vary(subject, arguments)
-        for option in options(uses) if some else ():
+        known = self._maker.known
+        guesses = candidates(uses, known)
+        tried = accepted(uses, guesses, lambda each: self._try_first(subject, each), _TRIED, known)
+        first = next(tried, None)
+        if first is None:
+            return
+        self._vary(subject, first)
+        kinds = [each.kind for each in first]
+        alike = (each for each in guesses if [one.kind for one in each] == kinds and each != first)
+        for second in islice(alike, _ALIKE):
+            if self._try_first(subject, second) is None:
+                self._vary(subject, second)
+                break
+        for option in options(uses, known):
             if self._is_over() or self._is_reached():
                 return
-            changed = (*(each for each in first if each.name != option.name), option)
+            changed = with_argument(first, option)
             if self._try(MadeCall(subject, changed, self._grad)) is None:
                 self._vary(subject, changed)
 
@@ -194,28 +189,31 @@ class _Trial:
                 return
             self._try(MadeCall(subject, changed, self._grad), "varied")
 
-    def _try_first(self, subject: Subject, arguments: Arguments) -> str | None:
-        """The error of a call with these arguments; once the time is over all of them have one."""
+    def _try_first(self, subject: Subject, arguments: Arguments) -> Failure | None:
+        """The failure of a call with these arguments; once the time is over all of them fail."""
         if self._is_over():
-            return "no time is left"
-        error = self._try(MadeCall(subject, arguments, self._grad))
-        if error is not None and "a leaf Variable that requires grad" in error:
+            return Failure("no time is left")
+        failure = self._try(MadeCall(subject, arguments, self._grad))
+        if failure is not None and "a leaf Variable that requires grad" in failure.message:
             self._grad = False  # it writes into its arguments
-            error = self._try(MadeCall(subject, arguments, self._grad))
-        self._error = self._error or error or ""
-        return error
+            failure = self._try(MadeCall(subject, arguments, self._grad))
+        self._latest = failure
+        if failure is not None and (not self._furthest.message or failure.rows > self._furthest.rows):
+            self._furthest = failure
+        return failure
 
-    def _try(self, call: MadeCall, origin: str = "made") -> str | None:
-        """Call the function under the probes; the error that it raised. Sites that go wrong get their witness."""
+    def _try(self, call: MadeCall, origin: str = "made") -> Failure | None:
+        """Call the function under the probes; the failure that it raised. Sites that go wrong get their witness."""
         before = {each.id: (each.calls, each.bad_results, each.bad_gradients) for each in _targets()}
         RECORDER.origin, RECORDER.line = origin, call.line
         error = None
         try:
-            with _limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()):
+            with limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()):
                 result, _ = call(call.subject.function)
                 _feel(result)
-        except Exception as raised:
-            error = f"{type(raised).__name__}: {raised}"
+                self._keep_returned(call, result)
+        except (Exception, SystemExit) as raised:
+            error = failure_of(raised, self._project.lines)
         for watched in _targets():
             calls, results, gradients = before.get(watched.id, (0, 0, 0))
             bad = watched.bad_results > results, watched.bad_gradients > gradients
@@ -224,6 +222,12 @@ class _Trial:
             if well is not None and error is None and watched.calls > calls and not any(bad):
                 well += [call] if len(well) < _HEALTHY else []
         return error
+
+    def _keep_returned(self, call: MadeCall, result: object) -> None:
+        if len(self._returned) >= _HEALTHY:
+            return
+        if isinstance(result, FunctionType) and (node := nested(call.subject.node, result)) is not None:
+            self._returned.append(Subject(call.line, result, node))
 
     def _note(self, watched: Watched, call: MadeCall, result: bool, gradient: bool) -> None:
         """A bad result is the site's own; a bad gradient may have come from behind it, and is no reason to stop."""
@@ -238,7 +242,7 @@ class _Trial:
     def _judged(self, job: Job) -> FunctionShown:
         witness, well = self._witness.get(job.id) or self._felt.get(job.id), self._well[job.id]
         if witness is None and not well:
-            return FunctionShown(why=self._error or "no call of its function came here")
+            return FunctionShown(why=self._furthest.message or "no call of its function came here")
         subject = (witness or well[0]).subject
         original = rebuilt(subject.function, self._source.encode())
         fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
@@ -267,10 +271,6 @@ class _Trial:
         )
 
 
-def _kinds(arguments: Arguments) -> list[str]:
-    return [each.kind for each in arguments]
-
-
 def _targets() -> list[Watched]:
     return list(RECORDER.targets.values())
 
@@ -280,32 +280,6 @@ def _feel(result: object) -> None:
     outputs = [item for item in flatten(result) if item.is_floating_point() and item.requires_grad]
     if outputs:
         torch.stack([item.double().sum() for item in outputs]).sum().backward()
-
-
-@contextlib.contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """Raises TimeoutError in the block when the time is over, where the system has timers."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"it takes longer than {seconds:g} s")
-
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-    # its own time, for a machine may be busy; a call that waits gets a multiple of it
-    timers = {
-        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
-        signal.SIGALRM: (signal.ITIMER_REAL, _WAITING * seconds),
-    }
-    before = {number: signal.signal(number, stop) for number in timers}
-    try:
-        for timer, limit in timers.values():
-            signal.setitimer(timer, limit)
-        yield
-    finally:
-        for number, (timer, _) in timers.items():
-            signal.setitimer(timer, 0)
-            signal.signal(number, before[number])
 
 
 def report_path(folder: str) -> Path:

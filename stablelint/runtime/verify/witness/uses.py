@@ -40,6 +40,7 @@ class Uses:
     least_rank: int = 0
     kinds: set[str] = field(default_factory=set)  # "tensor", "mask", "labels", "int", "callable", "several"
     attributes: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)  # by which items are taken of it
     flags: set[str] = field(default_factory=set)  # attributes that decide a branch
     results: int = 1  # names that the result is unpacked into where the parameter is called
     parts: int = 0  # names that the parameter itself, or a batch of it, is unpacked into
@@ -122,10 +123,8 @@ def _add(uses: Uses, note: Note) -> None:
         uses.kinds.add("callable")
     elif what == "parts" and isinstance(value, int):
         uses.parts = value
-    elif what == "attribute":
-        uses.attributes.add(str(value))
-    elif what == "flag":
-        uses.flags.add(str(value))
+    elif what in ("attributes", "keys", "flags"):
+        getattr(uses, what).add(str(value))
     elif what in ("types", "strings"):
         getattr(uses, what).append(str(value))
     else:
@@ -140,7 +139,11 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
     """Parameter and evidence, from one node."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            yield name, ("kind", "tensor") if attr in _TENSOR_ATTRIBUTES else ("attribute", attr)
+            yield name, ("kind", "tensor") if attr in _TENSOR_ATTRIBUTES else ("attributes", attr)
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=outer), attr=attr) if (
+            outer not in _TENSOR_ATTRIBUTES and not hasattr(str, attr) and attr not in _TENSOR_ATTRIBUTES
+        ):
+            yield name, ("attributes", f"{outer}.{attr}")
         case ast.Assign(targets=[ast.Tuple(elts=sides)], value=value) if (
             owner := _shape_of(value)
         ) is not None:
@@ -160,7 +163,7 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
             yield name, ("parts", len(sides))
             yield name, ("kind", "batches")
         case ast.If(test=ast.Attribute(value=ast.Name(id=name), attr=attr)):
-            yield name, ("flag", attr)
+            yield name, ("flags", attr)
         case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=int(number))]) if (
             owner := _rank_of(left)
         ):
@@ -170,6 +173,8 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
             )
         case ast.Compare(left=ast.Name(id=name), comparators=[ast.Constant(value=str(text))]):
             yield name, ("strings", text)
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+            yield name, ("keys", key)
         case ast.Subscript(value=ast.Name(id=name), slice=index):
             yield name, ("least", len(index.elts) if isinstance(index, ast.Tuple) else 1)
             if (inner := _name(index)) is not None:

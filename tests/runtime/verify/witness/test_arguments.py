@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 import torch
 
-from stablelint.runtime.verify.witness.arguments import (
-    Arguments,
-    accepted,
-    candidates,
-    options,
-    repaired,
-    written,
-)
-from stablelint.runtime.verify.witness.subject import call_texts, settings
+from stablelint.runtime.verify.witness.arguments import Arguments, Known, candidates, options, written
+from stablelint.runtime.verify.witness.project import call_texts, settings
+from stablelint.runtime.verify.witness.search import Failure, accepted, changes
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
@@ -46,43 +41,89 @@ def uses(text: str, method: bool = False) -> dict[str, Uses]:
             "(torch.rand(2, 4), torch.rand(2, 4))",
         ),
         ("def f(k):\n    return Loss(**k)", "{}"),
+        ("def f(b):\n    return b['x'] / b['eps']", "{'eps': 1e-08, 'x': torch.rand(2, 4)}"),
+        (
+            "def f(c): return c.data.eps + c.n_layers",
+            "types.SimpleNamespace(data=types.SimpleNamespace(eps=1e-08), n_layers=4)",
+        ),
         ("def f(x: 'Float[Tensor, \"b t\"]'): return x", "torch.rand(2, 3)"),
         ("def f(x: Tensor, *, dim: int): return x.sum(dim)", "torch.rand(2, 4), dim=4"),
     ],
 )
 def test_the_first_guess_follows_the_text(text: str, first: str) -> None:
-    assert written(next(candidates(uses(text)))) == first
+    assert written(next(candidates(uses(text), Known()))) == first
 
 
 def test_a_shape_in_the_docstring_is_taken() -> None:
     document = 'def f(x, y):\n    """Loss.\n\n    Args:\n        x (B, T, 8): scores\n    """\n    return x'
     assert uses(document)["x"].sides == ("B", "T", "8")
-    assert written(next(candidates(uses(document)))).startswith("torch.rand(2, 3, 8), ")
+    assert written(next(candidates(uses(document), Known()))).startswith("torch.rand(2, 3, 8), ")
 
 
 def test_a_message_about_a_side_mends_the_arguments() -> None:
-    arguments = next(candidates(uses("def f(x): return x.sum()")))
-    mended = repaired(arguments, "mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)", {})
-    assert mended is not None
-    assert written(mended) == "torch.rand(2, 16)"
-    assert repaired(arguments, "no such thing", {}) is None
+    read = uses("def f(x): return x.sum()")
+    arguments = next(candidates(read, Known()))
+    told = Failure("mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)")
+    assert written(next(changes(arguments, told, read, Known()))) == "torch.rand(2, 16)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "wanted"),
+    [
+        ("def f(x): return x", "KeyError: 'mask'", "{'mask': torch.ones(2, 4, dtype=torch.bool)}"),
+        ("def f(x): return x", "'Tensor' object has no attribute 'astype'", "torch.rand(2, 4).numpy()"),
+        ("def f(x): return x", "'Tensor' object has no attribute 'rate'", "types.SimpleNamespace(rate=4)"),
+        (
+            "def f(x, y=None): return x + y",
+            "TypeError: unsupported operand",
+            "torch.rand(2, 4), y=torch.rand(2, 4)",
+        ),
+        (
+            "def f(net, x): return net(x, x)",
+            "takes 2 positional arguments but 3 were given",
+            "torch.nn.Bilinear",
+        ),
+        ("def f(n: int): return g(n)", "AssertionError: ", "8"),
+    ],
+)
+def test_what_an_error_names_is_changed(text: str, message: str, wanted: str) -> None:
+    read = uses(text)
+    first = next(candidates(read, Known()))
+    if wanted.startswith("{"):
+        first = (replace(first[0], kind="given", given="{}"),)
+    told = Failure(message, (1,), frozenset(read))
+    assert any(written(guess).startswith(wanted) for guess in islice(changes(first, told, read, Known()), 12))
+
+
+def test_arguments_with_which_a_call_comes_further_are_changed_first() -> None:
+    read = uses("def f(a, b):\n    a.split()\n    b.split()")
+
+    def attempt(arguments: Arguments) -> Failure | None:
+        for row, each in enumerate(arguments):
+            if each.kind != "str":
+                return Failure("'Tensor' object has no attribute 'split_'", (row,), frozenset({each.name}))
+        return None
+
+    assert written(next(accepted(read, candidates(read, Known()), attempt, 120, Known()))) == "'mean', 'mean'"
 
 
 def test_settings_are_added_as_the_calls_ask_for_them() -> None:
-    known = settings({"train.py": "p.add_argument('--n-bits', type=int, default=5)"})
-    guesses = candidates(uses("def f(args, x): return x / 2**args.n_bits"), known)
+    told = {"train.py": "p.add_argument('--n-bits', type=int, default=5)\nconfig.model.act = 'elu'"}
+    known = Known(settings(told))
+    assert known.settings["act"] == "'elu'"
+    read = uses("def f(args, x): return x / 2**args.n_bits")
 
-    def attempt(arguments: Arguments) -> str | None:
-        lacks = "'types.SimpleNamespace' object has no attribute 'rate'"
+    def attempt(arguments: Arguments) -> Failure | None:
+        lacks = Failure("'types.SimpleNamespace' object has no attribute 'rate'")
         return None if "rate=0.5" in written(arguments) else lacks
 
-    first = next(accepted(guesses, attempt, 9, known))
+    first = next(accepted(read, candidates(read, known), attempt, 9, known))
     assert written(first) == "types.SimpleNamespace(n_bits=5, rate=0.5), torch.rand(2, 4)"
 
 
 def test_an_option_is_another_value_than_its_default() -> None:
     text = "def f(x, mean=True, kind='l1', act=None):\n    if kind == 'l2': return act(x)"
-    found = [option.written() for option in options(uses(text))]
+    found = [option.written() for option in options(uses(text), Known())]
     assert found == ["mean=False", "kind='l2'", "act=torch.nn.Identity()"]
 
 
@@ -98,7 +139,7 @@ def test_what_becomes_of_the_attribute_is_told_of_the_constructors_parameter() -
 
 def test_every_variant_can_be_evaluated() -> None:
     for text in ("def f(x, mask): return x.sum() / mask.sum()", "def f(x, y): return F.cross_entropy(x, y)"):
-        for arguments in islice(candidates(uses(text)), 12):
+        for arguments in islice(candidates(uses(text), Known()), 12):
             for name, changed in variants(arguments):
                 values = eval(f"[{written(changed)}]", {"torch": torch})
                 assert len(values) == len(arguments), name

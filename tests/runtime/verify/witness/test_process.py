@@ -12,6 +12,8 @@ from cli.here import run_here
 LOSSES = """\
 import absent_package
 import argparse
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
@@ -63,6 +65,28 @@ def stored(x):
     open("/nowhere", "w").write(str(x.exp() / x.exp().sum()))
 
 
+def scaler(y):
+    def scaled(x):
+        return x / x.std()
+
+    return scaled
+
+
+@absent_package.settings(rate=0.1)
+@dataclass
+class Scale:
+    rate: float
+
+
+class Share:
+    def __init__(self, scale: Scale):
+        self.log = absent_package.Log("share", level=2)
+        self.scale = scale
+
+    def of(self, x):
+        return self.scale.rate / x.sum()
+
+
 for step in range(3):
     raise RuntimeError("only definitions are executed")
 """
@@ -100,7 +124,7 @@ def test_the_call_that_goes_wrong_is_shown(sites: dict[str, dict[str, object]]) 
 
 def test_the_line_can_be_pasted(sites: dict[str, dict[str, object]]) -> None:
     names: dict[str, object] = {}
-    definitions = LOSSES.partition("\n\nfor step")[0].replace("import absent_package\n", "")
+    definitions = LOSSES.partition("\n\ndef scaler")[0].replace("import absent_package\n", "")
     definitions = definitions.replace('float(open("factor.txt").read())', "2.0").replace(
         "parse_args()", "parse_args([])"
     )
@@ -133,8 +157,18 @@ def test_a_module_reads_the_files_of_its_project_and_the_options_of_its_command_
     assert str(_line(_of(sites, "x / (FACTOR * x.sum())"))).startswith("share(torch.zeros(2, 4))")
 
 
-def test_a_function_with_effects_is_not_called(sites: dict[str, dict[str, object]]) -> None:
+def test_a_call_ends_where_it_would_do_more_than_compute(sites: dict[str, dict[str, object]]) -> None:
     function = _of(sites, "x.exp() / x.exp().sum()")["function"]
     assert isinstance(function, dict)
-    assert function["why"] == "it calls `write`"
+    assert function["why"] == "EffectError: it writes nowhere"
     assert not Path("/nowhere").exists()
+
+
+def test_a_function_that_a_function_returns_is_called(sites: dict[str, dict[str, object]]) -> None:
+    assert str(_line(_of(sites, "x / x.std()"))).startswith(
+        "scaler(torch.zeros(2, dtype=torch.long))(torch.zeros(2, 4))"
+    )
+
+
+def test_an_object_is_made_of_the_class_that_is_asked_for(sites: dict[str, dict[str, object]]) -> None:
+    assert str(_line(_of(sites, "self.scale.rate / x.sum()"))).startswith("Share(Scale(rate=0.5)).of(")

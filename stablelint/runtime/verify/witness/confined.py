@@ -1,0 +1,103 @@
+"""What a call that is made may not do: write outside of its own folder, start a process, reach a network, take long."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from types import FrameType
+
+import torch
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGING = frozenset(
+    "os.mkdir os.remove os.rename os.rmdir os.symlink os.link os.truncate os.chmod os.chown os.utime "
+    "shutil.rmtree".split()
+)
+_LEAVING = (
+    "subprocess.",
+    "os.exec",
+    "os.fork",
+    "os.kill",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.system",
+    "pty.",
+    "socket.bind",
+    "socket.connect",
+    "socket.getaddrinfo",
+    "socket.send",
+)
+_WAITING = 4.0  # times its share of the processor that a call may wait
+
+
+class EffectError(PermissionError):
+    """A call was about to do more than compute."""
+
+
+def confine(*folders: str) -> None:
+    """From now on this process writes into `folders` alone, and starts and reaches no other one.
+
+    Raises EffectError where it would. What native code writes by itself is not seen.
+    """
+    allowed = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
+    sys.dont_write_bytecode = True
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    tempfile.tempdir = folders[0]
+    setattr(torch, "save", _refuse_to_save)  # noqa: B010 - it writes natively
+
+    def audit(event: str, arguments: tuple[object, ...]) -> None:
+        if event.startswith(_LEAVING):
+            raise EffectError(f"it calls `{event}`")
+        given = [path for path in arguments[:2] if isinstance(path, str | bytes | os.PathLike)]
+        paths: list[str] = []
+        if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING:
+            paths = [os.path.realpath(os.fsdecode(path)) for path in given[:1]]
+        elif event in _CHANGING:
+            paths = [_entry(path) for path in given[event == "os.symlink" :]]  # a link may point anywhere
+        for path in paths:
+            if path != os.devnull and not path.startswith(allowed):
+                raise EffectError(f"it writes {os.path.basename(path)}")
+
+    sys.addaudithook(audit)
+
+
+def _entry(path: str | bytes | os.PathLike[str]) -> str:
+    """The resolved name of an entry of a folder, which may be a link."""
+    folder, name = os.path.split(os.fsdecode(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _refuse_to_save(*_: object, **__: object) -> None:
+    raise EffectError("it calls `torch.save`")
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in the block when the time is over, where the system has timers.
+
+    It is the process's own time, for a machine may be busy; a call that waits gets a multiple of it.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"it takes longer than {seconds:g} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, _WAITING * seconds),
+    }
+    before = {number: signal.signal(number, stop) for number in timers}
+    try:
+        for timer, limit in timers.values():
+            signal.setitimer(timer, limit)
+        yield
+    finally:
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])

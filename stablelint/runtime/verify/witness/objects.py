@@ -1,0 +1,219 @@
+"""Objects of the program's classes: arguments with which their constructors can be called."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import math
+import re
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import lru_cache
+from itertools import islice
+
+import torch
+
+from stablelint.runtime.verify.witness.arguments import (
+    Arguments,
+    Known,
+    candidates,
+    options,
+    with_argument,
+    written,
+)
+from stablelint.runtime.verify.witness.confined import limited
+from stablelint.runtime.verify.witness.project import Project
+from stablelint.runtime.verify.witness.search import Failure, accepted, changes, failure_of
+from stablelint.runtime.verify.witness.uses import Uses, uses_of
+
+_MADE = 80  # ways in which an object is tried to be made
+_SECONDS = 2.0  # for one of them
+_CHANGED = 4  # objects that are made otherwise where a method fails on one
+_DEPTH = 3  # objects that are made of objects
+_BUILT_IN = frozenset(sys.stdlib_module_names)
+# Objects that are asked for by a class that nobody makes any of.
+_INSTANCES = {
+    "torch.optim.Optimizer": "torch.optim.SGD([torch.nn.Parameter(torch.ones(2, 3))], lr=0.5)",
+    "torch.distributions.Distribution": "torch.distributions.Normal(torch.zeros(2, 4), torch.ones(2, 4))",
+    "torch.Generator": "torch.Generator()",
+    "numpy.ndarray": "torch.rand(2, 4).numpy()",
+    "collections.abc.Mapping": "{}",
+}
+
+
+def namespace(scope: Mapping[str, object]) -> dict[str, object]:
+    """The names in which the text of arguments is evaluated."""
+    return {"types": types, "math": math, **scope, "torch": torch}
+
+
+def constructor(kind: type, text: str, scope: Mapping[str, object], state: str = "") -> Callable[[], object]:
+    """Makes an object of `kind` with the arguments of the text; `state` is what is called on it."""
+    code = compile(f"_stablelint_class({text}){state}", "<constructor>", "eval")
+
+    def make() -> object:
+        torch.default_generator.manual_seed(0)
+        return eval(code, {**scope, "_stablelint_class": kind})
+
+    return make
+
+
+class Maker:
+    """Makes objects of classes that are seen from one module, and remembers how."""
+
+    def __init__(self, scope: Mapping[str, object], project: Project) -> None:
+        self.scope, self._project = namespace(scope), project
+        self.known = Known(project.settings, self.objects)
+        self._made: dict[type, list[str]] = {}
+        self._depth = 0
+        self.error = ""  # that making an object raised first
+        self.refused: Failure | None = None  # what a method of the object that was made last raised
+
+    def objects(self, name: str, uses: Uses) -> Iterator[str]:
+        """Texts of objects that a parameter may be: of its annotation, its name, or with the attributes it has."""
+        for text, kind in self._classes(name, uses):
+            if issubclass(kind, enum.Enum):
+                yield from (f"{text}.{member}" for member in kind.__members__)
+            elif (
+                given := _INSTANCES.get(f"{kind.__module__.partition('._')[0]}.{kind.__name__}")
+            ) is not None:
+                yield given
+            elif _is_of_program(kind):
+                for concrete in self.concrete(kind):
+                    own = text if concrete is kind else concrete.__name__
+                    yield from (f"{own}({made})" for made in self.first(concrete))
+
+    def _classes(self, name: str, uses: Uses) -> Iterator[tuple[str, type]]:
+        for text in re.findall(r"[A-Za-z_][\w.]*", uses.annotation):
+            kind = _resolved(text, self.scope)
+            if isinstance(kind, type):
+                yield text, kind
+        if uses.annotation or uses.kinds & {"tensor", "mask", "labels", "int"}:
+            return
+        plain = re.sub(r"[\d_]", "", name).lower()
+        own = {
+            text: kind for text, kind in self.scope.items() if isinstance(kind, type) and _is_of_program(kind)
+        }
+        for text, kind in own.items():
+            special = uses.attributes - set(dir(torch.nn.Module))
+            if text.lower() == plain or (special and special <= _attributes(kind)):
+                yield text, kind
+
+    def concrete(self, kind: type) -> list[type]:
+        """The class, or where it is abstract those of its subclasses that the module knows by their names."""
+        if not inspect.isabstract(kind):
+            return [kind]
+        below: list[type] = kind.__subclasses__()
+        return [each for each in below if self.scope.get(each.__name__) is each]
+
+    def first(self, kind: type) -> list[str]:
+        """Arguments for an object of the class, those found first; none where there are none, or while it is made."""
+        if kind not in self._made:
+            self._made[kind] = []
+            if self._depth < _DEPTH:
+                self._depth += 1
+                self._made[kind] = list(islice(self.constructions(kind), 1))
+                self._depth -= 1
+        return self._made[kind]
+
+    def constructions(self, kind: type) -> Iterator[str]:
+        """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
+        self.error, self.refused = "", None
+        texts = self._project.call_texts(kind.__name__)
+        yield from (text for text in texts if self._failure(kind, text) is None)
+        uses = parameters_of(kind)
+        guesses = candidates(uses, self.known)
+        first: Arguments | None = None
+        made = accepted(uses, guesses, lambda guess: self._failure(kind, written(guess)), _MADE, self.known)
+        for first in islice(made, 2):
+            yield written(first)
+            if self.refused is not None:
+                yield from islice(self._changed(kind, first, self.refused, uses), _CHANGED)
+        for option in options(uses, self.known) if first is not None else ():
+            text = written(with_argument(first or (), option))
+            if self._failure(kind, text) is None:
+                yield text
+
+    def _changed(
+        self, kind: type, first: Arguments, failure: Failure, uses: Mapping[str, Uses]
+    ) -> Iterator[str]:
+        """Other arguments for what is named where a method of the object failed."""
+        for guess in changes(first, failure, uses, self.known):
+            named = {each.name for each in guess if each not in first}
+            if named & failure.names and self._failure(kind, written(guess)) is None:
+                yield written(guess)
+
+    def _failure(self, kind: type, text: str) -> Failure | None:
+        try:
+            with limited(_SECONDS):
+                constructor(kind, text, self.scope)()
+        except Exception as error:  # a constructor may raise anything
+            failure = failure_of(error, self._project.lines)
+            self.error = self.error or failure.message.partition("\n")[0]
+            return failure
+        return None
+
+
+def _resolved(text: str, scope: Mapping[str, object]) -> object:
+    first, *rest = text.split(".")
+    found = scope.get(first)
+    for name in rest:
+        found = getattr(found, name, None)
+    return found
+
+
+def _is_of_program(kind: type) -> bool:
+    """Whether the class is neither of Python nor of a library that is installed."""
+    return _tree(kind) is not None
+
+
+@lru_cache(maxsize=256)
+def _tree(kind: type) -> ast.ClassDef | None:
+    """The text of a class of the program."""
+    try:
+        if (
+            "site-packages" in (inspect.getsourcefile(kind) or "site-packages")
+            or kind.__module__.partition(".")[0] in _BUILT_IN
+        ):
+            return None
+        (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    return found if isinstance(found, ast.ClassDef) else None
+
+
+def _attributes(kind: type) -> set[str]:
+    """What objects of the class have: of its classes, and of what they write to `self`."""
+    trees = [tree for each in kind.__mro__ if (tree := _tree(each)) is not None]
+    written_ones = {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return written_ones | set(dir(kind))
+
+
+def parameters_of(kind: type) -> dict[str, Uses]:
+    """The parameters of a class's constructor; those of a data class are its fields."""
+    for each in kind.__mro__:
+        tree = _tree(each)
+        if tree is None:
+            continue
+        if is_dataclass(each) and "__init__" in vars(each):
+            return _fields(tree)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                return uses_of(node, True, tree)
+    return {}
+
+
+def _fields(tree: ast.ClassDef) -> dict[str, Uses]:
+    return {
+        node.target.id: Uses(ast.unparse(node.annotation).strip("'\""), node.value, keyword=True)
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }

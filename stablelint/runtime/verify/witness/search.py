@@ -1,0 +1,270 @@
+"""From arguments that a call refuses to those it takes: the ones that come furthest are changed first."""
+
+from __future__ import annotations
+
+import ast
+import heapq
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+import torch
+
+from stablelint.runtime.verify.witness.arguments import (
+    SHAPES,
+    Argument,
+    Arguments,
+    Known,
+    Shape,
+    argument,
+    item,
+    kinds_of,
+    setting,
+    written,
+)
+from stablelint.runtime.verify.witness.uses import Uses
+
+_FRESH = 4  # of so many attempts one is a new guess, the others change an earlier one
+_WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
+_WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
+_LARGEST = 4096
+_ANY = "tensor labels int mask none callable float several false str list".split()
+_OTHERS = 3  # kinds of an argument whose default does not do
+_PARTS = (
+    "'a'",
+    "0.5",
+    "3",
+    "None",
+    "[4, 4]",
+    "True",
+    "torch.rand(2, 4)",
+)  # values for one part of a container
+_SAMPLES: tuple[tuple[object, str], ...] = (
+    (torch.empty(0), "tensor"),
+    (torch.empty(0).numpy(), "=torch.rand(2, 4).numpy()"),
+    (torch.nn.Identity(), "callable"),
+    ({}, "={}"),
+    ("", "str"),
+    ([], "list"),
+    (torch.distributions.Normal, "=torch.distributions.Normal(torch.zeros(2, 4), torch.ones(2, 4))"),
+)
+_NAMESPACE = "types.SimpleNamespace("
+_TENSORS = ("tensor", "weights", "mask", "labels", "several")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a call raised: the message, and the rows of the program in which it stood, outermost first."""
+
+    message: str
+    rows: tuple[int, ...] = ()
+    names: frozenset[str] = frozenset()  # in the text of these rows
+
+
+def failure_of(error: BaseException, sources: Mapping[str, Sequence[str]]) -> Failure:
+    """The failure that an exception is; `sources` are the lines of the program's files."""
+    places = list(_places(error.__traceback__, sources))
+    text = " ".join(sources[name][row - 1] for name, row in places)
+    names = frozenset(re.findall(r"[A-Za-z_]\w*", text))
+    return Failure(f"{type(error).__name__}: {error}", tuple(row for _, row in places), names)
+
+
+def _places(trace: TracebackType | None, sources: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, int]]:
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name in sources and trace.tb_lineno <= len(sources[name]):
+            yield name, trace.tb_lineno
+        trace = trace.tb_next
+
+
+def accepted(
+    uses: Mapping[str, Uses],
+    guesses: Iterable[Arguments],
+    attempt: Callable[[Arguments], Failure | None],
+    most: int,
+    known: Known,
+) -> Iterator[Arguments]:
+    """The guesses, and what becomes of them, that `attempt` takes; at most `most` are tried."""
+    fresh = iter(guesses)
+    waiting: list[tuple[tuple[int, ...], int, Iterator[Arguments]]] = []
+    seen: set[str] = set()
+    for turn in range(4 * most):
+        guess = _changed(waiting) if turn % _FRESH else None
+        guess = next(fresh, None) if guess is None else guess
+        guess = _changed(waiting) if guess is None else guess
+        if guess is None or len(seen) >= most:
+            return
+        if written(guess) in seen:
+            continue
+        seen.add(written(guess))
+        failure = attempt(guess)
+        if failure is None:
+            yield guess
+        else:
+            rank = (*(-row for row in failure.rows), sys.maxsize)
+            heapq.heappush(waiting, (rank, turn, changes(guess, failure, uses, known)))
+
+
+def _changed(waiting: list[tuple[tuple[int, ...], int, Iterator[Arguments]]]) -> Arguments | None:
+    """The next change of those arguments with which a call came furthest."""
+    while waiting:
+        guess = next(waiting[0][2], None)
+        if guess is not None:
+            return guess
+        heapq.heappop(waiting)
+    return None
+
+
+def changes(
+    arguments: Arguments, failure: Failure, uses: Mapping[str, Uses], known: Known
+) -> Iterator[Arguments]:
+    """The arguments with what the failure asks for, then with one of them changed: those named in its row first."""
+    asked = _asked(arguments, failure.message, known)
+    if asked is not None:
+        yield asked
+    held = {each.name for each in arguments}
+    for name in sorted(failure.names & uses.keys() - held):  # its default may not do there
+        for kind in kinds_of(name, uses[name], known)[:_OTHERS]:
+            yield (*arguments, argument(name, uses[name], kind, _shape_of(arguments), True))
+    for text in _WIDE:
+        yield tuple(replace(each, given=text) if each.kind == "int" else each for each in arguments)
+    order = sorted(range(len(arguments)), key=lambda index: arguments[index].name not in failure.names)
+    for index in order:
+        for other in _others(arguments[index], failure, uses.get(arguments[index].name, Uses()), known):
+            yield (*arguments[:index], other, *arguments[index + 1 :])
+
+
+def _shape_of(arguments: Arguments) -> Shape:
+    return next((each.shape for each in arguments if each.kind in _TENSORS and each.shape), SHAPES[0])
+
+
+def _others(one: Argument, failure: Failure, uses: Uses, known: Known) -> Iterator[Argument]:
+    """Other arguments for the parameter, those that the message speaks of first."""
+    numbers = [text for text in _numbers(failure.message) if 0 < int(text) <= _LARGEST]
+    if one.kind in _TENSORS and not one.given:
+        for place in range(len(one.shape)):
+            for text in numbers:
+                yield replace(one, shape=(*one.shape[:place], int(text), *one.shape[place + 1 :]))
+    elif one.kind == "int":
+        yield from (replace(one, given=text) for text in (*numbers, *_WHOLE))
+    shape = one.shape or SHAPES[0]
+    for kind in dict.fromkeys((*_meant(failure.message), *kinds_of(one.name, uses, known), *_ANY)):
+        if kind != one.kind:
+            yield argument(one.name, uses, kind, shape, one.keyword)
+    parts = (*(kind[1:] for kind in _meant(failure.message) if kind.startswith("=")), *_PARTS)
+    yield from (replace(one, given=text) for text in _with_other_part(one.given, failure.names, parts))
+    if one.kind in _TENSORS and not one.given:
+        yield from (replace(one, shape=each) for each in SHAPES if len(each) != len(one.shape))
+
+
+def _numbers(message: str) -> Iterator[str]:
+    yield from dict.fromkeys(re.findall(r"\b\d+\b", message))
+
+
+def _meant(message: str) -> Iterator[str]:
+    """Kinds of arguments that a message asks for."""
+    if told := re.search(r"values to unpack \(expected (\d)", message):
+        yield f"=({', '.join(['torch.rand(2, 4)'] * int(told[1]))})"
+    if told := re.search(r"object has no attribute '(\w+)'", message):
+        known = [kind for sample, kind in _SAMPLES if hasattr(sample, told[1])]
+        yield from known or [f"=types.SimpleNamespace({told[1]}=4)"]
+    if "positional argument" in message or "keyword argument" in message:
+        yield from ("=torch.nn.Bilinear(4, 4, 4)", "=lambda *x, **k: x[0]")
+    if "must be a mapping" in message:
+        yield "={}"
+    if "Long" in message:
+        yield "labels"
+    if "PathLike" in message or "not str" in message:
+        yield "str"
+
+
+def _with_other_part(text: str, names: frozenset[str], others: Sequence[str]) -> Iterator[str]:
+    """The text of containers with another value for one of the parts that are named."""
+    for name, start, end in _parts(text):
+        yield from (text[:start] + other + text[end:] for other in others if name in names)
+
+
+def _parts(text: str) -> Iterator[tuple[object, int, int]]:
+    """Names of the fields and items of containers in a text, and where their values stand."""
+    for node in ast.walk(ast.parse(text, mode="eval")) if text.startswith((_NAMESPACE, "{")) else ():
+        pairs: list[tuple[object, ast.expr]] = []
+        match node:
+            case ast.Call():
+                pairs = [(word.arg, word.value) for word in node.keywords]
+            case ast.Dict():
+                pairs = [
+                    (getattr(key, "value", None), value)
+                    for key, value in zip(node.keys, node.values, strict=True)
+                ]
+        yield from ((name, value.col_offset, value.end_col_offset or 0) for name, value in pairs)
+
+
+# What an error of torch asks for: a side of this size at that place, this many sides, this many at least.
+_ASKED = (
+    (r"cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)", -1),
+    (r"expected input with shape \[\*, (\d+)\]", -1),
+    (r"shape '\[(?:-1|\d+), (\d+)\]' is invalid", -1),
+    (r"to have (\d+) channels", 1),
+    (r"must match the size of tensor b \((\d+)\)", None),
+    (r"Expected \dD \(unbatched\) or (\d)D \(batched\) input", "rank"),
+    (r"(?:expected|must be a) (\d)D", "rank"),
+    (r"not enough values to unpack \(expected (\d+)", "rank"),
+    (r"too many values to unpack \(expected (\d+)", "rank"),
+    (r"number of subscripts in the equation \((\d+)\)", "rank"),
+    (r"Dimension out of range .* but got (\d)", "more"),
+    (r"too many indices for tensor of dimension (\d)", "more"),
+)
+
+
+def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None:
+    """The arguments with what an error message asks for; None where it asks for nothing."""
+    if missing := re.search(r"SimpleNamespace' object has no attribute '(\w+)'", message):
+        return tuple(_with_field(each, missing[1], setting(missing[1], known)) for each in arguments)
+    if missing := re.search(r"KeyError: ('\w+')", message):
+        field = f"{missing[1]}: {item(missing[1][1:-1], known)}"
+        return tuple(_with_part(each, "{", field) for each in arguments)
+    for pattern, place in _ASKED:
+        if told := re.search(pattern, message):
+            size = int(told.groups()[-1]) + (place == "more")
+            return tuple(_resized(each, place, size) for each in arguments)
+    return None
+
+
+def _with_field(one: Argument, name: str, value: str) -> Argument:
+    """The argument with this field in all of its namespaces."""
+    if not one.given.startswith(_NAMESPACE):
+        return one
+    tree = ast.parse(one.given, mode="eval").body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == _NAMESPACE[:-1]:
+            if name not in [word.arg for word in node.keywords]:
+                node.keywords.append(ast.keyword(name, ast.parse(value, mode="eval").body))
+    return replace(one, given=ast.unparse(tree))
+
+
+def _with_part(one: Argument, opening: str, part: str) -> Argument:
+    """The argument with one more part, where it is a container that opens like this."""
+    if not one.given.startswith(opening):
+        return one
+    before, closing = one.given[:-1], one.given[-1]
+    return replace(one, given=f"{before}{'' if before == opening else ', '}{part}{closing}")
+
+
+def _resized(one: Argument, place: int | str | None, size: int) -> Argument:
+    if not one.floating or size > _LARGEST:
+        return one
+    return replace(one, shape=_of_size(one.shape, place, size))
+
+
+def _of_size(shape: Shape, place: int | str | None, size: int) -> Shape:
+    if place == "rank" or (place == "more" and len(shape) < size):
+        return next((each for each in SHAPES if len(each) == size), shape)
+    if place is None:
+        return (size,) * len(shape)
+    if isinstance(place, int) and len(shape) > max(place, 0):
+        sides = list(shape)
+        sides[place] = size
+        return tuple(sides)
+    return shape
