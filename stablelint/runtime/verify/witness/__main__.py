@@ -83,8 +83,8 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
         with _beside(jobs["root"]):
             module = load(path, jobs["root"])
         names = dict.fromkeys([path, *jobs["others"]])
-        project = Project({name: Path(name).read_text(encoding="utf-8", errors="replace") for name in names})
-        try_sites(module, Path(path).read_text(encoding="utf-8"), trials, project, report, deadline)
+        texts = {name: Path(name).read_text(encoding="utf-8-sig", errors="replace") for name in names}
+        try_sites(module, texts[path], trials, Project(texts), report, deadline)
     except Exception as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"

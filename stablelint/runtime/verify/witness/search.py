@@ -22,11 +22,12 @@ from stablelint.runtime.verify.witness.arguments import (
     item,
     kinds_of,
     setting,
+    with_argument,
     written,
 )
 from stablelint.runtime.verify.witness.uses import Uses
 
-_FRESH = 4  # of so many attempts one is a new guess, the others change an earlier one
+_FRESH = 2  # of so many attempts one is a new guess, the others change an earlier one
 _WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
 _WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
@@ -128,12 +129,42 @@ def changes(
     for name in sorted(failure.names & uses.keys() - held):  # its default may not do there
         for kind in kinds_of(name, uses[name], known)[:_OTHERS]:
             yield (*arguments, argument(name, uses[name], kind, _shape_of(arguments), True))
+    together = _together(arguments, failure, uses)
+    if any(_numbers(failure.message)) and not failure.message.startswith(("TypeError", "AttributeError")):
+        yield from together
+    yield from _each_changed(arguments, failure, uses, known, True)
+    yield from together
+    yield from _each_changed(arguments, failure, uses, known, False)
+
+
+def _each_changed(
+    arguments: Arguments, failure: Failure, uses: Mapping[str, Uses], known: Known, named: bool
+) -> Iterator[Arguments]:
+    """The arguments with one of them changed, of those that are named in the failing rows or of the others."""
+    for one in arguments:
+        if (one.name in failure.names) is named:
+            for other in _others(one, failure, uses.get(one.name, Uses()), known):
+                yield with_argument(arguments, other)
+
+
+def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) -> Iterator[Arguments]:
+    """The arguments with all tensors of another shape, or all numbers another one."""
+    shape = _shape_of(arguments)
+    sizes = [int(text) for text in _numbers(failure.message) if 1 < int(text) <= _LARGEST]
+    shapes = [(*shape[:-1], size) for size in sizes]
+    shapes += [(*shape[:-2], size, size) for size in sizes if len(shape) > 2]
+    for other in (*shapes, *(each for each in SHAPES if len(each) != len(shape))):
+        yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
     for text in _WIDE:
         yield tuple(replace(each, given=text) if each.kind == "int" else each for each in arguments)
-    order = sorted(range(len(arguments)), key=lambda index: arguments[index].name not in failure.names)
-    for index in order:
-        for other in _others(arguments[index], failure, uses.get(arguments[index].name, Uses()), known):
-            yield (*arguments[:index], other, *arguments[index + 1 :])
+
+
+def _shaped(one: Argument, uses: Uses, shape: Shape) -> Argument:
+    if one.kind not in _TENSORS or one.given:
+        return one
+    if uses.sides is not None and len(uses.sides) == len(shape):
+        return replace(one, shape=shape)  # the letters of its docstring stand for other sizes
+    return argument(one.name, uses, one.kind, shape, one.keyword)
 
 
 def _shape_of(arguments: Arguments) -> Shape:
@@ -160,7 +191,7 @@ def _others(one: Argument, failure: Failure, uses: Uses, known: Known) -> Iterat
 
 
 def _numbers(message: str) -> Iterator[str]:
-    yield from dict.fromkeys(re.findall(r"\b\d+\b", message))
+    yield from dict.fromkeys(re.findall(r"(?<![A-Za-z_.\d])\d+(?!\.?\d)", message))
 
 
 def _meant(message: str) -> Iterator[str]:

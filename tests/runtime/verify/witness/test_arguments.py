@@ -80,7 +80,7 @@ def test_a_message_about_a_side_mends_the_arguments() -> None:
         ),
         (
             "def f(net, x): return net(x, x)",
-            "takes 2 positional arguments but 3 were given",
+            "TypeError: takes 2 positional arguments but 3 were given",
             "torch.nn.Bilinear",
         ),
         ("def f(n: int): return g(n)", "AssertionError: ", "8"),

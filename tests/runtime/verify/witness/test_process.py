@@ -97,7 +97,7 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
     folder = tmp_path_factory.mktemp("made")
     (folder / "pyproject.toml").write_text("[tool.stablelint]\n", encoding="utf-8")
     (folder / "factor.txt").write_text("2.0", encoding="utf-8")
-    (folder / "losses.py").write_text(LOSSES, encoding="utf-8")
+    (folder / "losses.py").write_text(LOSSES, encoding="utf-8-sig")
     done = run_here(folder, "verify", "--no-cache", "-q", "losses.py", "--output-format", "json")
     assert done.code in (0, 1), done.err
     kept = json.loads((folder / ".stablelint" / "observations.json").read_text(encoding="utf-8"))
