@@ -121,7 +121,9 @@ def _reference() -> Iterator[str]:
     yield from ("| condition | holds where the operand is |", "| --- | --- |")
     for name, signature in SIGNATURES.items():
         places = ["x", "y"][: signature.metavariables] + ["0"] * signature.numbers
-        compared = {"dtype": " == float16", "number": " >= 0"}.get(signature.compared, "")
+        compared = {"dtype": " == float16", "exponent": " == chosen", "number": " >= 0"}.get(
+            signature.compared, ""
+        )
         yield f"| `{name}({', '.join(places) or 'eps'}){compared}` | {signature.meaning} |"
     yield from ("", "## Contracts", "", "Comparisons of metavariables with constants, joined by `and`.")
     constants = ", ".join(f"`{name}`" for name in sorted(CONSTANTS))

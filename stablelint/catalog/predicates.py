@@ -18,6 +18,8 @@ from functools import lru_cache
 from stablelint.catalog.errors import RuleError, nearest
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")
+EXPONENTS = ("fractional", "chosen", "inverse", "learned")
+_WORDS: Mapping[str, tuple[str, ...]] = {"dtype": DTYPES, "exponent": EXPONENTS}
 _OPERATORS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -34,16 +36,17 @@ class Signature:
 
     metavariables: int
     numbers: int = 0
-    compared: str = ""  # "", "dtype" or "number"
+    compared: str = ""  # "", "dtype", "exponent" or "number"
     meaning: str = ""
 
 
 SIGNATURES: Mapping[str, Signature] = {
     "dtype": Signature(
-        1, compared="dtype", meaning="the element type is known to be (or not to be) this one"
+        1,
+        compared="dtype",
+        meaning="the element type is known to be (or not to be) this one; `>= float32`: shown to be in single precision "
+        "or better; `< float32`: something in the program shows that it can be in half precision",
     ),
-    "maybe_half": Signature(1, meaning="something in the program shows that it can be float16 or bfloat16"),
-    "upcast": Signature(1, meaning="shown to be in single precision or better"),
     "range": Signature(
         1, compared="number", meaning="every value it can take compares so, by range analysis"
     ),
@@ -56,10 +59,12 @@ SIGNATURES: Mapping[str, Signature] = {
     "gradient": Signature(1, meaning="what a tensor has gathered as its gradient"),
     "overflows": Signature(1, meaning="a sum over it can leave the range of float16"),
     "literal": Signature(1, meaning="a number written in the code, or a name bound to one"),
-    "fractional": Signature(1, meaning="a number known not to be an integer"),
-    "chosen": Signature(1, meaning="a parameter or setting whose default or annotation is a float"),
-    "inverse": Signature(1, meaning="computed as one over a value, so that it is whole by chance only"),
-    "learned": Signature(1, meaning="a trained parameter, so that any value is in its reach"),
+    "exponent": Signature(
+        1,
+        compared="exponent",
+        meaning="a number known to be no integer (`fractional`), a setting whose default or annotation is a float "
+        "(`chosen`), one over a value (`inverse`), or a trained parameter (`learned`)",
+    ),
     "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
     "python": Signature(1, meaning="known to be a Python number"),
     "integral": Signature(
@@ -125,6 +130,13 @@ def parse_predicate(text: str) -> Predicate:
     return predicate
 
 
+def is_of_dtype(predicate: Predicate, dtype: str) -> bool:
+    """Whether a condition on the element type allows this one."""
+    half = dtype in ("float16", "bfloat16")
+    allowed = {"==": dtype == predicate.value, "!=": dtype != predicate.value, "<": half, ">=": not half}
+    return allowed[predicate.op or "=="]
+
+
 def _value(node: ast.expr, text: str) -> float | str:
     if isinstance(node, ast.Name):
         return node.id
@@ -149,8 +161,12 @@ def _check(predicate: Predicate, text: str) -> None:
         raise RuleError(f"`{name}` is not compared with anything: `{text}`")
     if signature.compared == "number" and not isinstance(predicate.value, float):
         raise RuleError(f"`{name}` is compared with a number: `{text}`")
-    if signature.compared == "dtype" and (predicate.op not in ("==", "!=") or predicate.value not in DTYPES):
-        raise RuleError(f"`{name}` is compared by == or != with one of {', '.join(DTYPES)}: `{text}`")
+    words = _WORDS.get(signature.compared, (predicate.value,))
+    if predicate.value not in words:
+        raise RuleError(f"`{name}` is compared with one of {', '.join(map(str, words))}: `{text}`")
+    ordered = name == "dtype" and (predicate.op, predicate.value) in ((">=", "float32"), ("<", "float32"))
+    if signature.compared in _WORDS and predicate.op not in ("==", "!=") and not ordered:
+        raise RuleError(f"`{name}` is compared by == or !=, and with float32 by >= or <: `{text}`")
 
 
 def _describe(signature: Signature, name: str) -> str:

@@ -38,7 +38,7 @@ def variants(fix: FixTemplate, targets: Sequence[str], constant: Constant | None
             message = "`constant` stands for a limit of the element type, and `replace` asks for none"
             raise RuleError(message, key="constant")
         yield replace(one, inline=True, when=(*one.when, f"floating({asked[1]})"))
-        numbered = replace(one, replace=constant.replace, when=(*one.when, f"upcast({asked[1]})"),
+        numbered = replace(one, replace=constant.replace, when=(*one.when, f"dtype({asked[1]}) >= float32"),
                            dtypes=constant.dtypes, message=constant.message or one.message)  # fmt: skip
         yield _renamed(numbered, targets[0] if targets else "", target)
         yield one

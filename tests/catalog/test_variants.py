@@ -26,7 +26,7 @@ def test_a_constant_is_for_operands_without_a_name_in_single_precision(name: str
     assert named.inline
     assert named.when == (f"nonnegative({name})", f"floating({name})")
     assert (numbered.replace, numbered.dtypes) == (f"${name}.clamp_min(1e-30)", ("float32",))
-    assert numbered.when == (f"nonnegative({name})", f"upcast({name})")
+    assert numbered.when == (f"nonnegative({name})", f"dtype({name}) >= float32")
     assert numbered.message == "keep it normal"
     assert (anew.inline, anew.when) == (False, (f"nonnegative({name})",))
 

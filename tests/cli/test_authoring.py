@@ -70,9 +70,9 @@ def test_codes_of_new_pages_are_free(run: Run, project: Path) -> None:
             "line 53 is reported as OWN001, and not marked",
         ),
         ('backward = "x >= 2 * max ** -0.5"', "", "the contract allows x = "),
-        ("clamp_min(1e-2)).mean", "clamp_min(1e-1)).mean", "where the page shows"),
+        ("clamp_min(0.01)).mean", "clamp_min(0.1)).mean", "where the page shows"),
         ("x = [0.5, 100.0]", "", "[sample] lacks healthy operands for x"),
-        ('replace = "$x.clamp_min(1e-2)"', 'replace = "$x"', "is still not finite at x = "),
+        ('replace = "$x.clamp_min(0.01)"', 'replace = "$x"', "is still not finite at x = "),
     ],
 )
 def test_what_does_not_hold_is_told_with_its_line(

@@ -10,7 +10,7 @@ from stablelint.analysis.matching.sites import Site
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Status
 
-_OF_FORMATS = frozenset({"vanishes", "half", "maybe_half", "dtype"})
+_OF_FORMATS = frozenset({"vanishes", "dtype"})
 
 
 def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:

@@ -109,7 +109,7 @@ def needs_of(shape: Shape, rule: Rule) -> Need:
     for predicate in conditions:
         if predicate.name == "dtype" and predicate.op == "==":
             inner.append(_DTYPE_WORDS[str(predicate.value)])
-    half = any(p.name in ("half", "maybe_half") for p in conditions)
+    half = any(p.name == "dtype" and p.op == "<" for p in conditions)
     if root.op in _EVERYWHERE:
         return Need((*here, *inner), half=half)
     return Need(tuple(here), tuple(inner), half)

@@ -13,7 +13,7 @@ from functools import partial
 import torch
 
 from stablelint.catalog.pattern import Pattern
-from stablelint.catalog.predicates import parse_predicate
+from stablelint.catalog.predicates import is_of_dtype, parse_predicate
 from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.catalog.template import parse_template
 from stablelint.runtime.rules import gate
@@ -141,7 +141,7 @@ def _as_meant(fix: FixTemplate, operands: gate.Operands, dtype: str) -> dict[str
     for predicate in sorted(asked, key=lambda predicate: predicate.name):  # whole before Python's own
         name = str(predicate.args[0])
         value = meant.get(name)
-        if predicate.name == "dtype" and (predicate.value == dtype) != (predicate.op == "=="):
+        if predicate.name == "dtype" and not is_of_dtype(predicate, dtype):
             return None
         if not isinstance(value, torch.Tensor):
             continue

@@ -53,13 +53,13 @@ def test_below_plain_arithmetic_everything_must_stand_in_the_function() -> None:
 
 
 def test_a_rule_about_half_precision_needs_a_sign_of_it() -> None:
-    wanted = [need("torch.cumsum($x, dim=$d)", "maybe_half(x)")]
+    wanted = [need("torch.cumsum($x, dim=$d)", "dtype(x) < float32")]
     assert not holds(interest_of(wanted, {"cumsum"}, False), "cumsum")
     assert holds(interest_of(wanted, {"cumsum"}, True), "cumsum")
 
 
 def test_a_condition_that_the_pattern_does_not_bind_asks_nothing() -> None:
-    wanted = [need("torch.cumsum($x, dim=$d)", "maybe_half(y)")]
+    wanted = [need("torch.cumsum($x, dim=$d)", "dtype(y) < float32")]
     assert holds(interest_of(wanted, {"cumsum"}, False), "cumsum")
 
 

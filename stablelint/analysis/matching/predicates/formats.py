@@ -15,7 +15,12 @@ _HALF = ("float16", "bfloat16")
 
 
 def _dtype(predicate: Predicate, context: Context) -> Truth:
-    dtype = value_of(predicate, context).dtype
+    value = value_of(predicate, context)
+    if predicate.op == "<":
+        return maybe_half(value, context)
+    if predicate.op == ">=":
+        return Truth.of(is_upcast(value))
+    dtype = value.dtype
     return Truth.of(dtype is not None and (dtype == predicate.value) == (predicate.op == "=="))
 
 
@@ -37,14 +42,6 @@ def is_upcast(value: Value, depth: int = 12) -> bool:
     if value.dtype in ("float32", "float64") or value.op in ("float", "double"):
         return True
     return any(is_upcast(v, depth - 1) for v in value.operands.values())
-
-
-def _maybe_half(predicate: Predicate, context: Context) -> Truth:
-    return maybe_half(value_of(predicate, context), context)
-
-
-def _upcast(predicate: Predicate, context: Context) -> Truth:
-    return Truth.of(is_upcast(value_of(predicate, context)))
 
 
 def _vanishes(predicate: Predicate, context: Context) -> Truth:
@@ -71,8 +68,6 @@ def _gradient(predicate: Predicate, context: Context) -> bool:
 
 FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "dtype": _dtype,
-    "maybe_half": _maybe_half,
-    "upcast": _upcast,
     "vanishes": _vanishes,
     "gradient": _gradient,
 }

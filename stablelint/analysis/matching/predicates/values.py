@@ -87,14 +87,19 @@ def _literal(predicate: Predicate, context: Context) -> bool:
     return isinstance(value_of(predicate, context).constant(), int | float)
 
 
-def _fractional(predicate: Predicate, context: Context) -> bool:
-    number = value_of(predicate, context).constant()
+def _exponent(predicate: Predicate, context: Context) -> Truth:
+    sort = _EXPONENTS[str(predicate.value)](value_of(predicate, context))
+    answer = sort if isinstance(sort, Truth) else Truth.of(sort)
+    return answer if predicate.op == "==" else answer.negated()
+
+
+def _fractional(value: Value) -> bool:
+    number = value.constant()
     return isinstance(number, float) and not number.is_integer()
 
 
-def _chosen(predicate: Predicate, context: Context) -> Truth:
+def _chosen(value: Value) -> Truth:
     """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
-    value = value_of(predicate, context)
     number = value.constant()
     if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
         return Truth.NO
@@ -107,9 +112,9 @@ def _chosen(predicate: Predicate, context: Context) -> Truth:
     return Truth.MAYBE if annotated else Truth.NO
 
 
-def _inverse(predicate: Predicate, context: Context) -> bool:
+def _inverse(value: Value) -> bool:
     """One over a value, or that and a whole number: `1 / alpha - 1`."""
-    value = stripped(value_of(predicate, context))
+    value = stripped(value)
     while value.op in ("add", "sub") and value.operands["other"].is_constant:
         value = stripped(value.operands["input"])
     dividend, divisor = value.operands.get("input"), value.operands.get("other")
@@ -118,15 +123,19 @@ def _inverse(predicate: Predicate, context: Context) -> bool:
     return isinstance(dividend.constant(), int | float) and not divisor.is_constant
 
 
-def _learned(predicate: Predicate, context: Context) -> bool:
-    return _is_learned(value_of(predicate, context), 4)
-
-
-def _is_learned(value: Value, depth: int) -> bool:
+def _learned(value: Value, depth: int = 4) -> bool:
     value = stripped(value)
     if value.op != "phi" or not depth:
         return value.op == "parameter"
-    return any(_is_learned(path, depth - 1) for path in value.operands.values())
+    return any(_learned(path, depth - 1) for path in value.operands.values())
+
+
+_EXPONENTS: dict[str, Callable[[Value], bool | Truth]] = {
+    "fractional": _fractional,
+    "chosen": _chosen,
+    "inverse": _inverse,
+    "learned": _learned,
+}
 
 
 def _tensor(predicate: Predicate, context: Context) -> bool:
@@ -201,10 +210,7 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "reaches": _reaches,
     "overflows": _overflows,
     "literal": _literal,
-    "fractional": _fractional,
-    "chosen": _chosen,
-    "inverse": _inverse,
-    "learned": _learned,
+    "exponent": _exponent,
     "tensor": _tensor,
     "python": _python,
     "integral": _integral,
