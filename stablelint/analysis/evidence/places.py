@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 
@@ -35,13 +33,3 @@ def is_objective(function: FunctionInfo | None, module: ModuleInfo) -> bool:
 def is_measured(function: FunctionInfo | None, module: ModuleInfo) -> bool:
     """Whether code computes a figure to be read by people: a function, class, file or package of metrics."""
     return any(map(words.names_a_metric, [*scopes(function), *places(module)[-2:]]))
-
-
-def is_differentiated(function: FunctionInfo | None, module: ModuleInfo) -> bool:
-    """Whether gradients flow to a function's arguments: it is a module's method, or a loss."""
-    if function is None or isinstance(function.node, ast.Lambda):
-        return False
-    if is_objective(function, module):
-        return True
-    owner = function.owner
-    return owner is not None and ("forward" in owner.methods or "Module" in base_names(owner))

@@ -32,7 +32,6 @@ names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|n
 names_a_whole_number = _says(
     r"(^|_)(pos|positions?|coords?|coordinates?|counts?|lengths?|durations?|degrees?)(_|$)"
 )
-names_a_cosine = _says(r"(^|_)(cos|cosine|costheta)($|_)")
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
 # Where code stands.

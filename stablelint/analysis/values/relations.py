@@ -276,11 +276,6 @@ def _sum_of_squares(op: str, operands: Operands, ranges: Ranges) -> Interval | N
     return None if contracted(op, operands) is None else Interval(0.0, math.inf, hi_open=True)
 
 
-def contracted_with_itself(value: Value) -> Value | None:
-    """The tensor of whose squares a value is sums: `x` of `einsum("bi,bi->b", x, x)`."""
-    return contracted(value.op, value.operands)
-
-
 def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
     """The tensor that a product of these operands contracts with itself, index by index."""
     if op != "einsum" or not {"equation", "input", "other"} <= operands.keys():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator
 
@@ -12,7 +11,6 @@ from stablelint.analysis.values.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FLOAT32
-from stablelint.syntax.walk import descendants
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _FUSED = frozenset({"addmm", "baddbmm"})  # a product added to what stands first
@@ -31,29 +29,6 @@ def is_squared_distance(value: Value) -> bool:
     products = [factor for factor, term in terms if term.op in _PRODUCTS | _FUSED]
     squares = [factor for factor, term in terms if term.op not in _PRODUCTS | _FUSED]
     return products == [-2.0] and squares == [1.0, 1.0]
-
-
-def is_squared_sine(value: Value) -> bool:
-    """`1 - c ** 2` of a cosine: 0 where the angle is, and below 0 where rounding has carried the cosine past 1."""
-    terms = list(summands(value))
-    if len(terms) != 2 or [factor for factor, term in terms if term.constant() == 1] != [1.0]:
-        return False
-    square = next((term for factor, term in terms if term.constant() != 1 and factor == -1.0), None)
-    base = root_of(square) if square is not None else None
-    if square is None or base is None or base.kind is Kind.NUMBER:
-        return False
-    return stripped(base).op in _COMPUTED or _is_called_cosine(square) or _is_called_cosine(base)
-
-
-def is_second_difference(value: Value) -> bool:
-    """`a + b - 2 * c`: the bend of three neighbours, which is 0 where they lie on a line."""
-    factors: dict[int, float] = {}
-    for factor, term in summands(value):
-        if term.is_constant or term.kind is Kind.NUMBER:
-            return False
-        factors[term.key] = factors.get(term.key, 0.0) + factor
-    small, middle, large = sorted(factors.values()) if len(factors) == 3 else (0.0, 0.0, 0.0)
-    return (small == -2 * middle and middle == large > 0) or (large == -2 * middle and middle == small < 0)
 
 
 def is_size(value: Value, depth: int = _DEPTH) -> bool:
@@ -200,13 +175,6 @@ def _scaled(value: Value) -> tuple[float, Value] | None:
         if isinstance(number, int | float) and not isinstance(number, bool):
             return float(number), rest
     return None
-
-
-def _is_called_cosine(value: Value) -> bool:
-    if words.names_a_cosine(value.name):
-        return True
-    nodes = descendants(value.node) if value.node is not None else ()
-    return any(isinstance(n, ast.Name) and words.names_a_cosine(n.id) for n in nodes)
 
 
 def is_scaled_down(cosine: Value) -> bool:

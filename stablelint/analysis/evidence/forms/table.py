@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stablelint.analysis.evidence.forms.admitted import is_let_in
 from stablelint.analysis.evidence.forms.cancelling import (
     is_half_lifted,
     is_own_logarithm,
     is_scaled_down,
-    is_second_difference,
     is_squared_distance,
-    is_squared_sine,
 )
-from stablelint.analysis.evidence.forms.divisors import is_growth
-from stablelint.analysis.evidence.forms.dwindling import is_moving_square, is_sum_of_compared
+from stablelint.analysis.evidence.forms.compared import is_sum_of_compared
 from stablelint.analysis.evidence.forms.laid_out import is_laid_out
-from stablelint.analysis.evidence.forms.lengths import is_squared_length
 from stablelint.analysis.evidence.forms.log_scales import log_scales
 from stablelint.analysis.evidence.forms.logarithms import is_log_of_ratio, is_log_of_size
 from stablelint.analysis.evidence.forms.magnified import (
@@ -28,13 +23,11 @@ from stablelint.analysis.evidence.forms.magnified import (
 from stablelint.analysis.evidence.forms.pooling import SPREADS, pooled_spreads
 from stablelint.analysis.evidence.forms.shares import shares
 from stablelint.analysis.evidence.places import is_measured
-from stablelint.analysis.evidence.provenance import is_trained
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import WAVES
 from stablelint.analysis.values.masks import DRAWN
-from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import TOP
 
@@ -90,42 +83,6 @@ def _is_root_of_wave(site: Site) -> bool:
     return any(v.op in WAVES for v in factors)
 
 
-def _is_projection(site: Site) -> bool:
-    """Vectors divided by one of their own components: it is 0 on a plane, which ordinary points cross."""
-    if site.value.op != "div" or not has_contract(site):
-        return False
-    whole, part = stripped(site.value.operands["input"]), stripped(site.value.operands["other"])
-    if not _is_component(part) or _is_leading(part):
-        return False
-    if stripped(part.operands["input"]).op == "matmul":
-        return False  # a matrix was chosen for the points that it maps
-    base = stripped(part.operands["input"]).key
-    return whole.key == base or (_is_component(whole) and stripped(whole.operands["input"]).key == base)
-
-
-def _is_component(value: Value) -> bool:
-    """Whether a value is `x[..., i]` or `x[..., i:j]`: not an entry of a matrix, nor the channel of a signal."""
-    index = value.operands.get("index") if value.op == "index" else None
-    if index is None or index.kind is not Kind.SEQUENCE or len(index.data) != 2:
-        return False
-    rest, place = index.data
-    return rest.constant() is Ellipsis and (isinstance(place.constant(), int) or place.op == "slice")
-
-
-def _is_leading(component: Value) -> bool:
-    """Whether it is the first component, in relation to which the others are set: a gain, an energy."""
-    place = component.operands["index"].data[1]
-    end = place.data[1].constant() if place.op == "slice" else None
-    return place.constant() == 0 or end == 1
-
-
-def _is_bend(site: Site) -> bool:
-    """A divisor that is the second difference of three neighbours: 0 where they lie on a line, as flat data does."""
-    return (
-        site.value.op == "div" and has_contract(site) and is_second_difference(site.value.operands["other"])
-    )
-
-
 def _is_half_guarded(site: Site) -> bool:
     """A divisor that is a product: the constant added to one factor does nothing for the other."""
     return site.value.op == "div" and has_contract(site) and is_half_lifted(site.value.operands["other"])
@@ -155,26 +112,8 @@ def _is_magnified(site: Site) -> bool:
     return is_magnified(site.node, function.node if function is not None else site.frame.module.source.tree)
 
 
-def _is_sine_of_cosine(site: Site) -> bool:
-    """The root of `1 - cos ** 2`: its gradient is infinite at the angle 0, and rounding carries a cosine past 1."""
-    return _is_root(site) and is_squared_sine(site.match.bindings[site.judgement.operand])
-
-
-def _is_root_of_length(site: Site) -> bool:
-    """The root of the squares of a vector's components has no gradient where the vector is 0, or two points agree."""
-    if not (_is_root(site) and site.judgement.backward_only):
-        return False
-    squares = site.match.bindings[site.judgement.operand]
-    return is_squared_length(squares) and is_trained(squares, site.frame)
-
-
 def _divides(site: Site) -> bool:
     return site.value.op == "div" and has_contract(site)
-
-
-def _by_divisor(shows: Callable[[Value], bool]) -> Callable[[Subject], bool]:
-    """Whether a quotient's divisor comes to 0 by what it is."""
-    return lambda subject: _divides(subject.site) and shows(subject.site.value.operands["other"])
 
 
 def _is_of_compared(site: Site) -> bool:
@@ -234,14 +173,12 @@ class Form:
 
 
 FORMS = (
-    Form(_of_site(_is_projection), "vectors are divided by a component of their own, which is 0 on a plane"),
     Form(_of_site(_is_computed_cosine), "rounding carries a computed cosine past 1, where there is no angle"),
     Form(
         _of_site(_is_root_of_wave),
         "a sine or cosine is negative at times, by rounding if not by its angle: its fractional power is NaN",
         despite_where=True,
     ),
-    Form(_of_site(_is_bend), "the second difference of three neighbours is 0 where they lie on a line"),
     Form(
         _of_site(_is_half_guarded),
         "the constant guards one factor of the denominator, the other factor can be zero",
@@ -268,27 +205,11 @@ FORMS = (
         in_metric=True,
     ),
     Form(
-        _of_site(_is_sine_of_cosine),
-        "at the angle 0 this root has no gradient, and rounding carries a cosine past 1",
-        despite_where=True,
-    ),
-    Form(
-        _of_site(_is_root_of_length), "the root of a sum of squares has no gradient where all of them are 0"
-    ),
-    Form(_by_divisor(is_growth), "a cumulative sum does not grow where nothing is added"),
-    Form(
-        _by_divisor(is_moving_square),
-        "squares that are gathered step by step come to 0 for what was always 0",
-    ),
-    Form(
         _of_site(_is_of_compared),
         "what is compared may be 0 on both sides, and its sum is 0 then",
         in_metric=True,
     ),
     Form(_of_site(_is_entropy), "a value times its own logarithm is 0 * -inf where it is 0"),
-    Form(
-        _of_site(is_let_in), "the function refuses what is below 0 alone, and lets the 0 in", in_metric=True
-    ),
     Form(
         _of_site(is_log_of_size),
         "a size may be small, and adding 1 first loses its digits",
