@@ -77,3 +77,40 @@ def test_nan_by_default_that_the_function_asks_about() -> None:
     asked = code.format(test="if math.isnan(fill): return ~torch.isnan(x)")
     assert findings("SL506", "import math\n" + dedent(asked)) == []
     assert len(findings("SL506", dedent(code.format(test="pass")))) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "filled", "told"),
+    [
+        ("torch.empty(n, n)", "", True),
+        ("torch.Tensor(n, n)", "", True),
+        ("torch.empty(n, n)", "nn.init.ones_(self.w)", False),
+        ("torch.empty(n, n)", "self.w.data.fill_(1.0)", False),
+        ("torch.empty(n, n)", "self.w[0] = 1.0", False),
+        ("torch.empty(n, n)", "[nn.init.ones_(p) for p in self.parameters()]", False),
+        ("torch.empty(n, n).normal_()", "", False),
+        ("torch.Tensor([1.0, 2.0])", "", False),
+        ("torch.zeros(n)", "", False),
+    ],
+)
+def test_a_parameter_that_nothing_fills(made: str, filled: str, told: bool) -> None:
+    code = f"""
+    class Layer(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.w = nn.Parameter({made})
+            {filled or "pass"}
+
+        def forward(self, x):
+            return x @ self.w
+    """
+    assert bool(findings("SL508", code)) is told
+
+
+def test_a_parameter_that_another_file_may_fill() -> None:
+    code = """
+    class Layer(Base):
+        def __init__(self, n):
+            self.w = nn.Parameter(torch.empty(n, n))
+    """
+    assert findings("SL508", code) == []
