@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.predicates.formats import is_upcast
+from stablelint.analysis.matching.predicates.formats import is_upcast, maybe_half
+from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, observed
@@ -24,12 +25,14 @@ _NORM = re.compile(r"norm(\dd)?$", re.I)  # the name of a layer
 _UP = re.compile(r"\.float\(\)|\.to\((dtype=)?torch\.float32\)|dtype=torch\.float32\)")
 _BACK = re.compile(r"\.type_as\(|\.to\((dtype=)?(\w+\.)*\w*dtype\)")
 _EPS = 1e-12  # the default
+_TINY = "an eps of {!r} guards nothing in float16: where a row is constant its gradient overflows"
 _TOLD_APART = 256  # whole numbers, by bfloat16
 
 
-@observes("normalize")
+@observes("normalize", "layer_norm", "LayerNorm|GroupNorm|RMSNorm|BatchNorm1d|BatchNorm2d")
 def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
     """`F.normalize(x)` in a normalisation layer of a file that casts to float32 and back."""
+    yield from _tiny_eps(review, rule)
     for pair in observed(review, "normalize"):
         value, frame = pair
         owner = frame.function.owner if frame.function is not None else None
@@ -41,6 +44,20 @@ def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         if vectors.dtype in (None, "float16") and not is_upcast(vectors):
             yield make_site(review, rule, pair, {"x": vectors})
+
+
+def _tiny_eps(review: Review, rule: Rule) -> Iterator[Site]:
+    """`nn.LayerNorm(n, eps=1e-12)` where what comes in can be float16."""
+    for pair in observed(review, "layer_norm", "norm_module"):
+        value, frame = pair
+        layer, x = value.operands.get("layer"), value.first
+        given = layer.data.arguments.get("eps") if layer is not None else value.operands.get("eps")
+        eps = given.constant() if given is not None else None
+        if x is None or not isinstance(eps, float) or round_to(eps, FLOAT16) != 0 or frame.state.autocast:
+            continue  # autocast computes it, and its gradient, in float32
+        half = maybe_half(x, review.collector.context(value, {"x": x}, frame))
+        if half is not Truth.NO:
+            yield make_site(review, rule, pair, {"x": x}, shown=half is Truth.YES, message=_TINY.format(eps))
 
 
 @observes("arange", "cumsum")

@@ -55,3 +55,26 @@ def test_a_normalisation_that_is_given_what_it_bears(cast: str, name: str, line:
 def test_positions_that_are_counted_in_a_type_that_was_handed_over(line: str, told: bool) -> None:
     code = f"def f(x: torch.Tensor, n: int, dtype: torch.dtype):\n    return {line}\n"
     assert bool(findings("SL414", code)) is told
+
+
+@pytest.mark.parametrize(
+    ("norm", "x", "told"),
+    [
+        ("nn.LayerNorm(4, eps=1e-12)", "x.half()", True),
+        ("nn.LayerNorm(4, eps=1e-5)", "x.half()", False),
+        ("nn.LayerNorm(4)", "x.half()", False),
+        ("nn.LayerNorm(4, eps=1e-12)", "x.float()", False),
+        ("nn.LayerNorm(4, eps=1e-12)", "x", False),
+    ],
+)
+def test_an_eps_of_a_normalisation_that_half_precision_cannot_hold(norm: str, x: str, told: bool) -> None:
+    code = f"""
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = {norm}
+
+        def forward(self, x):
+            return self.norm({x})
+    """
+    assert bool(findings("SL412", code)) is told
