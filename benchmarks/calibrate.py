@@ -14,9 +14,10 @@ often one is worth it: the intercept is that of the sample alone. Whole reposito
 a fact whose weight changes its sign between folds, has not the sign that it is said to have, or does not lower the loss
 of what was left out, is reported and dropped. Needs scikit-learn.
 
-A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance is that of its rule: of the
-findings that were drawn and read, with those judged in `judgements.jsonl` before them. The judged ones were drawn from
-what was once called likely, so all of them together count as PRIOR rows.
+A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance is that of its rule: the share
+of those that were drawn and read. What `judgements.jsonl` says of the rule comes before them and counts as PRIOR rows:
+its judges asked what is worth a rewrite, of what was once called likely, and how such a share relates to the chance of
+a repair is measured over all rules (Platt).
 """
 
 from __future__ import annotations
@@ -165,6 +166,7 @@ def collect(options: argparse.Namespace) -> None:
 
 FOLDS = 10
 SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
+TO_LEARN = ("tensor", "flaw")  # draws that stand for no share of all findings
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
 
 
@@ -197,14 +199,16 @@ def drawn_for(rows: list[Record]) -> list[float]:
     """How many findings each one that was read stands for, as a share of the mean; long weights are cut at 5.
 
     What the former engine called likely was drawn twice, and both draws share its part of the whole; rows that were
-    drawn to learn from them (`tensor`) stand for none.
+    drawn to learn from them stand for none.
     """
     uniform = [r for r in rows if r["source"] == "sample" and r["draw"] == "uniform"]
-    likely = [r for r in rows if r["source"] == "sample" and r["was"] == "likely" and r["draw"] != "tensor"]
+    likely = [
+        r for r in rows if r["source"] == "sample" and r["was"] == "likely" and r["draw"] not in TO_LEARN
+    ]
     each = sum(r["weight"] for r in uniform if r["was"] == "likely") / max(1, len(likely))
     stands = []
     for r in rows:
-        if r["source"] != "sample" or r["draw"] == "tensor":
+        if r["source"] != "sample" or r["draw"] in TO_LEARN:
             stands.append(0.0)
         else:
             stands.append(each if r["was"] == "likely" else r["weight"])
@@ -278,7 +282,7 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
     return 2.0 - area - float(roc_auc_score(*zip(*files, strict=True)))
 
 
-PRIOR = 4.0  # sampled rows that the judged ones of a rule, or of its family where there are few, stand for
+PRIOR = 4.0  # rows drawn at random that the judged ones of a rule, or of its family where there are few, stand for
 ON_FLAWS = ("in_test",)  # a test makes mistakes on purpose; elsewhere a flaw is one wherever it stands
 
 
@@ -304,16 +308,38 @@ def shares(rows: list[Record]) -> Callable[[str], tuple[float, int, int]]:
         if r["source"] == "sample" and is_flaw(r):
             drawn[r["code"], r["label"] == 1] += 1
 
-    def share(code: str) -> tuple[float, int, int]:
+    def by_judges(code: str) -> float:
         of_family = smoothed(family[code[:3], True], family[code[:3], False], 0.5, 1.0)
-        prior = smoothed(judged[code, True], judged[code, False], of_family, 3.0)
+        return smoothed(judged[code, True], judged[code, False], of_family, 3.0)
+
+    merged = as_drawn(rows, by_judges)
+
+    def share(code: str) -> tuple[float, int, int]:
         worth, noise = drawn[code, True], drawn[code, False]
-        share = smoothed(worth, noise, prior, PRIOR)
+        share = smoothed(worth, noise, merged(by_judges(code)), PRIOR)
         if worth + noise < PRIOR:  # those that were judged decide
             worth, noise = worth + judged[code, True], noise + judged[code, False]
         return share, worth + noise, worth
 
     return share
+
+
+def as_drawn(rows: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
+    """What a share of judges, who say what is worth a rewrite, comes to among findings drawn at random (Platt, 1999)."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    drawn = [
+        r for r in rows if r["source"] == "sample" and is_flaw(r) and not set(ON_FLAWS) & set(r["facts"])
+    ]
+    odds = np.array([[log_odds(by_judges(r["code"]))] for r in drawn])
+    scale = LogisticRegression(C=1.0).fit(odds, [r["label"] for r in drawn])
+    return lambda p: float(scale.predict_proba([[log_odds(p)]])[0, 1])
+
+
+def log_odds(p: float) -> float:
+    """The logarithm of the odds of a chance."""
+    return math.log(p / (1 - p))
 
 
 def smoothed(worth: int, noise: int, prior: float, strength: float) -> float:
