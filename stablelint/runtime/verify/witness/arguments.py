@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
@@ -106,7 +106,8 @@ _PLAIN = {
     "device": "'cpu'",
     "list": "[4, 4]",
     "optimizer": "torch.optim.SGD([torch.nn.Parameter(torch.ones(2, 3))], lr=0.5)",
-    "parameters": "[torch.nn.Parameter(torch.ones(2, 3))]",
+    # a parameter that has a gradient: a step of an optimizer passes over one that has none
+    "parameters": "[(lambda p: setattr(p, 'grad', torch.ones(2, 3)) or p)(torch.nn.Parameter(torch.ones(2, 3)))]",
 }
 Arguments = tuple[Argument, ...]
 
@@ -232,13 +233,10 @@ def _by_annotation(text: str) -> Iterator[str]:
             return
 
 
-def _shapes(wanted: Mapping[str, Uses]) -> Iterator[Shape]:
+def _shapes(wanted: Mapping[str, Uses]) -> Sequence[Shape]:
     """Shapes for tensors of which none is known: those of a rank that some parameter has come first."""
     ranks = [each.rank for each in wanted.values() if each.rank is not None]
-    least = max((each.least_rank for each in wanted.values()), default=0)
-    yield from sorted(
-        SHAPES, key=lambda shape: (len(shape) not in ranks if ranks else False, len(shape) < least)
-    )
+    return sorted(SHAPES, key=lambda shape: bool(ranks) and len(shape) not in ranks)
 
 
 def _shape(uses: Uses, kind: str, shape: Shape) -> Shape:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import torch
@@ -47,7 +47,7 @@ def confine(*folders: str) -> None:
     sys.dont_write_bytecode = True
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     tempfile.tempdir = folders[0]
-    setattr(torch, "save", _refuse_to_save)  # noqa: B010 - it writes natively
+    setattr(torch, "save", _saving(torch.save))  # noqa: B010 - it opens files natively
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
         if event.startswith(_LEAVING):
@@ -71,8 +71,13 @@ def _entry(path: str | bytes | os.PathLike[str]) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _refuse_to_save(*_: object, **__: object) -> None:
-    raise EffectError("it calls `torch.save`")
+def _saving(save: Callable[..., None]) -> Callable[..., None]:
+    def saved(value: object, file: object, *more: object, **named: object) -> None:
+        if isinstance(file, str | os.PathLike):
+            raise EffectError("it calls `torch.save`")
+        save(value, file, *more, **named)
+
+    return saved
 
 
 @contextlib.contextmanager

@@ -232,23 +232,6 @@ def _parts(text: str) -> Iterator[tuple[object, int, int]]:
         yield from ((name, value.col_offset, value.end_col_offset or 0) for name, value in pairs)
 
 
-# What an error of torch asks for: a side of this size at that place, this many sides, this many at least.
-_ASKED = (
-    (r"cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)", -1),
-    (r"expected input with shape \[\*, (\d+)\]", -1),
-    (r"shape '\[(?:-1|\d+), (\d+)\]' is invalid", -1),
-    (r"to have (\d+) channels", 1),
-    (r"must match the size of tensor b \((\d+)\)", None),
-    (r"Expected \dD \(unbatched\) or (\d)D \(batched\) input", "rank"),
-    (r"(?:expected|must be a) (\d)D", "rank"),
-    (r"not enough values to unpack \(expected (\d+)", "rank"),
-    (r"too many values to unpack \(expected (\d+)", "rank"),
-    (r"number of subscripts in the equation \((\d+)\)", "rank"),
-    (r"Dimension out of range .* but got (\d)", "more"),
-    (r"too many indices for tensor of dimension (\d)", "more"),
-)
-
-
 def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None:
     """The arguments with what an error message asks for; None where it asks for nothing."""
     if missing := re.search(r"SimpleNamespace' object has no attribute '(\w+)'", message):
@@ -256,10 +239,6 @@ def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None
     if missing := re.search(r"KeyError: ('\w+')", message):
         field = f"{missing[1]}: {item(missing[1][1:-1], known)}"
         return tuple(_with_part(each, "{", field) for each in arguments)
-    for pattern, place in _ASKED:
-        if told := re.search(pattern, message):
-            size = int(told.groups()[-1]) + (place == "more")
-            return tuple(_resized(each, place, size) for each in arguments)
     return None
 
 
@@ -281,21 +260,3 @@ def _with_part(one: Argument, opening: str, part: str) -> Argument:
         return one
     before, closing = one.given[:-1], one.given[-1]
     return replace(one, given=f"{before}{'' if before == opening else ', '}{part}{closing}")
-
-
-def _resized(one: Argument, place: int | str | None, size: int) -> Argument:
-    if not one.floating or size > _LARGEST:
-        return one
-    return replace(one, shape=_of_size(one.shape, place, size))
-
-
-def _of_size(shape: Shape, place: int | str | None, size: int) -> Shape:
-    if place == "rank" or (place == "more" and len(shape) < size):
-        return next((each for each in SHAPES if len(each) == size), shape)
-    if place is None:
-        return (size,) * len(shape)
-    if isinstance(place, int) and len(shape) > max(place, 0):
-        sides = list(shape)
-        sides[place] = size
-        return tuple(sides)
-    return shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -99,7 +100,8 @@ def subjects(place: Around, module: ModuleType, maker: Maker) -> Iterator[Subjec
         yield Subject(place.function.name, function, place.function)
         return
     kind = vars(module).get(place.owner.name)
-    held = vars(kind).get(place.function.name) if isinstance(kind, type) else None
+    # a decorator may have put a class of its own on top
+    held = inspect.getattr_static(kind, place.function.name, None) if isinstance(kind, type) else None
     function = _unwrapped(held)
     if not isinstance(kind, type) or function is None:
         raise UnmadeError("its class has no such method when it is loaded")

@@ -22,7 +22,6 @@ _SIZED = frozenset(
     "zeros ones rand randn empty full arange linspace eye Linear Embedding LayerNorm BatchNorm1d BatchNorm2d BatchNorm3d "
     "GroupNorm Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d LSTM GRU LSTMCell GRUCell MultiheadAttention".split()
 )
-_RANKED = {"conv1d": 3, "conv2d": 4, "interpolate": 4, "avg_pool2d": 4, "max_pool2d": 4, "bmm": 3, "cdist": 2}
 _SHAPE = (
     r"[:`*\s]*(?:[^\n()\[\]]{0,60}?)[(\[]\s*([A-Za-z0-9_*']+(?:\s*[,x×]\s*[A-Za-z0-9_*']+)*)\s*,?\s*[)\]]"
 )
@@ -30,14 +29,13 @@ _SHAPE = (
 
 @dataclass(slots=True)
 class Uses:
-    """Evidence on one parameter; `rank` is exact where known, `least_rank` a lower bound."""
+    """Evidence on one parameter."""
 
     annotation: str = ""
     default: ast.expr | None = None
     keyword: bool = False
     sides: tuple[str, ...] | None = None  # of its shape, as a docstring or an annotation spells them
-    rank: int | None = None
-    least_rank: int = 0
+    rank: int | None = None  # the number of names that its shape is unpacked into
     kinds: set[str] = field(default_factory=set)  # "tensor", "mask", "labels", "int", "callable", "several"
     attributes: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)  # by which items are taken of it
@@ -116,8 +114,6 @@ def _add(uses: Uses, note: Note) -> None:
     what, value = note
     if what == "rank" and isinstance(value, int):
         uses.rank = value
-    elif what == "least" and isinstance(value, int):
-        uses.least_rank = max(uses.least_rank, value)
     elif what == "results" and isinstance(value, int):
         uses.results = value
         uses.kinds.add("callable")
@@ -147,8 +143,8 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
         case ast.Assign(targets=[ast.Tuple(elts=sides)], value=value) if (
             owner := _shape_of(value)
         ) is not None:
-            starred = any(isinstance(side, ast.Starred) for side in sides)
-            yield owner, ("least", len(sides) - 1) if starred else ("rank", len(sides))
+            if not any(isinstance(side, ast.Starred) for side in sides):
+                yield owner, ("rank", len(sides))
         case ast.Assign(
             targets=[ast.Tuple(elts=sides)], value=ast.Call(func=ast.Name(id="next"), args=[taken, *_])
         ):
@@ -164,23 +160,12 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
             yield name, ("kind", "batches")
         case ast.If(test=ast.Attribute(value=ast.Name(id=name), attr=attr)):
             yield name, ("flags", attr)
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=int(number))]) if (
-            owner := _rank_of(left)
-        ):
-            yield (
-                owner,
-                ("rank", number) if isinstance(op, ast.Eq) else ("least", number + isinstance(op, ast.Gt)),
-            )
         case ast.Compare(left=ast.Name(id=name), comparators=[ast.Constant(value=str(text))]):
             yield name, ("strings", text)
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
             yield name, ("keys", key)
-        case ast.Subscript(value=ast.Name(id=name), slice=index):
-            yield name, ("least", len(index.elts) if isinstance(index, ast.Tuple) else 1)
-            if (inner := _name(index)) is not None:
-                yield inner, ("kind", "mask")
-        case ast.Subscript(value=value, slice=ast.Constant(value=int(side))) if owner := _shape_of(value):
-            yield owner, ("least", side + 1 if side >= 0 else -side)
+        case ast.Subscript(value=ast.Name(), slice=ast.Name(id=name)):
+            yield name, ("kind", "mask")
         case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
             yield name, ("kind", "mask")
         case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
@@ -199,21 +184,8 @@ def _shape_of(node: ast.expr) -> str | None:
     return None
 
 
-def _rank_of(node: ast.expr) -> str | None:
-    """The name whose number of sides an expression is: `x.dim()`, `x.ndim`, `len(x.shape)`."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=name), attr="ndim"):
-            return name
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="dim" | "ndimension"), args=[]):
-            return name
-        case ast.Call(func=ast.Name(id="len"), args=[sides]):
-            return _shape_of(sides)
-    return None
-
-
 def _call_notes(node: ast.Call) -> Iterator[tuple[str, Note]]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else _name(node.func) or ""
-    owner = _name(node.func.value) if isinstance(node.func, ast.Attribute) else None
     names = [_name(each) for each in node.args]
     if isinstance(node.func, ast.Name):
         yield node.func.id, ("kind", "callable")
@@ -229,12 +201,3 @@ def _call_notes(node: ast.Call) -> Iterator[tuple[str, Note]]:
         yield from ((name, ("kind", "labels")) for name in names[1:] if name)
     if called in _MASKING:
         yield from ((name, ("kind", "mask")) for name in names[:1] if name)
-    if called in _RANKED and names and names[0]:
-        yield names[0], ("rank", _RANKED[called])
-    if owner is None:
-        return
-    numbers = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and type(arg.value) is int]
-    if called == "permute" and len(numbers) == len(node.args) > 1:
-        yield owner, ("rank", len(numbers))
-    elif called in ("transpose", "size", "sum", "mean", "softmax", "log_softmax", "norm") and numbers:
-        yield owner, ("least", max(number + 1 if number >= 0 else -number for number in numbers))

