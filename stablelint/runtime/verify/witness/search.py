@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import TracebackType
 
 import torch
@@ -32,7 +33,7 @@ _WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
 _WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
 _ANY = "tensor labels int mask none callable float several false str list".split()
-_OTHERS = 3  # kinds of an argument whose default does not do
+_OTHERS = 4  # kinds of an argument whose default does not do
 _PARTS = (
     "'a'",
     "0.5",
@@ -126,8 +127,10 @@ def changes(
     if asked is not None:
         yield asked
     held = {each.name for each in arguments}
-    for name in sorted(failure.names & uses.keys() - held):  # its default may not do there
-        for kind in kinds_of(name, uses[name], known)[:_OTHERS]:
+    for name in sorted(
+        name for name in uses.keys() - held if _speaks_of(failure, name)
+    ):  # its default may not do there
+        for kind in islice((*_meant(failure.message), *kinds_of(name, uses[name], known)), _OTHERS):
             yield (*arguments, argument(name, uses[name], kind, _shape_of(arguments), True))
     together = _together(arguments, failure, uses)
     if any(_numbers(failure.message)) and not failure.message.startswith(("TypeError", "AttributeError")):
@@ -137,12 +140,17 @@ def changes(
     yield from _each_changed(arguments, failure, uses, known, False)
 
 
+def _speaks_of(failure: Failure, name: str) -> bool:
+    """Whether a parameter is named in the rows of a failure, or spelled out in its message."""
+    return name in failure.names or ("_" in name and name.replace("_", " ") in failure.message.lower())
+
+
 def _each_changed(
     arguments: Arguments, failure: Failure, uses: Mapping[str, Uses], known: Known, named: bool
 ) -> Iterator[Arguments]:
     """The arguments with one of them changed, of those that are named in the failing rows or of the others."""
     for one in arguments:
-        if (one.name in failure.names) is named:
+        if _speaks_of(failure, one.name) is named:
             for other in _others(one, failure, uses.get(one.name, Uses()), known):
                 yield with_argument(arguments, other)
 
@@ -175,6 +183,7 @@ def _others(one: Argument, failure: Failure, uses: Uses, known: Known) -> Iterat
     """Other arguments for the parameter, those that the message speaks of first."""
     numbers = [text for text in _numbers(failure.message) if 0 < int(text) <= _LARGEST]
     if one.kind in _TENSORS and not one.given:
+        yield replace(one, shape=one.shape[:1])  # a number for each sample
         for place in range(len(one.shape)):
             for text in numbers:
                 yield replace(one, shape=(*one.shape[:place], int(text), *one.shape[place + 1 :]))
@@ -203,6 +212,10 @@ def _meant(message: str) -> Iterator[str]:
         yield from known or [f"=types.SimpleNamespace({told[1]}=4)"]
     if "positional argument" in message or "keyword argument" in message:
         yield from ("=torch.nn.Bilinear(4, 4, 4)", "=lambda *x, **k: x[0]")
+    if "not callable" in message:
+        yield "=lambda *x, **k: x[0]"
+    if "iterable" in message:
+        yield from ("list", "several")
     if "must be a mapping" in message:
         yield "={}"
     if "Long" in message:

@@ -60,6 +60,7 @@ def absent(name: str) -> type:
         torch.nn.Module.__init__(self)
 
     body = {"__new__": new, "__init__": start, "__call__": call, "__getattr__": attribute}
+    body |= {"__enter__": lambda self: self, "__exit__": lambda *_: None}
     kind: type = _Kind(short, (torch.nn.Module,), body | {"__module__": name})
     return kind
 
