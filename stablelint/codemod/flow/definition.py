@@ -103,13 +103,6 @@ def function_of(tree: Tree, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctio
     return None
 
 
-def readers(function: ast.AST, name: str) -> Iterator[ast.Name]:
-    """Every place in a function, nested ones included, that reads a name."""
-    for one in ast.walk(function):
-        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load):
-            yield one
-
-
 def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
     for link in tree.ancestors(node):
         if isinstance(link.parent, ast.stmt):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 
+from stablelint.codemod.flow.nodes import is_number, root_name
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 
@@ -107,38 +108,25 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
     `imported` tells a module's name from a tensor's.
     """
     if isinstance(node, ast.Name | ast.Attribute):
-        return node if is_cheap(node) and not _is_member(node, imported) else None
+        return node if is_cheap(node) and not imported(root_name(node)) else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return dtype_source(node.operand, imported)
     if isinstance(node, ast.Subscript):
         of_mapping = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
         return node if of_mapping and is_cheap(node) else dtype_source(node.value, imported)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
-        if _is_number(node.left):
+        if is_number(node.left):
             return dtype_source(node.right, imported)
-        return dtype_source(node.left, imported) if _is_number(node.right) else None
+        return dtype_source(node.left, imported) if is_number(node.right) else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LIKE:
         given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
         return dtype_source(node.args[0], imported) if node.args and not given else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS_DTYPE:
         receiver = node.func.value
-        if not _is_member(receiver, imported):
+        if not imported(root_name(receiver)):
             return dtype_source(receiver, imported)
         return dtype_source(node.args[0], imported) if node.args else None
     return None
-
-
-def _is_member(node: ast.expr, imported: Callable[[str], bool]) -> bool:
-    """Whether a dotted name belongs to an imported module."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and imported(node.id)
-
-
-def _is_number(node: ast.AST) -> bool:
-    if isinstance(node, ast.UnaryOp):
-        node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def evaluated_before(tree: Tree, node: ast.expr) -> list[ast.AST] | None:

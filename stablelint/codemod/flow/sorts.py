@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 
 from stablelint.codemod.flow.definition import definition
+from stablelint.codemod.flow.nodes import is_number
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 
@@ -54,7 +55,7 @@ def _sort(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:
     if isinstance(node, ast.UnaryOp):
         return _sort(node.operand, tree, qualified)
     if isinstance(node, ast.BinOp):
-        sides = [one for one in (node.left, node.right) if not _is_number(one)]
+        sides = [one for one in (node.left, node.right) if not is_number(one)]
         sorts = [_sort(one, tree, qualified) for one in sides]
         return sorts[0] if sorts and len(set(sorts)) == 1 else None
     if not isinstance(node, ast.Call):
@@ -70,11 +71,6 @@ def _sort(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:
         operand = node.func.value if of_torch is None else node.args[0] if node.args else None
         return None if operand is None else _sort(operand, tree, qualified)
     return None
-
-
-def _is_number(node: ast.expr) -> bool:
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)
 
 
 def shows_tensor(calls: Iterable[ast.expr], qualified: Qualified) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from stablelint.codemod.flow.nodes import is_name
 from stablelint.codemod.templates.clamps import given_bounds
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.locate import Tree
@@ -48,7 +49,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     function = _function_without_loop(tree, node)
     if function is None:
         return None
-    named = [one for one in ast.walk(function) if _is_name(one, node.id)]
+    named = [one for one in ast.walk(function) if is_name(one, node.id)]
     readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     value = _value_given(tree, node)
     if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
@@ -112,7 +113,7 @@ def _value_given(tree: Tree, node: ast.Name) -> ast.expr | None:
     while True:
         suite = tree.siblings(statement)
         for earlier in suite[: suite.index(statement)]:
-            if isinstance(earlier, ast.Assign) and _is_name(earlier.targets[0], node.id):
+            if isinstance(earlier, ast.Assign) and is_name(earlier.targets[0], node.id):
                 is_computed = isinstance(earlier.value, ast.Call | ast.BinOp)
                 return earlier.value if is_computed and len(earlier.targets) == 1 else None
         parent = tree.link(statement).parent
@@ -130,7 +131,7 @@ def _role(tree: Tree, reader: ast.expr) -> str | None:
     for link in tree.ancestors(reader):
         parent = link.parent
         if isinstance(parent, ast.BinOp):
-            return "div" if isinstance(parent.op, ast.Div) and parent.right is child else None
+            return _role_in(parent, child)
         if isinstance(parent, ast.Call):
             name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
             if name in _SINGULAR:
@@ -141,6 +142,14 @@ def _role(tree: Tree, reader: ast.expr) -> str | None:
             return None
         child = parent
     return None
+
+
+def _role_in(parent: ast.BinOp, child: ast.AST) -> str | None:
+    """As `_role`, of an operand: a denominator, or the base of a power that need not be whole."""
+    if isinstance(parent.op, ast.Div) and parent.right is child:
+        return "div"
+    is_whole = isinstance(parent.right, ast.Constant) and isinstance(parent.right.value, int)
+    return "pow" if isinstance(parent.op, ast.Pow) and parent.left is child and not is_whole else None
 
 
 def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
@@ -154,13 +163,16 @@ def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Prop
 def operand_of_clamp(proposal: Proposal, node: ast.expr) -> str | None:
     """The metavariable that the template clamps, where it does nothing else, and where that is `node`."""
     for name, binding in proposal.bindings.items():
-        if proposal.template.startswith(f"${name}.clamp") and binding.span == proposal.span:
+        clamps = proposal.template.startswith((f"${name}.clamp", f"max(${name}, "))
+        if clamps and binding.span == proposal.span:
             return name
     return None
 
 
 def _sides(template: str) -> frozenset[str]:
     """The bounds that a template sets, by the name of its method."""
+    if template.startswith("max("):
+        return frozenset(("min",))
     method = template.partition(".")[2].partition("(")[0]
     return frozenset(("min", "max")) if method == "clamp" else frozenset((method.removeprefix("clamp_"),))
 
@@ -177,17 +189,17 @@ def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:
     statement = tree.statement(node)
     suite = tree.siblings(statement)
     for earlier in reversed(suite[: suite.index(statement)]):
-        mentioned = any(_is_name(one, node.id) for one in ast.walk(earlier))
+        mentioned = any(is_name(one, node.id) for one in ast.walk(earlier))
         if not mentioned:
             continue
-        if not isinstance(earlier, ast.Assign) or not _is_name(earlier.targets[0], node.id):
+        if not isinstance(earlier, ast.Assign) or not is_name(earlier.targets[0], node.id):
             return None
         others = [
             one
             for one in ast.walk(function)
-            if _is_name(one, node.id) and _row(one) >= earlier.lineno and one is not node
+            if is_name(one, node.id) and _row(one) >= earlier.lineno and one is not node
         ]
-        own = [one for one in ast.walk(earlier) if _is_name(one, node.id)]
+        own = [one for one in ast.walk(earlier) if is_name(one, node.id)]
         alone = len(others) == len(own) and len(earlier.targets) == 1
         return earlier.value if alone and isinstance(earlier.value, ast.Call) else None
     return None
@@ -203,10 +215,6 @@ def _function_without_loop(tree: Tree, node: ast.expr) -> ast.AST | None:
             shared = any(isinstance(one, ast.Global | ast.Nonlocal) for one in ast.walk(parent))
             return None if shared else parent
     return None
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _row(node: ast.AST) -> int:

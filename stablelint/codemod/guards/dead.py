@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.flow.nodes import loads
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -44,14 +45,8 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
     return changes
 
 
-def _loads(node: ast.AST) -> Iterator[ast.Name]:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
-            yield inner
-
-
 def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in _loads(node)}
+    return {inner.id for inner in loads(node)}
 
 
 def _only_binding(function: _Function, name: str) -> ast.Assign | None:
@@ -80,7 +75,7 @@ def _overwritten(tree: Tree, function: _Function, replaced: ast.AST, name: str) 
         return None
     suite = tree.siblings(statement)
     ignored = set(ast.walk(replaced))
-    if any(node.id == name and node not in ignored for node in _loads(statement)):
+    if any(node.id == name and node not in ignored for node in loads(statement)):
         return None
     for earlier in reversed(suite[: suite.index(statement)]):
         if isinstance(earlier, ast.Assign) and _assigns(earlier, name):
@@ -111,7 +106,7 @@ def _is_captured(function: _Function, name: str) -> bool:
 
 def _is_read(function: _Function, name: str, gone: list[ast.AST]) -> bool:
     ignored = {inner for node in gone for inner in ast.walk(node)}
-    return any(node.id == name and node not in ignored for node in _loads(function))
+    return any(node.id == name and node not in ignored for node in loads(function))
 
 
 def _removal(tree: Tree, statement: ast.Assign) -> draft.Change | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from stablelint.codemod.flow.definition import binds, function_of, readers
+from stablelint.codemod.flow.definition import binds, function_of
 from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.flow.nodes import readers, shown
 from stablelint.codemod.templates.hoist import hoist, name_for
 from stablelint.codemod.templates.operand import Operand, bare
 from stablelint.codemod.templates.spelling import File
@@ -116,7 +117,7 @@ def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draf
         or function_of(tree, origin) is not function
         or tree.siblings(statement) is not tree.siblings(tree.statement(node))
     ):
-        raise Withheld(f"`{_short(text)}`, which the rewrite needs, is computed in another block")
+        raise Withheld(f"`{shown(text)}`, which the rewrite needs, is computed in another block")
     operand = Operand("", text, origin, origin)
     hoisted = hoist(tree, file.scope, operand, origin, region, _wish(tree, origin))
     line = hoisted.line("({})" if "\n" in text else "{}")
@@ -144,8 +145,3 @@ def _wish(tree: Tree, origin: ast.expr) -> str | None:
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
             return "logits" if name in _OF_LOGITS else None
     return None
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else f"{text[:37]}..."

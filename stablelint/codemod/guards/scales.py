@@ -7,7 +7,8 @@ import copy
 import re
 from dataclasses import replace
 
-from stablelint.codemod.flow.definition import binds, function_of, readers
+from stablelint.codemod.flow.definition import binds, function_of
+from stablelint.codemod.flow.nodes import readers, unsigned
 from stablelint.codemod.guards.bound import moved, operand_of_clamp
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -52,7 +53,7 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
     """The proposal as statements that bound the names in `node` for all that reads them; None where no sum does.
 
     In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever. The
-    exponential may be one of half a name, or of the difference of two.
+    exponential may be one of half a name, of its negative, or of the difference of two.
     """
     operand = operand_of_clamp(proposal, node)
     function = function_of(tree, node)
@@ -107,7 +108,8 @@ class _Named(ast.NodeTransformer):
 
 
 def _logarithms(node: ast.expr) -> list[str]:
-    """The names of which an expression is one, half of one, or the difference of two."""
+    """The names of which an expression is one, half of one, or the difference of two, its sign aside."""
+    node = unsigned(node)
     parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
     names = parts or [_halved(node) or node]
     return [one.id for one in names if isinstance(one, ast.Name)] if all(map(_is_name, names)) else []
@@ -142,10 +144,11 @@ def _halved(node: ast.expr) -> ast.expr | None:
     left, right = node.left, node.right
     if isinstance(node.op, ast.Mult):
         for factor, other in ((left, right), (right, left)):
-            if isinstance(factor, ast.Constant) and factor.value == 0.5:
+            half = unsigned(factor)
+            if isinstance(half, ast.Constant) and half.value == 0.5:
                 return other
     if isinstance(node.op, ast.Div) and isinstance(right, ast.Constant) and right.value == 2:
-        return left
+        return unsigned(left)
     return None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from stablelint.codemod.flow.nodes import root
 from stablelint.codemod.layout.chain import unchained
 from stablelint.codemod.layout.spread import terms
 from stablelint.codemod.text.draft import Change, limit
@@ -94,7 +95,10 @@ def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
 
 
 def _ends_in_brackets(text: str) -> bool:
-    """Whether an expression is one call or display, whose own brackets are the place for a break."""
+    """Whether an expression is one call or display, whose own brackets are the place for a break.
+
+    A single method of a call counts as one: ``Normal(⏎...⏎).sample()``.
+    """
     try:
         node = ast.parse(text, mode="eval").body
     except SyntaxError:
@@ -102,10 +106,8 @@ def _ends_in_brackets(text: str) -> bool:
     while isinstance(node, ast.UnaryOp):
         node = node.operand
     if isinstance(node, ast.Call):
-        function = node.func
-        while isinstance(function, ast.Attribute):
-            function = function.value
-        return isinstance(function, ast.Name)
+        inner = root(node.func)
+        return isinstance(root(inner.func) if isinstance(inner, ast.Call) else inner, ast.Name)
     return isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.ListComp | ast.Name)
 
 

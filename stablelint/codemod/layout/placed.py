@@ -37,6 +37,8 @@ def placed(
             if not draft.lawful(tree, region, changes, expected):
                 continue
             source = tree.source
+            if draft.is_too_long(source, source.position(variant[0]).row):
+                return changes
             for lines in (enclosed(tree, variant, node), spread(source, variant), broken(source, variant)):
                 if lines is not None and draft.lawful(tree, region, [*before, *lines], expected):
                     return [*before, *lines]

@@ -6,8 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from stablelint.codemod.flow.definition import Definition, binds, function_of, readers
+from stablelint.codemod.flow.definition import Definition, binds, function_of
 from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
 from stablelint.codemod.text.locate import Tree

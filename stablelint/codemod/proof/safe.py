@@ -13,6 +13,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from stablelint.codemod.flow.definition import Definition, definition, function_of
+from stablelint.codemod.flow.nodes import is_number, root_name, shown, unsigned
 from stablelint.codemod.flow.sorts import Qualified, is_floating, is_single, shows_tensor
 from stablelint.codemod.proof.changes import change_between, kept_alive, region_left
 from stablelint.codemod.templates.operand import parse_operand
@@ -128,20 +129,16 @@ class _Match:
 
     def _qualified(self, function: ast.expr) -> str | None:
         """The name of a function of an imported module, or None."""
-        root = function
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name):
-            return None
-        known = self._file.scope.stands_for(root.id, function)
-        return None if known is None else known + ast.unparse(function).removeprefix(root.id)
+        name = root_name(function)
+        known = self._file.scope.stands_for(name, function) if name else None
+        return None if known is None else known + ast.unparse(function).removeprefix(name)
 
     def _check_literals(self) -> None:
         for literal in self._literals:
             if literal is None or literal not in self._met or not self._is_literal(literal):
                 raise Withheld("a number that the rewrite relies on is one that others can set")
         for text, tree in ((ast.unparse(tree), tree) for tree in self._texts()):
-            if _is_number(tree) and ast.dump(tree) not in self._written:
+            if is_number(tree) and ast.dump(tree) not in self._written:
                 raise Withheld(f"`{text}` is what a name stands for, which others can set")
 
     def _is_literal(self, node: ast.AST) -> bool:
@@ -155,7 +152,7 @@ class _Match:
 
     def _is_spelled_number(self, node: ast.AST) -> bool:
         """Whether an expression is `float("-inf")`, `math.inf` or the like, with their own meaning."""
-        inner = node.operand if isinstance(node, ast.UnaryOp) else node
+        inner = unsigned(node) if isinstance(node, ast.expr) else node
         if isinstance(inner, ast.Attribute):
             return inner.attr in _NUMBERS and (self._qualified(inner) or "").startswith(_NUMBERED)
         if (
@@ -219,7 +216,7 @@ class _Match:
         function = function_of(self._tree, root) if root is not None else None
         if function is not None and any("jit" in ast.unparse(one) for one in function.decorator_list):
             given = self._proposal.bindings.items()
-            tensors = [name for name, one in given if one.text and not _is_number(parse_operand(one.text))]
+            tensors = [name for name, one in given if one.text and not is_number(parse_operand(one.text))]
             if not all(self._is(name, is_floating) for name in tensors):
                 yield "TorchScript has gradients of its own for complex numbers"
         calls = [node for node in self._operations if isinstance(node, ast.expr)]
@@ -232,7 +229,7 @@ class _Match:
             for name in wanted:
                 binding = self._proposal.bindings.get(name)
                 if binding is not None and not self._is(name, proved):
-                    yield f"{f'`{_short(binding.text)}`' if binding.text else 'the operand'} may hold {kind}"
+                    yield f"{f'`{shown(binding.text)}`' if binding.text else 'the operand'} may hold {kind}"
 
     def _is(self, name: str, proved: Callable[[ast.expr, Tree, Qualified], bool]) -> bool:
         """Whether an operand is shown to hold such numbers."""
@@ -251,15 +248,5 @@ def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:
     return [None if span is None else tree.find(span) for span in spans]
 
 
-def _is_number(node: ast.expr) -> bool:
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)
-
-
 def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from stablelint.codemod.flow.definition import binds, function_of, readers
+from stablelint.codemod.flow.definition import binds, function_of
+from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before
+from stablelint.codemod.flow.nodes import root_name
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Region, Tree
@@ -74,14 +75,14 @@ def _reindented(text: str, indent: str) -> str:
 
 def _effect(scope: Scope, node: ast.AST, site: ast.AST) -> Effect:
     """As `effect`, with the members of imported modules known to be constant."""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if isinstance(root, ast.Name) and scope.stands_for(root.id, site) is not None:
+    name = root_name(node)
+    if name and scope.stands_for(name, site) is not None:
         return Effect.NONE
     return effect(node)
 
 
+_SELECTIONS = ("masked_select", "index_select", "gather")
+_CASTS = ("float", "double", "half", "to", "type", "cpu", "detach", "contiguous")
 # What a result is called where nothing else gives it a name.
 _RESULTS = {
     "sum": "total",
@@ -92,17 +93,15 @@ _RESULTS = {
     "exp": "exponential",
     "max": "largest",
     "min": "smallest",
+    "maximum": "larger",
+    "minimum": "smaller",
     "item": "number",
-    "float": "number",
     "neg": "negated",
-    "masked_select": "selected",
-    "index_select": "selected",
-    "gather": "selected",
+    **dict.fromkeys(_SELECTIONS, "selected"),
     "rand": "noise",
     "randn": "noise",
     "tensor": "values",
-    "to": "converted",
-    "type": "converted",
+    **dict.fromkeys(_CASTS, "converted"),
 }
 _WORDS: dict[type[ast.AST], str] = {
     ast.Add: "total",
@@ -117,6 +116,8 @@ _WORDS: dict[type[ast.AST], str] = {
 def name_for(tree: ast.expr) -> str:
     """A name that says what the value is: ``x.sum()`` gives ``x_sum``, ``a - b`` gives ``difference``."""
     if isinstance(tree, ast.BinOp):
+        if isinstance(tree.op, ast.Pow) and isinstance(tree.right, ast.Constant) and tree.right.value == 2:
+            return "squares"
         return _WORDS.get(type(tree.op), "value")
     if isinstance(tree, ast.Compare):
         return "mask"
@@ -132,26 +133,24 @@ def name_for(tree: ast.expr) -> str:
         return f"{base}_item" if base else name_for(tree.value)
     if isinstance(tree, ast.Attribute):
         return tree.attr.strip("_") or "value"
-    if isinstance(tree, ast.Call):
-        function = _last_name(tree.func)
-        owner = tree.func.value if isinstance(tree.func, ast.Attribute) else None
-        subject = _last_name(owner) if isinstance(owner, ast.Name) else ""
-        is_function = owner is None or _last_name(_root(owner)) in ("self", "torch", "F", "nn", "cls")
-        if is_function and function not in _RESULTS:
-            subject = _last_name(tree.args[0]) if tree.args else ""
-        elif function in ("masked_select", "index_select", "gather"):
-            subject = ""
-        words = [word for word in (subject, function) if word and word not in ("self", "cls")]
-        if not subject:
-            return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
-        return "_".join(words).lower() or "value"
-    return "value"
+    return _name_of_call(tree) if isinstance(tree, ast.Call) else "value"
 
 
-def _root(node: ast.expr) -> ast.expr:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node
+def _name_of_call(call: ast.Call) -> str:
+    function = _last_name(call.func)
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if function == "forward" and owner is not None:
+        return f"{_last_name(owner)}_output".lstrip("_")
+    if function in _CASTS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp):
+        return name_for(owner)
+    subject = _last_name(owner) if isinstance(owner, ast.Name) else ""
+    if owner is None or root_name(owner).strip("_") in ("self", "torch", "F", "nn", "cls"):
+        subject = _last_name(call.args[0]) if call.args and function not in _RESULTS else ""
+    elif function in _SELECTIONS:
+        subject = ""
+    if not subject:
+        return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
+    return f"{subject}_{function}".lower()
 
 
 def _last_name(node: ast.AST | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.flow.nodes import shown
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree, parse
 from stablelint.codemod.text.source import SourceError
@@ -38,8 +39,7 @@ class Operand:
     @property
     def shown(self) -> str:
         """Its text on one line, for a message."""
-        text = " ".join(self.text.split())
-        return text if len(text) <= 40 else f"{text[:37]}..."
+        return shown(self.text)
 
 
 def placeholder(name: str) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from stablelint.codemod.flow.nodes import root_name
 from stablelint.codemod.templates import forms
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
+from stablelint.syntax.names import last_name
 
 # In-place methods that may stand between an operand and the in-place operation on it.
 _IN_PLACE = frozenset("clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num".split())
@@ -71,11 +73,7 @@ def is_new(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
 
 def _called(function: ast.expr) -> tuple[str, str]:
     """The last name of what is called, and its first."""
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    first = root.id if isinstance(root, ast.Name) else ""
-    return (function.attr if isinstance(function, ast.Attribute) else first), first
+    return last_name(function), root_name(function)
 
 
 def _is_in_place(method: str) -> bool:

@@ -29,6 +29,11 @@ def limit(source: SourceText) -> int:
     return _limit(source.text)
 
 
+def is_too_long(source: SourceText, row: int) -> bool:
+    """Whether a line is longer than the file's lines may be, as it stands: whoever wrote it breaks no lines."""
+    return len(source.line(row).rstrip()) > limit(source)
+
+
 @lru_cache(maxsize=2)
 def _limit(text: str) -> int:
     lines = _COMMENT.sub("", _PROSE.sub("", text)).splitlines()

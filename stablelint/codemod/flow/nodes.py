@@ -1,0 +1,52 @@
+"""Small questions about a node, asked all over the rewrites."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def root(node: ast.AST) -> ast.AST:
+    """What a chain of attributes begins with: ``torch`` of ``torch.nn.functional.log_softmax``."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
+def root_name(node: ast.AST) -> str:
+    """The name that a chain of attributes begins with, or the empty text."""
+    return getattr(root(node), "id", "")
+
+
+def unsigned(node: ast.expr) -> ast.expr:
+    """An expression without the sign in front of it."""
+    return node.operand if isinstance(node, ast.UnaryOp) else node
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether an expression is a number, with a sign or without."""
+    inner = unsigned(node)
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)
+
+
+def is_name(node: ast.AST, name: str) -> bool:
+    """Whether a node is a name, wherever it is read or bound."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def loads(node: ast.AST) -> Iterator[ast.Name]:
+    """Every name that is read in a node."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+            yield one
+
+
+def readers(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Every place in a node that reads a name."""
+    return (one for one in loads(node) if one.id == name)
+
+
+def shown(text: str) -> str:
+    """The text of an expression on one line, for a message."""
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else f"{text[:37]}..."
