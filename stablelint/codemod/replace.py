@@ -36,6 +36,7 @@ from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
+from stablelint.syntax.names import last_name
 
 
 def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
@@ -67,7 +68,9 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     if "-" in template:
         expression = forms.without_double_negation(expression, operands)
     if "finfo" in template or "dtype" in template:
-        expression = constants.with_constants(expression, operands, file.imported_at(node), file.is_scripted)
+        expression = constants.with_constants(
+            expression, operands, file.imported_at(node), file.is_scripted, proposal.inline
+        )
     expression = clamps.merged(file.tree, node, expression, operands)
     expression = _in_form(file, node, expression, operands)
     writer = written.writer_of(file.tree, node, file.imported_at(node))
@@ -151,7 +154,7 @@ def _in_form(
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
         methods = _methods(node, file.imported_at(node))
         return forms.with_methods(expression, methods) if methods else expression
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+    name = last_name(node.func)
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     if "out" in keywords:
         out = f"{PREFIX}_out"

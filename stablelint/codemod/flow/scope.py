@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from stablelint.codemod.text.locate import Tree
-from stablelint.syntax.names import imported_names
+from stablelint.syntax.names import imported_names, last_name
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _NAMED = (
@@ -206,5 +206,4 @@ def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    name = test.attr if isinstance(test, ast.Attribute) else test.id if isinstance(test, ast.Name) else ""
-    return name == "TYPE_CHECKING"
+    return last_name(test) == "TYPE_CHECKING"

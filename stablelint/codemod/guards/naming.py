@@ -21,6 +21,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
+from stablelint.syntax.names import last_name
 
 _OF_LOGITS = frozenset(("softmax", "log_softmax", "softmin", "sigmoid", "logsigmoid"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -142,6 +143,5 @@ def _wish(tree: Tree, origin: ast.expr) -> str | None:
     for link in list(tree.ancestors(origin))[:2]:
         call = link.parent
         if isinstance(call, ast.Call):
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-            return "logits" if name in _OF_LOGITS else None
+            return "logits" if last_name(call.func) in _OF_LOGITS else None
     return None

@@ -14,6 +14,7 @@ from stablelint.codemod.templates.written import is_new
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
+from stablelint.syntax.names import last_name
 
 _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
 _LOOKS_ONLY = frozenset("print isinstance len float int str repr range".split())
@@ -69,7 +70,7 @@ def change_between(
 
 def _called_between(call: ast.Call, attributes: set[str]) -> Iterator[str]:
     function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    name = last_name(function)
     if (operations.method(name) or ("", False))[1] or (name.endswith("_") and not name.startswith("_")):
         raise Withheld(f"`{ast.unparse(call)}` on line {call.lineno} may write into an operand")
     if name == "set_grad_enabled":

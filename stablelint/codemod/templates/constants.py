@@ -25,6 +25,7 @@ def with_constants(
     operands: dict[str, Operand],
     imported: Callable[[str], bool],
     scripted: bool = False,
+    inline: bool = False,
 ) -> ast.expr:
     """Size constants for the operand's element type.
 
@@ -32,7 +33,8 @@ def with_constants(
     file, where that does not compile, ``torch.finfo($x.dtype).tiny`` too becomes one, of single precision. An
     operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that
     has the same type; such parts are added to `operands`. `imported` tells modules from tensors. Raises
-    Withheld where an operand would be computed for the sake of its type alone.
+    Withheld where an operand would be computed for the sake of its type alone, and where `inline` asks for a name's type
+    and there is one for which a number will do.
     """
     used = Counter(uses(code(expression)))
 
@@ -48,10 +50,10 @@ def with_constants(
             literal = _literal(node.attr, operands[helped].dtype)
             if literal is not None:
                 return parse_code(literal)
-            dtype = _dtype(helped, operands, imported, used)
+            dtype = _dtype(helped, operands, imported, used, inline)
             return parse_code(f"torch.finfo({dtype}).{node.attr}")
         if node.attr == "dtype" and is_placeholder(node.value) and identifier(node.value) in operands:
-            return parse_code(_dtype(identifier(node.value), operands, imported, used))
+            return parse_code(_dtype(identifier(node.value), operands, imported, used, inline))
         return None
 
     return transform(expression, rewrite)
@@ -91,11 +93,13 @@ def _asked_type(node: ast.expr) -> str | None:
 
 
 def _dtype(
-    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
+    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str], inline: bool
 ) -> str:
     operand = operands[name]
     if is_cheap(operand.tree) and not isinstance(operand.tree, ast.UnaryOp):
         return f"{name}.dtype"
+    if operand.dtype in FORMATS and inline:
+        raise Withheld(f"`{operand.shown}` is known to be of {operand.dtype}, for which a number will do")
     if operand.dtype in FORMATS:
         return f"torch.{operand.dtype}"
     source = dtype_source(operand.tree, imported)

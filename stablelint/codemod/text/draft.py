@@ -30,8 +30,8 @@ def limit(source: SourceText) -> int:
 
 
 def is_too_long(source: SourceText, row: int) -> bool:
-    """Whether a line is longer than the file's lines may be, as it stands: whoever wrote it breaks no lines."""
-    return len(source.line(row).rstrip()) > limit(source)
+    """Whether a line is longer, as it stands, than any limit that formatters are given: its author breaks no lines."""
+    return len(source.line(row).rstrip()) > _LONGEST
 
 
 @lru_cache(maxsize=2)
