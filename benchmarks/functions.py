@@ -319,7 +319,7 @@ def _case(
         return
     if failed is not None:
         integers = any(each.kind == "labels" for each in arguments)
-        refuses = failed == "TypeError" and integers  # there is no `torch.finfo` of integers
+        refuses = integers and failed in ("TypeError", "NotImplementedError")  # as `torch.finfo` does, and softplus
         yield Difference("refuses integers" if refuses else "raises", case, failed)
         return
     yield next(compared(before, after, exact if len(exact) == len(before) else before, case), None)

@@ -9,18 +9,21 @@ from dataclasses import dataclass, replace
 
 from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod.flow.effects import is_cheap
+from stablelint.codemod.flow.sorts import is_whole
 from stablelint.codemod.guards import bound, dead
 from stablelint.codemod.guards.alias import without_alias
 from stablelint.codemod.layout.placed import placed
 from stablelint.codemod.proof.kinds import check_kind
 from stablelint.codemod.proof.sharing import check_reuse
 from stablelint.codemod.templates import clamps, constants, forms, written
+from stablelint.codemod.templates.constants import WHOLE
 from stablelint.codemod.templates.hoist import Hoisted, hoist
 from stablelint.codemod.templates.instantiate import instantiate, uses
 from stablelint.codemod.templates.names import by_name
 from stablelint.codemod.templates.operand import (
     Operand,
     bare,
+    check_bound,
     check_evaluation,
     check_order,
     operand_of,
@@ -49,7 +52,7 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
 
 def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     operands = operands_for(file, proposal, node)
-    check_kind(file.tree, node, operands.values())
+    check_kind(file.tree, node, proposal.template, operands)
     template = proposal.template
     alias = without_alias(file.tree, node, template, operands)
     if alias is not None:
@@ -103,6 +106,9 @@ def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Ope
         if name == "..." or (binding.text is None and placeholder(name) not in used):
             continue
         operand = operand_of(name, binding, file.tree, proposal.span)
+        check_bound(file.tree, node, operand)
+        if operand.node is not None and is_whole(operand.node, file.tree):
+            operand = replace(operand, dtype=WHOLE)
         operands[placeholder(name)] = by_name(file.tree, node, operand)
     return operands
 

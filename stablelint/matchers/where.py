@@ -165,8 +165,24 @@ def _can_double(site: Site, later: Replacement) -> bool:
         return True
     if isinstance(site.statement, ast.Return) or not isinstance(test.node, ast.expr):
         return False
+    if outer is None or _is_read_beyond(site, outer):
+        return False
     text = site.texts.get(site.judgement.operand)
     return any(ast.unparse(node) == text for node in descendants(test.node) if isinstance(node, ast.expr))
+
+
+def _is_read_beyond(site: Site, outer: ast.AST) -> bool:
+    """Whether a name that holds the site's result is read in more than one part of the operation that hides it."""
+    match site.statement, site.frame.function:
+        case ast.Assign(targets=[ast.Name(id=name)]), function if function is not None:
+            reads = [
+                one
+                for one in descendants(function.node)
+                if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
+            ]
+            parts = ast.iter_child_nodes(outer)
+            return not any(all(encloses(part, one) for one in reads) for part in parts)
+    return False
 
 
 def _message(later: Replacement, site: Site) -> str:

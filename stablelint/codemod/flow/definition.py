@@ -103,6 +103,11 @@ def function_of(tree: Tree, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctio
     return None
 
 
+def takes(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Whether a name is a parameter of a function."""
+    return any(isinstance(one, ast.arg) and one.arg == name for one in ast.walk(function.args))
+
+
 def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
     for link in tree.ancestors(node):
         if isinstance(link.parent, ast.stmt):

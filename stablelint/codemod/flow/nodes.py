@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 
 def root(node: ast.AST) -> ast.AST:
@@ -29,7 +30,7 @@ def is_number(node: ast.expr) -> bool:
     return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)
 
 
-def is_name(node: ast.AST, name: str) -> bool:
+def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
     """Whether a node is a name, wherever it is read or bound."""
     return isinstance(node, ast.Name) and node.id == name
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from stablelint.codemod.flow.definition import definition
-from stablelint.codemod.flow.nodes import is_number
+from stablelint.codemod.flow.definition import definition, function_of
+from stablelint.codemod.flow.nodes import is_name, is_number, readers, unsigned
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
+from stablelint.syntax.names import called_name
 
 Qualified = Callable[[ast.expr], str | None]
 # Results are real floating-point numbers, or there is none.
@@ -28,6 +29,13 @@ _KEEPS = frozenset(
     expand contiguous clone detach relu square amax amin cumsum flip roll
     """.split()
 )
+_COUNTED = frozenset(
+    "len int float round ceil floor numel item size dim ndimension".split()
+)  # as Python counts
+_WHOLE = frozenset(
+    "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted".split()
+)
+_REAL_PARTS = frozenset("abs real imag angle".split())
 # Methods of tensors that arrays and other tables have as well.
 _SHARED = frozenset(
     """
@@ -71,6 +79,91 @@ def _sort(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:
         operand = node.func.value if of_torch is None else node.args[0] if node.args else None
         return None if operand is None else _sort(operand, tree, qualified)
     return None
+
+
+def is_python_number(node: ast.expr, tree: Tree) -> bool:
+    """Whether an expression is a number of Python's: a size, a count, a parameter that is one by default."""
+    match node:
+        case ast.UnaryOp():
+            return is_python_number(node.operand, tree)
+        case ast.BinOp():
+            return all(is_python_number(side, tree) for side in (node.left, node.right))
+        case ast.Call():
+            return called_name(node) in _COUNTED
+        case ast.Attribute():
+            return node.attr == "ndim"
+        case ast.Subscript(value=ast.Name() as owner):
+            given = definition(tree, owner)
+            return given is not None and called_name(given.value) in ("shape", "size")
+        case ast.Subscript():
+            return called_name(node.value) in ("shape", "size")
+        case ast.Name():
+            given = definition(tree, node)
+            if given is not None and is_python_number(given.value, tree):
+                return True
+            return _is_counted(node, tree)
+    return is_number(node)
+
+
+def _is_counted(name: ast.Name, tree: Tree) -> bool:
+    """Whether a name is a parameter with a number for its default, or goes into a `range`."""
+    function = function_of(tree, name)
+    if function is None:
+        return False
+    inside = list(ast.walk(function))
+    given = function.args
+    plain = reversed([*given.posonlyargs, *given.args])
+    pairs = [
+        *zip(plain, reversed(given.defaults), strict=False),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ]
+    if any(one.arg == name.id and default is not None and is_number(default) for one, default in pairs):
+        return not any(is_name(one, name.id) and not isinstance(one.ctx, ast.Load) for one in inside)
+    ranges = [one for one in inside if isinstance(one, ast.Call) and called_name(one) == "range"]
+    return any(True for one in ranges for _ in readers(one, name.id))
+
+
+def is_complex(node: ast.expr, tree: Tree) -> bool:
+    """Whether complex numbers go into an expression, and come out of it."""
+    match node:
+        case ast.Constant():
+            return isinstance(node.value, complex)
+        case ast.Attribute(attr=attr) if attr.startswith("complex"):
+            return True
+        case ast.Attribute(attr=attr) | ast.Call(func=ast.Attribute(attr=attr) | ast.Name(id=attr)) if (
+            attr in _REAL_PARTS
+        ):
+            return False
+        case ast.Call(func=ast.Attribute(attr="view_as_complex" | "polar" | "complex")):
+            return True
+        case ast.Name():
+            given = definition(tree, node)
+            return given is not None and is_complex(given.value, tree)
+    parts = (one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(node))
+    return any(isinstance(one, ast.expr) and is_complex(one, tree) for one in parts)
+
+
+def is_whole(node: ast.expr, tree: Tree) -> bool:
+    """Whether an expression is a tensor of integers, or may be one: of `arange`, `argmax`, and what is added to that."""
+    match node:
+        case ast.UnaryOp():
+            return is_whole(node.operand, tree)
+        case ast.BinOp() if not isinstance(node.op, ast.Div):
+            sides = (node.left, node.right)
+            return any(is_whole(one, tree) for one in sides) and not any(map(_is_fraction, sides))
+        case ast.Call():
+            fractions = (*node.args, *(one.value for one in node.keywords))
+            typed = any(one.arg == "dtype" for one in node.keywords)
+            return called_name(node) in _WHOLE and not typed and not any(map(_is_fraction, fractions))
+        case ast.Name():
+            given = definition(tree, node)
+            return given is not None and is_whole(given.value, tree)
+    return False
+
+
+def _is_fraction(node: ast.expr) -> bool:
+    inner = unsigned(node)
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, float)
 
 
 def shows_tensor(calls: Iterable[ast.expr], qualified: Qualified) -> bool:

@@ -110,13 +110,13 @@ def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[dr
 def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]]:
     """A new name for `origin`, and the changes that give it: a statement of its own before the one that computes it."""
     tree = file.tree
-    statement, function = tree.statement(origin), function_of(tree, node)
+    statement, site, function = tree.statement(origin), tree.statement(node), function_of(tree, node)
     text = bare(tree.text(origin))
     region = tree.region(statement)
     if (
         function is None
         or function_of(tree, origin) is not function
-        or tree.siblings(statement) is not tree.siblings(tree.statement(node))
+        or tree.siblings(statement) is not tree.siblings(site)
     ):
         raise Withheld(f"`{shown(text)}`, which the rewrite needs, is computed in another block")
     operand = Operand("", text, origin, origin)
@@ -128,6 +128,8 @@ def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draf
     if isinstance(target, ast.Name):
         within = set(ast.walk(node))
         others = [one for one in readers(function, target.id) if one not in within]
+        if binds(site, target.id):  # what is read behind it has the value that the site gives
+            others = [one for one in others if statement.lineno < one.lineno <= (site.end_lineno or 0)]
         stays = others or comments(tree.text(statement)) or function_of(tree, node) is not function
         if not stays:
             return hoisted.name, [(tree.start(statement), tree.end(statement), line)]

@@ -122,8 +122,9 @@ def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longe
         chosen = max(level, key=lambda one: one.end - one.start)
     inner = indent + ("\t" if "\t" in indent else "    ")
     yield chosen.start, newline + inner
-    yield chosen.end, newline + indent
-    if len(inner) + chosen.end - chosen.start <= max(longest, _TOLERATED):
+    fits = len(inner) + chosen.end - chosen.start <= max(longest, _TOLERATED)
+    yield chosen.end, ("," if chosen.commas and not fits else "") + newline + indent
+    if fits:
         return
     within = [one for one in touched if one.depth > chosen.depth and chosen.start <= one.start < chosen.end]
     if not chosen.commas:

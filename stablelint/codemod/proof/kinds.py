@@ -1,10 +1,12 @@
-"""Branches that are taken for tensors of another kind than a rewrite is made for."""
+"""Operands of another kind than a rewrite is made for: sparse, integer or complex tensors, numbers of Python's."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.flow.sorts import is_complex, is_python_number
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
@@ -21,12 +23,20 @@ _OTHER = {
 _USUAL = {"is_floating_point": "integer"}
 
 
-def check_kind(tree: Tree, site: ast.expr, operands: Iterable[Operand]) -> None:
-    """Raise Withheld where a test around `site` lets an operand through because it is sparse, integer, ….
+def check_kind(tree: Tree, site: ast.expr, template: str, operands: Mapping[str, Operand]) -> None:
+    """Raise Withheld where an operand is of a kind that the template's functions raise for, or have no gradient for.
 
-    The functions that rewrites call raise for such tensors, or have no gradient for them.
+    That is so where a test around `site` lets it through because it is sparse, integer, …; where it is a number of Python's,
+    which has no methods of a tensor; and where it is complex, which no bound is for.
     """
-    trees = [operand.tree for operand in operands]
+    for name, operand in operands.items():
+        if operand.node is None or f"${name.removeprefix(PREFIX)}." not in template:
+            continue
+        if is_python_number(operand.node, tree):
+            raise Withheld(f"`{operand.shown}` is a number of Python's, and no tensor")
+        if ".clamp" in template and is_complex(operand.node, tree):
+            raise Withheld(f"`{operand.shown}` is complex")
+    trees = [operand.tree for operand in operands.values()]
     for link in tree.ancestors(site):
         if isinstance(link.parent, ast.If | ast.IfExp) and link.field in ("body", "orelse"):
             for owner, kind in _let_through(link.parent.test, link.field == "body"):

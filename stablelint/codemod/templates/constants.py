@@ -16,6 +16,7 @@ from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.numerics.formats import FORMATS
 
+WHOLE = "integers"
 LIMITS = f"{PREFIX}_limits"
 _ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
 
@@ -96,6 +97,10 @@ def _dtype(
     name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str], inline: bool
 ) -> str:
     operand = operands[name]
+    if operand.dtype == WHOLE:
+        return (
+            "torch.float32"  # `finfo` knows no integers; what is computed with these is of the default type
+        )
     if is_cheap(operand.tree) and not isinstance(operand.tree, ast.UnaryOp):
         return f"{name}.dtype"
     if operand.dtype in FORMATS and inline:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.flow.definition import function_of, takes
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import shown
+from stablelint.codemod.flow.nodes import is_name, loads, shown
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree, parse
 from stablelint.codemod.text.source import SourceError
@@ -88,6 +89,20 @@ def operand_of(name: str, binding: Binding, tree: Tree, inside: Span) -> Operand
     text = bare(binding.text)
     span = binding.span if node is not None else None
     return Operand(placeholder(name), text, parse_operand(text), node, span, binding.dtype)
+
+
+def check_bound(tree: Tree, site: ast.AST, operand: Operand) -> None:
+    """Raise Withheld where an operand from elsewhere reads a local name that has no value yet at `site`."""
+    function = function_of(tree, site) if operand.node is None else None
+    if function is None or not isinstance(site, ast.expr | ast.stmt):
+        return
+    end = (site.end_lineno or 0, site.end_col_offset or 0)
+    for name in {one.id for one in loads(operand.tree)}:
+        stores = [
+            one for one in ast.walk(function) if is_name(one, name) and not isinstance(one.ctx, ast.Load)
+        ]
+        if stores and all((one.lineno, one.col_offset) > end for one in stores) and not takes(function, name):
+            raise Withheld(f"`{name}` has no value yet at this place")
 
 
 def check_evaluation(operands: Iterable[Operand], uses: dict[str, int], original: ast.AST) -> None:

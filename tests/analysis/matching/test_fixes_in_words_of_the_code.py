@@ -164,3 +164,12 @@ def test_a_name_that_is_given_anew_means_what_it_meant_where_the_fix_is_made(
     code: str, rule: str, written: tuple[str, ...]
 ) -> None:
     assert fixes(code)[rule] == written
+
+
+def test_a_quotient_that_both_branches_read_is_guarded_for_neither() -> None:
+    written = fixes("""
+        def root(a: torch.Tensor, q: torch.Tensor):
+            b = q / a
+            return torch.where(a > 0, 2 / (b * b + 1), a + b)
+        """)
+    assert "the rewrite needs `a > 0`" in str(written["SL503"])

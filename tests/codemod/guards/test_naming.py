@@ -66,3 +66,11 @@ def test_a_parameter_that_is_given_anew_keeps_its_value_under_another_name() -> 
     assert body(fixed) == (
         "def f(z):\n    logits = z\n    z = torch.sigmoid(z)\n    return z, F.logsigmoid(logits)\n"
     )
+
+
+def test_a_value_that_nothing_reads_before_its_name_is_given_anew_goes() -> None:
+    source = f"{HEAD}def f(x):\n    w = torch.exp(x - 1)\n    w = w / w.sum()\n    return w\n"
+    fixed = rewritten(source, unnamed(source, "w / w.sum()", "torch.softmax($z, dim=0)", "x - 1"))
+    assert body(fixed) == (
+        "def f(x):\n    difference = x - 1\n    w = torch.softmax(difference, dim=0)\n    return w\n"
+    )

@@ -94,7 +94,7 @@ def test_what_is_too_long_on_a_line_of_its_own_is_broken_at_its_parts() -> None:
         "        second_operand.clamp(\n"
         "            torch.finfo(second_operand.dtype).smallest_normal, numpy.finfo(second_operand.dtype).max\n"
         "        ),\n"
-        "        third_operand\n    )\n"
+        "        third_operand,\n    )\n"
     )
 
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.codemod.support import proposal, rewritten, withheld
+from stablelint.diagnostic import Binding, Proposal
+from tests.codemod.support import proposal, rewritten, span_of, withheld
 
 LENGTH = "torch.linalg.vector_norm($x, dim=-1)"
 BY_HAND = "torch.sqrt(torch.sum(d ** 2, dim=-1))"
@@ -37,3 +40,60 @@ def test_the_other_branch_of_a_test_is_for_the_other_kind() -> None:
     assert (
         withheld(source, proposal(source, BY_HAND, LENGTH, x="d")) == "the branch is one for integer tensors"
     )
+
+
+BOUND = "$b.clamp_min(torch.finfo($b.dtype).tiny)"
+
+
+def bounded(source: str, name: str, template: str, end: int | None = None) -> Proposal:
+    """A bound of the last place at which a name is read."""
+    at = source.rindex(name, 0, end)
+    span = span_of(source, name, start=at)
+    made = proposal(source, name, template, **{name: Binding(name, span)})
+    return replace(made, span=span)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "def f(x, b=2.0):\n",
+        "def f(x):\n    b = x.shape[0] / 2\n",
+        "def f(x, b):\n    for _ in range(b // 3):\n        x = x + 1\n",
+    ],
+)
+def test_a_number_of_python_gets_no_method_of_a_tensor(before: str) -> None:
+    source = f"import torch\n{before}    return x / b\n"
+    made = bounded(source, "b", BOUND)
+    assert withheld(source, made) == "`b` is a number of Python's, and no tensor"
+
+
+def test_a_parameter_that_is_no_number_by_default_may_be_a_tensor() -> None:
+    source = "import torch\ndef f(x, b=None):\n    return x / b\n"
+    made = bounded(source, "b", BOUND)
+    assert "x / b.clamp_min(torch.finfo(b.dtype).tiny)" in rewritten(source, made)
+
+
+def test_what_is_complex_has_no_bound_unless_its_size_is_taken() -> None:
+    source = (
+        "import torch\ndef f(x):\n    k = torch.tensor(-1j) * x\n    return torch.exp(k), k.abs().sqrt()\n"
+    )
+    made = bounded(source, "k", "$k.clamp(max=80.0)", end=source.index(", k.abs"))
+    assert withheld(source, made) == "`k` is complex"
+    size = proposal(source, "k.abs()", "$k.clamp_min(1e-30)", k="k.abs()")
+    assert "k.abs().clamp_min(1e-30).sqrt()" in rewritten(source, size)
+
+
+def test_the_limits_for_integers_are_those_of_what_is_computed_with_them() -> None:
+    source = "import torch\ndef f(j):\n    m = torch.arange(j)\n    return torch.sqrt(j - m * (m + 1))\n"
+    text = "j - m * (m + 1)"
+    assert "torch.sqrt((j - m * (m + 1)).clamp_min(torch.finfo(torch.float32).tiny))" in rewritten(
+        source, proposal(source, text, BOUND, b=text)
+    )
+
+
+def test_an_operand_that_gets_its_value_later_is_not_read_before() -> None:
+    source = (
+        "import torch\ndef f(x, device):\n    w = torch.ones(3)\n    m = x.to(device)\n    return w * m\n"
+    )
+    moved = proposal(source, "torch.ones(3)", "$w.to($x.device)", w="torch.ones(3)", x=Binding("m"))
+    assert withheld(source, moved) == "`m` has no value yet at this place"
