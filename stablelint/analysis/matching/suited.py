@@ -173,8 +173,10 @@ def _is_operand(value: Value, root: Value) -> bool:
 
 
 def _arises_from_tensor(value: Value, used: frozenset[str], depth: int) -> bool:
-    if value.kind is not Kind.UNKNOWN:
-        return value.kind is Kind.TENSOR
+    if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+        return False
+    if value.kind is Kind.TENSOR and not _is_of_numbers(value, depth):
+        return True
     if value.name in used or (value.node is not None and _name_of(value.node) in used):
         return True
     if depth == 0 or value.op not in _ARITHMETIC | KEEPS_SORT:

@@ -81,6 +81,16 @@ class Scope:
         scopes = [self._module, *self._enclosing(site)]
         return not any(name in scope.others or name in scope.imports for scope in scopes)
 
+    def imports(self, package: str) -> bool:
+        """Whether anything of a package is imported, anywhere in the file."""
+        roots = (
+            qualified.partition(".")[0]
+            for one in ast.walk(self._tree.module)
+            if isinstance(one, ast.Import | ast.ImportFrom)
+            for _, qualified in imported_names(one, "")
+        )
+        return package in roots
+
     def is_unused(self, name: str) -> bool:
         """Whether `name` occurs nowhere in the file, comments and strings included."""
         return name not in self._words

@@ -23,12 +23,13 @@ _Break = tuple[int, str]  # a column of the new line, and what goes in before it
 
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """The content of a pair of brackets, by columns, and the columns behind the commas between its parts."""
+    """The content of a pair of brackets, by columns, and where its parts begin: behind commas, or at each `for`."""
 
     start: int
     end: int
     depth: int
     commas: tuple[int, ...]
+    is_comprehension: bool = False
 
 
 def broken(source: SourceText, change: Change) -> list[Change] | None:
@@ -123,7 +124,10 @@ def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longe
     inner = indent + ("\t" if "\t" in indent else "    ")
     yield chosen.start, newline + inner
     fits = len(inner) + chosen.end - chosen.start <= max(longest, _TOLERATED)
-    yield chosen.end, ("," if chosen.commas and not fits else "") + newline + indent
+    yield (
+        chosen.end,
+        ("," if chosen.commas and not fits and not chosen.is_comprehension else "") + newline + indent,
+    )
     if fits:
         return
     within = [one for one in touched if one.depth > chosen.depth and chosen.start <= one.start < chosen.end]
@@ -146,6 +150,7 @@ def _scan(line: str) -> tuple[list[_Bracket], int] | None:
     opened: list[tuple[int, list[int]]] = []
     found: list[_Bracket] = []
     undivided: set[int] = set()  # brackets whose commas belong to a comprehension or a lambda
+    repeated: dict[int, list[int]] = {}  # the columns of each `for` in a comprehension's brackets
     code_end = 0
     lead = len(line) - len(line.lstrip())
     try:
@@ -155,6 +160,8 @@ def _scan(line: str) -> tuple[list[_Bracket], int] | None:
             code_end = lead + token.end[1]
             if token.string in ("for", "lambda") and opened:
                 undivided.add(opened[-1][0])
+            if token.string == "for" and opened:
+                repeated.setdefault(opened[-1][0], []).append(lead + token.start[1] - 1)
             if token.type != tokenize.OP:
                 continue
             if token.string in "([{":
@@ -166,7 +173,8 @@ def _scan(line: str) -> tuple[list[_Bracket], int] | None:
                 end = lead + token.start[1]
                 if end - start > 1:
                     parts = [] if start in undivided else [comma for comma in commas if comma < end]
-                    found.append(_Bracket(start, end, len(opened), tuple(parts)))
+                    turns = repeated.get(start, [])
+                    found.append(_Bracket(start, end, len(opened), tuple(turns or parts), bool(turns)))
     except (tokenize.TokenError, SyntaxError, IndexError):
         return None
     return found, code_end

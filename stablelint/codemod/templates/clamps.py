@@ -37,7 +37,7 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
     if wanted is None or given is None or not isinstance(node, ast.Call):
         return expression
     for side, argument in given.items():
-        old = _number(argument)
+        old = number(argument)
         if side in wanted and old is None:
             raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
         if side in wanted and old is not None and not _tighter(side, wanted[side][1], old):
@@ -68,7 +68,7 @@ def _template_bounds(
     bounds: dict[str, tuple[str, float]] = {}
     positional = dict(zip(sides, expression.args, strict=False))
     for side, value in (*positional.items(), *((one.arg or "", one.value) for one in expression.keywords)):
-        size = _number(value)
+        size = number(value)
         if size is None or side not in (_LOWER, _UPPER):
             return None
         bounds[side] = forms.code(value), size
@@ -143,7 +143,7 @@ def _tighter(side: str, new: float, old: float) -> bool:
     return new >= old if side == _LOWER else new <= old
 
 
-def _number(node: ast.AST) -> float | None:
+def number(node: ast.AST) -> float | None:
     """A bound's value: numbers, their sums and powers, and constants of an element type."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
@@ -154,10 +154,10 @@ def _number(node: ast.AST) -> float | None:
         )
         return known.get(node.attr, _CONSTANTS.get(node.attr))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number(node.operand)
+        inner = number(node.operand)
         return None if inner is None else -inner
     if isinstance(node, ast.BinOp):
-        left, right = _number(node.left), _number(node.right)
+        left, right = number(node.left), number(node.right)
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Add):

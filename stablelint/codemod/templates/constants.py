@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.effects import dtype_source, is_cheap
+from stablelint.codemod.templates.clamps import number
 from stablelint.codemod.templates.forms import code, dotted, identifier, is_placeholder, parse_code, transform
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
@@ -40,6 +41,13 @@ def with_constants(
     used = Counter(uses(code(expression)))
 
     def rewrite(node: ast.expr) -> ast.expr | None:
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Pow)
+            and isinstance(node.left, ast.Constant)
+        ):
+            size = number(node)
+            return None if size is None else parse_code(_shortened(size, decimal.ROUND_CEILING))
         if not isinstance(node, ast.Attribute):
             return None
         asked = _asked_type(node.value) if scripted else None

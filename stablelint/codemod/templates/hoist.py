@@ -11,6 +11,7 @@ from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.withheld import Withheld
+from stablelint.syntax import operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def _effect(scope: Scope, node: ast.AST, site: ast.AST) -> Effect:
 
 
 _SELECTIONS = ("masked_select", "index_select", "gather")
-_CASTS = ("float", "double", "half", "to", "type", "cpu", "detach", "contiguous")
+_CASTS = ("float", "double", "half", "to", "type", "cpu", "detach", "contiguous", "clone")
+_VIEWS = ("squeeze", "unsqueeze", "expand", "expand_as", "view", "view_as", "reshape", "flatten")
 # What a result is called where nothing else gives it a name.
 _RESULTS = {
     "sum": "total",
@@ -96,6 +98,7 @@ _RESULTS = {
     "maximum": "larger",
     "minimum": "smaller",
     "item": "number",
+    "where": "chosen",
     "neg": "negated",
     **dict.fromkeys(_SELECTIONS, "selected"),
     "rand": "noise",
@@ -141,10 +144,12 @@ def _name_of_call(call: ast.Call) -> str:
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if function == "forward" and owner is not None:
         return f"{_last_name(owner)}_output".lstrip("_")
-    if function in _CASTS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp):
+    if function in _CASTS + _VIEWS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp):
         return name_for(owner)
     subject = _last_name(owner) if isinstance(owner, ast.Name) else ""
-    if owner is None or root_name(owner).strip("_") in ("self", "torch", "F", "nn", "cls"):
+    if isinstance(owner, ast.Attribute) and root_name(owner) == "self" and operations.method(function):
+        subject = _last_name(owner.value if owner.attr == "data" else owner)
+    elif owner is None or root_name(owner).strip("_") in ("self", "torch", "F", "nn", "cls"):
         subject = _last_name(call.args[0]) if call.args and function not in _RESULTS else ""
     elif function in _SELECTIONS:
         subject = ""

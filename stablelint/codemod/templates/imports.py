@@ -24,6 +24,8 @@ def import_for(qualified: str, scope: Scope, site: ast.AST) -> tuple[str, str]:
     root = qualified.partition(".")[0]
     if not scope.is_free(root, site):
         raise Withheld(f"the name `{root}` stands for something else here")
+    if root == "torch" and not scope.imports("torch"):
+        raise Withheld("the file does without torch, and so may its numbers")
     return f"import {root}", qualified
 
 

@@ -103,7 +103,10 @@ def test_the_commas_of_a_comprehension_part_nothing() -> None:
     after = rewritten(
         source, proposal(source, "third", "$b.clamp_min(torch.finfo($b.dtype).tiny)", b="third")
     )
-    assert "for first, second, third in zip(many, more, most)" in after
+    assert after.endswith(
+        "y = [\n    first * (second - third.clamp_min(torch.finfo(third.dtype).tiny).log())\n"
+        "    for first, second, third in zip(many, more, most)\n]\n"
+    )
 
 
 def test_a_method_goes_on_a_line_of_its_own_where_the_chain_does() -> None:

@@ -114,3 +114,9 @@ def test_the_import_ends_with_the_newline_of_the_file() -> None:
 def test_the_standard_library_gets_a_block_of_its_own() -> None:
     after = changed('"""Doc."""\n\nimport torch\n', "torch.log1p($x) + math.pi")
     assert after == '"""Doc."""\n\nimport math\n\nimport torch\ny = torch.log1p(z) + math.pi\n'
+
+
+def test_a_file_that_imports_nothing_of_torch_gets_none_of_it() -> None:
+    source = "import math\nfrom package.torch import metric\ny = log1p(z)\n"
+    change = proposal(source, "log1p(z)", "torch.nn.functional.softplus($x)", x="z")
+    assert withheld(source, change) == "the file does without torch, and so may its numbers"
