@@ -319,7 +319,8 @@ def _case(
         return
     if failed is not None:
         integers = any(each.kind == "labels" for each in arguments)
-        refuses = integers and failed in ("TypeError", "NotImplementedError")  # as `torch.finfo` does, and softplus
+        # There is no `torch.finfo` of integers, and no softplus.
+        refuses = integers and failed in ("TypeError", "NotImplementedError")
         yield Difference("refuses integers" if refuses else "raises", case, failed)
         return
     yield next(compared(before, after, exact if len(exact) == len(before) else before, case), None)
