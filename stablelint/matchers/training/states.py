@@ -42,10 +42,15 @@ def _subject(call: ast.expr) -> str:
 
 
 def _goes_on(loop: ast.AST, kept: set[tuple[str, str]]) -> bool:
-    """Whether the turns of a loop change the parameters that it keeps, and do not put them back themselves."""
+    """Whether the turns of a loop change the model that it keeps, or hand it on, and do not put it back themselves."""
     calls = [n for n in descendants(loop) if isinstance(n, ast.Call)]
     back = any(
         called(c) == "load_state_dict" and c.args and (_subject(c), ast.unparse(c.args[0])) in kept
         for c in calls
     )
-    return not back and any(called(c) in ("step", "backward", "train") or "train" in called(c) for c in calls)
+    return not back and any(called(c) in ("step", "backward") or _is_handed(kept, c) for c in calls)
+
+
+def _is_handed(kept: set[tuple[str, str]], call: ast.Call) -> bool:
+    models = {model for model, _ in kept}
+    return any(ast.unparse(argument) in models for argument in call.args)
