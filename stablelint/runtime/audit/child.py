@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import sys
-from pathlib import Path
 
 from stablelint.runtime.audit.api import Audit
 from stablelint.runtime.process.start import Plan
@@ -29,17 +26,8 @@ def start(plan: Plan) -> Audit:
             return
         found.finish()
         if found.run.steps or found.run.forwards:
-            _store(plan, found)
+            plan.tell("audit", {"process": os.getpid(), **found.as_json()})
 
     found = Audit(plan.steps or None, end)
     atexit.register(store)
     return found.__enter__()
-
-
-def _store(plan: Plan, found: Audit) -> None:
-    path = Path(plan.folder) / f"audit-{os.getpid()}.json"
-    try:
-        path.with_suffix(".part").write_text(json.dumps({"process": os.getpid(), **found.as_json()}), "utf-8")
-        os.replace(path.with_suffix(".part"), path)
-    except OSError as error:
-        sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")

@@ -187,19 +187,19 @@ class Recorder(CallRecorder, hooks.Observer):
             return None
         key = self._key_of(optimizer)
         site = here()
-        closure = kwargs.get("closure") or (args[1] if len(args) > 1 and callable(args[1]) else None)
-        if closure is None:
-            self._gradients_ready(key, optimizer, site)
-            return None
 
-        def watched() -> object:
-            result = closure()
-            self._gradients_ready(key, optimizer, site)
-            return result
+        def watched(closure: Callable[[], object]) -> Callable[[], object]:
+            def evaluate() -> object:
+                result = closure()
+                self._gradients_ready(key, optimizer, site)
+                return result
 
-        if kwargs.get("closure") is not None:
-            return args, {**kwargs, "closure": watched}
-        return (args[0], watched, *args[2:]), kwargs
+            return evaluate
+
+        changed = hooks.with_closure(args, kwargs, watched)
+        if changed is None:
+            self._gradients_ready(key, optimizer, site)
+        return changed
 
     def _key_of(self, optimizer: torch.optim.Optimizer) -> int:
         for key, known in enumerate(self.run.optimizers):

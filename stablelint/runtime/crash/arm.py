@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -31,7 +29,7 @@ def arm(plan: Plan) -> None:
         previous(kind, error, trace)
         found = explain(error, trail)
         if found is not None:
-            _store(plan, found.as_json(error))
+            plan.tell("crash", found.as_json(error))
 
     sys.excepthook = hook
 
@@ -48,14 +46,6 @@ def explain(error: BaseException, trail: Trail | None = None) -> Explanation | N
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise
         return None
-
-
-def _store(plan: Plan, payload: dict[str, Any]) -> None:
-    path = Path(plan.folder) / f"crash-{os.getpid()}.json"
-    try:
-        path.write_text(json.dumps(payload), encoding="utf-8")
-    except OSError as error:
-        sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
 
 
 def _tell_samples() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.program.frames import Site, parse_file, raw_position
+from stablelint.runtime.program.nodes import call_that_ends_at
 
 _UNKNOWN = object()
 # Methods of tensors that compute nothing but a view or a copy.
@@ -19,20 +20,18 @@ _PURE = frozenset(
 
 
 def node_at(site: Site) -> ast.expr | ast.stmt | None:
-    """The syntax of the instruction that failed: the expression with exactly its span, or the statement around."""
+    """What has exactly the span of the instruction that failed, or the call that ends there."""
     row, end_row, column, end_column = raw_position(site.code, site.offset)
     tree = parse_file(site.code.co_filename)
-    best: ast.expr | ast.stmt | None = None
+    statement: ast.stmt | None = None
     for node in ast.walk(tree) if tree is not None else ():
-        if not isinstance(node, (ast.expr, ast.stmt)):
-            continue
-        if (node.end_lineno, node.end_col_offset) == (end_row, end_column):
-            exact = (node.lineno, node.col_offset) == (row, column)
-            if exact or (isinstance(node, ast.Call) and node.lineno <= (row or 0)):
-                best = node if exact or best is None else best
-                if exact and isinstance(node, ast.expr):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            extent = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+            if extent == (row, end_row, column, end_column):
+                if isinstance(node, ast.expr):
                     return node
-    return best
+                statement = node
+    return statement or call_that_ends_at(tree, end_row, end_column)
 
 
 def operands(node: ast.AST | None, scope: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:

@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import owner_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class Scene:
     def _origin(self, frame: Frame, name: str) -> tuple[str | None, Location | None]:
         """The last statement before the failing line that gives a name of a frame its value."""
         row = resolve(frame.site).row
-        found = assigned(frame.site.code.co_filename, frame.site.code.co_firstlineno, name, row)
+        found = assigned(frame.site.code, name, row)
         if found is not None:
             return f"{name} = …", found
         arguments = inspect.getargs(frame.site.code)
@@ -172,22 +173,17 @@ class Scene:
             for name, child in owner._modules.items():
                 if child is module:
                     code = getattr(type(owner).__init__, "__code__", None)
-                    at = assigned(code.co_filename, code.co_firstlineno, name, 1 << 30) if code else None
+                    at = assigned(code, name, 1 << 30) if code else None
                     return (f"made in {type(owner).__name__}", at) if at is not None else (None, None)
         return None, None
 
 
-def assigned(filename: str, function_row: int, name: str, before: int) -> Location | None:
+def assigned(code: CodeType, name: str, before: int) -> Location | None:
     """The last assignment to `name` or `self.name` in a function (or module) above row `before`."""
-    tree = parse_file(filename)
+    tree = parse_file(code.co_filename)
     if tree is None:
         return None
-    scope: ast.AST = tree
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            if first == function_row:
-                scope = node
+    scope, _ = owner_of(tree, code) or (tree, None)
     best: ast.stmt | None = None
     for node in ast.walk(scope):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)) and node.lineno < before:
@@ -203,7 +199,7 @@ def assigned(filename: str, function_row: int, name: str, before: int) -> Locati
         text = f"for {ast.unparse(best.target)} in {ast.unparse(best.iter)}"
         end_row, end_column = best.iter.end_lineno or best.lineno, best.iter.end_col_offset or 0
     span = Span(Position(best.lineno, best.col_offset + 1), Position(end_row, end_column + 1))
-    return Location(filename, best.lineno, span, text, "")
+    return Location(code.co_filename, best.lineno, span, text, "")
 
 
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For) -> Iterator[ast.expr]:

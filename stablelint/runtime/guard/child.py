@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
-import json
 import mmap
 import os
 import sys
@@ -65,8 +64,7 @@ def _adviser(plan: Plan) -> Adviser | None:
 
 
 def _write(plan: Plan, report: Report, number: int) -> None:
-    payload = json.dumps({"process": os.getpid(), **report.as_json()})
-    _store(Path(plan.folder) / f"event-{os.getpid()}-{report.event.step}-{number:04}.json", payload)
+    plan.tell("event", {"process": os.getpid(), **report.as_json()}, f"-{report.event.step}-{number:04}")
     if report.event.rank is not None and not plan.keep_going:
         _wait_for_ranks(Path(plan.folder), report.event.step)
 
@@ -98,17 +96,7 @@ def _counter(path: Path) -> Callable[[int, float | None, float | None], None] | 
 def _summarise(plan: Plan, guard: Guard) -> None:
     with contextlib.suppress(Exception):  # the process ends, whatever it has left behind
         guard.finish()
-    payload = json.dumps({"process": os.getpid(), "steps": guard.watch.steps, "events": len(guard.events)})
-    _store(Path(plan.folder) / f"process-{os.getpid()}.json", payload)
-
-
-def _store(path: Path, payload: str) -> None:
-    try:
-        part = path.with_suffix(".part")
-        part.write_text(payload, encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
+    plan.tell("process", {"process": os.getpid(), "steps": guard.watch.steps, "events": len(guard.events)})
 
 
 def _shorten_traceback() -> None:

@@ -6,7 +6,6 @@ starts as it always does.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -50,6 +49,16 @@ class Plan:
     def write(self, path: Path) -> None:
         """Store the plan for the processes of the command."""
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    def tell(self, kind: str, facts: Mapping[str, Any], name: str = "") -> None:
+        """Leave facts of this process in the folder, whole or not at all; `name` tells several of a kind apart."""
+        path = Path(self.folder, f"{kind}-{os.getpid()}{name}.json")
+        try:
+            part = path.with_suffix(".part")
+            part.write_text(json.dumps(facts), encoding="utf-8")
+            os.replace(part, path)
+        except OSError as error:
+            sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
 
 
 def current_plan() -> Plan | None:
@@ -134,7 +143,7 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         finally:
             self._asking = False
         if spec is None or spec.loader is None:
-            _store_missing(self._plan)
+            self._plan.tell("missing", {"python": sys.executable})
             return spec
         loader, plan, package = spec.loader, self._plan, self._package
         execute = loader.exec_module
@@ -152,19 +161,8 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         return spec
 
 
-def _store_missing(plan: Plan) -> None:
-    """Tell `stablelint run` which Python has no torch."""
-    _tell(plan, "missing", {"python": sys.executable})
-
-
-def _tell(plan: Plan, kind: str, fact: dict[str, str]) -> None:
-    with contextlib.suppress(OSError):
-        place = Path(plan.folder, f"{kind}-{os.getpid()}.json")
-        place.write_text(json.dumps(fact), encoding="utf-8")
-
-
 def _start(plan: Plan) -> None:
     try:
         importlib.import_module(plan.child).start(plan)
     except Exception as error:  # the command must run, guarded or not
-        _tell(plan, "unguarded", {"error": f"{type(error).__name__}: {error}"})
+        plan.tell("unguarded", {"error": f"{type(error).__name__}: {error}"})

@@ -20,7 +20,7 @@ import torch
 import stablelint
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.program.unsaved import is_top_level
+from stablelint.runtime.program.nodes import call_that_ends_at, is_top_level
 
 _LIBRARY_ROOTS = tuple(
     os.path.dirname(os.path.abspath(package.__file__)) + os.sep
@@ -155,20 +155,12 @@ def _call_start(filename: str, row: int, column: int, end_row: int, end_column: 
     before = linecache.getline(filename, row).encode()[:column].rstrip()
     if before and not before.endswith(b"."):
         return row, column
-    tree = parse_file(filename)
-    best = (row, column)
-    for node in ast.walk(tree) if tree is not None else ():
-        if not isinstance(node, ast.Call) or node.end_lineno != end_row or node.end_col_offset != end_column:
-            continue
-        function = node.func
-        if not isinstance(function, ast.Attribute) or function.end_lineno != row:
-            continue
-        if (
-            function.end_col_offset is not None
-            and function.end_col_offset - len(function.attr.encode()) == column
-        ):
-            best = (node.lineno, node.col_offset)
-    return best
+    call = call_that_ends_at(parse_file(filename), end_row, end_column)
+    method = call.func if call is not None else None
+    if call is not None and isinstance(method, ast.Attribute) and method.end_lineno == row:
+        if (method.end_col_offset or 0) - len(method.attr.encode()) == column:
+            return call.lineno, call.col_offset
+    return row, column
 
 
 def _characters(line: str, byte_column: int) -> int:

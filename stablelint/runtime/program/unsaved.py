@@ -5,18 +5,11 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from types import CodeType
 from typing import Any
 
 from stablelint.runtime.program.location import Unsaved
 
-_CELL = "<cell line: "  # how IPython calls the code of a statement of a cell
 _NAMES = {"<string>": "-c", "<stdin>": "standard input"}
-
-
-def is_top_level(code: CodeType) -> bool:
-    """Whether this is code of a module, or of a cell, outside of all functions."""
-    return code.co_name == "<module>" or code.co_name.startswith(_CELL)
 
 
 def keep_command_line() -> None:

@@ -48,6 +48,19 @@ class Observer:
         """Gradients were clipped; their norm is known."""
 
 
+def with_closure(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    make: Callable[[Callable[[], object]], Callable[[], object]],
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a step with `make` of its closure in the closure's place; None for a step without one."""
+    if kwargs.get("closure") is not None:
+        return args, {**kwargs, "closure": make(kwargs["closure"])}
+    if len(args) > 1 and callable(args[1]):
+        return (args[0], make(args[1]), *args[2:]), kwargs
+    return None
+
+
 _observers: tuple[Observer, ...] = ()  # replaced, never changed: a step under way keeps what it began with
 _undo: list[Callable[[], None]] = []
 _lock = threading.Lock()

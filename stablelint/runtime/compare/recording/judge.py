@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch.utils._pytree import tree_map, tree_map_only
 
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tracing.operation import Operation
@@ -36,19 +37,17 @@ class Local(NamedTuple):
 
 def widened(value: Any) -> Any:
     """Arguments with every floating-point tensor copied in double precision, and types that name another likewise."""
-    if isinstance(value, torch.Tensor):
-        if value.is_floating_point():
-            return value.detach().to(torch.float64, copy=True)
-        if value.is_complex():
-            return value.detach().to(torch.complex128, copy=True)
-        return value.detach().clone()
+    return tree_map(_widened, value)
+
+
+def _widened(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return torch.float64 if value.is_floating_point else value
-    if isinstance(value, list | tuple):
-        return type(value)(widened(item) for item in value)
-    if isinstance(value, dict):
-        return {key: widened(item) for key, item in value.items()}
-    return value
+    if not isinstance(value, torch.Tensor):
+        return value
+    if value.is_complex():
+        return value.detach().to(torch.complex128, copy=True)
+    return value.detach().to(torch.float64 if value.is_floating_point() else value.dtype, copy=True)
 
 
 def judged(
@@ -120,13 +119,7 @@ def _scale(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, A
 
 
 def _magnitudes(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) and value.is_floating_point():
-        return value.abs()
-    if isinstance(value, list | tuple):
-        return type(value)(_magnitudes(item) for item in value)
-    if isinstance(value, dict):
-        return {key: _magnitudes(item) for key, item in value.items()}
-    return value
+    return tree_map_only(torch.Tensor, lambda one: one.abs() if one.is_floating_point() else one, value)
 
 
 def _largest(tensor: torch.Tensor) -> float:

@@ -8,7 +8,6 @@ from types import CodeType
 from typing import Any, NamedTuple, Self
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.compare.recording import judge
 from stablelint.runtime.compare.recording.digest import result_of
@@ -18,6 +17,7 @@ from stablelint.runtime.compare.recording.where import Here, Whereabouts
 from stablelint.runtime.tensors.measure import statistics_of, sum_of, tensors_in
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.hooks import Observer
+from stablelint.runtime.tracing.mode import Mode
 from stablelint.runtime.tracing.operation import (
     Operation,
     leaves_of,
@@ -40,24 +40,6 @@ class Captured(NamedTuple):
     local: judge.Local | None
 
 
-class _Mode(TorchDispatchMode):
-    """Hands every operation to a function that runs it."""
-
-    def __init__(self, run: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._run = run
-
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Run the operation as the function does."""
-        return self._run(func, args, kwargs or {})
-
-
 class Recorder(Observer):
     """Writes what runs inside its context to a trace.
 
@@ -76,7 +58,7 @@ class Recorder(Observer):
         self._options = options
         self._on_over, self._on_capture = on_over, on_capture
         self._where = Whereabouts()
-        self._mode = _Mode(self._run)
+        self._mode = Mode(self._run)
         self._optimizing = False
         self._counts: dict[int, int] = {}
         self._active = options.covers(0)

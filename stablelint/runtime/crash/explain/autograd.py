@@ -159,8 +159,7 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     name = next((key for key, value in user.frame.f_locals.items() if losses and value is losses[0]), None)
     made = None
     if name is not None and scene.location is not None:
-        code = user.site.code
-        made = assigned(code.co_filename, code.co_firstlineno, name, scene.location.row)
+        made = assigned(user.site.code, name, scene.location.row)
     other = [("the loss was made here", made)] if made is not None else []
     because, advice = [], ["compute the loss from the model's output with operations of torch alone"]
     if scene.location is not None and is_without_gradients(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
-
-import torch
 
 from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
@@ -34,7 +33,7 @@ from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import step_frames
 from stablelint.runtime.tensors.state import RandomState
 from stablelint.runtime.tracing import hooks
-from stablelint.runtime.tracing.patches import in_own_thread
+from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 _FRAMES = 12
 _ATTEMPTS = 4
@@ -240,28 +239,16 @@ _PLAIN = frozenset({"detach", "clone", "data", "item", "to", "float", "mean", "s
 @contextmanager
 def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
     """Optimizers do not write while a step is replayed; reaching the guilty one ends the replay."""
-    held: list[tuple[torch.optim.Optimizer, Any]] = []
-    for optimizer in list(watch.optimizers):
-        held.append((optimizer, optimizer.__dict__.get("step", _ABSENT)))
 
-        def step(
-            original: Any, closure: Callable[[], object] | None = None, *, _of: Any = optimizer, **_: object
-        ) -> object:
-            replay.on_step(_of)
-            return closure() if callable(closure) else None
+    def step(of: Any, _: Any, closure: Callable[[], object] | None = None, **__: object) -> object:
+        replay.on_step(of)
+        return closure() if callable(closure) else None
 
-        optimizer.__dict__["step"] = in_own_thread(step)(optimizer.step)
-    try:
+    with ExitStack() as stack:
+        for optimizer in watch.optimizers:
+            own = in_own_thread(partial(step, optimizer))
+            stack.enter_context(replaced(optimizer, "step", own))
         yield
-    finally:
-        for optimizer, original in held:
-            if original is _ABSENT:
-                del optimizer.__dict__["step"]
-            else:
-                optimizer.__dict__["step"] = original
-
-
-_ABSENT = object()
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from types import CodeType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in
@@ -30,6 +29,7 @@ from stablelint.runtime.tensors.measure import (
     statistics_of,
     tensors_in,
 )
+from stablelint.runtime.tracing.mode import Mode
 from stablelint.runtime.tracing.operation import canonical, results_of, updated_by
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
@@ -70,7 +70,7 @@ class Fault:
     named: frozenset[str] = frozenset()  # what the frame had names for
 
 
-class Trace(TorchDispatchMode):
+class Trace(Mode):
     """Records faults while a step is replayed.
 
     `backward_code` are the code objects that enter the autograd engine: user frames inside them run as part
@@ -78,7 +78,7 @@ class Trace(TorchDispatchMode):
     """
 
     def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType], writes: Writes) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(self._look)
         self.modules = modules
         self.faults: list[Fault] = []
         self._places = Places(modules, backward_code)
@@ -96,15 +96,8 @@ class Trace(TorchDispatchMode):
         finally:
             self._resting = False
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def _look(self, func: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Run the operation and record it if its result is not finite."""
-        keywords = kwargs or {}
         if self._resting:
             return func(*args, **keywords)
         node = torch._C._current_autograd_node()
@@ -132,7 +125,7 @@ class Trace(TorchDispatchMode):
             self._forget(outputs, in_place)
         return result
 
-    def _known_of(self, args: tuple[Any, ...]) -> Badness:
+    def _known_of(self, args: Sequence[Any]) -> Badness:
         found = FINE
         for tensor in tensors_in(args):
             known = self._by_tensor.get(id(tensor))
@@ -150,7 +143,7 @@ class Trace(TorchDispatchMode):
     def _record(
         self,
         func: Any,
-        args: tuple[Any, ...],
+        args: Sequence[Any],
         kwargs: Mapping[str, Any],
         node: Any,
         bad: list[tuple[torch.Tensor, Badness]],

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, TypeGuard
 
 from stablelint.runtime.guard.source.carried import carried_names, scope_contains, written_names
 from stablelint.runtime.program.frames import compile_calmly, parse_file, raw_position
-from stablelint.runtime.program.unsaved import is_top_level
+from stablelint.runtime.program.nodes import FUNCTIONS, blocks_around, owner_of
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)
 _SUSPENDING = (ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _NAME = "__stablelint_region__"
@@ -321,53 +321,18 @@ def _global_names(node: ast.AST) -> set[str]:
     return {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
 
 
-def owner_of(tree: ast.Module, code: CodeType) -> tuple[ast.AST, str | None] | None:
-    """The function or module that `code` was compiled from, and the class around it."""
-    if is_top_level(code):
-        return tree, None
-    pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
-    while pending:
-        node, inside = pending.pop()
-        if isinstance(node, _FUNCTIONS) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node, inside
-        inner = node.name if isinstance(node, ast.ClassDef) else inside
-        pending.extend((child, inner) for child in ast.iter_child_nodes(node))
-    return None
-
-
 def _innermost_loop(
     owner: ast.AST, row: int, column: int
 ) -> tuple[ast.For | ast.While | None, ast.stmt | None]:
     """The innermost loop whose body holds the place, and the statement of that body that does."""
+    blocks = blocks_around(owner, row, column)
     loop: ast.For | ast.While | None = None
-    statement: ast.stmt | None = None
-    body: list[ast.stmt] = list(getattr(owner, "body", []))
-    while True:
-        inner = next((node for node in body if _covers(node, row, column)), None)
-        statement = statement or inner
-        if inner is None or isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
-            return loop, statement
-        if isinstance(inner, _LOOPS) and any(_covers(node, row, column) for node in inner.body):
-            loop, statement, body = inner, None, inner.body
-        else:
-            body = _direct(inner)
-
-
-def _direct(statement: ast.stmt) -> list[ast.stmt]:
-    children: list[ast.stmt] = []
-    for child in ast.iter_child_nodes(statement):
-        if isinstance(child, ast.stmt):
-            children.append(child)
-        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
-            children.extend(child.body)
-    return children
-
-
-def _covers(node: ast.stmt, row: int, column: int) -> bool:
-    end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
-    return (node.lineno, node.col_offset) <= (row, column) < end
+    statement = blocks[0][0][blocks[0][1]] if blocks else None
+    for (outer, index), (inner, within) in pairwise(blocks):
+        around = outer[index]
+        if isinstance(around, _LOOPS) and inner is around.body:
+            loop, statement = around, inner[within]
+    return loop, statement
 
 
 def _counterpart(tree: ast.AST, other: ast.AST, node: ast.AST) -> ast.AST:
@@ -379,7 +344,7 @@ def _counterpart(tree: ast.AST, other: ast.AST, node: ast.AST) -> ast.AST:
 
 
 def _arguments(owner: ast.AST) -> frozenset[str]:
-    if not isinstance(owner, _FUNCTIONS):
+    if not isinstance(owner, FUNCTIONS):
         return frozenset()
     return frozenset(node.arg for node in ast.walk(owner.args) if isinstance(node, ast.arg))
 

@@ -6,16 +6,16 @@ What a name holds that is finite is taken as it is. So a script without a loop r
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import FrameType
 
 from stablelint.runtime.guard.source.carried import written_names
-from stablelint.runtime.guard.source.region import FieldPath, Region, owner_of
+from stablelint.runtime.guard.source.region import FieldPath, Region
 from stablelint.runtime.program.frames import parse_file, raw_position
+from stablelint.runtime.program.nodes import SCOPES, blocks_around, owner_of
 from stablelint.runtime.tensors.measure import badness_of, tensors_in
 
 _LOOPS = (ast.For, ast.While)
-_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.Return, ast.Break, ast.Continue)
 
 
@@ -28,13 +28,15 @@ def slice_at(frame: FrameType) -> Region | None:
     if found is None or row is None:
         return None
     owner, inside_class = found
-    before, statement = _path(owner, row, column or 0)
-    if statement is None or isinstance(statement, (*_NESTED, ast.With, ast.Try)):
+    blocks = blocks_around(owner, row, column or 0)
+    statement = blocks[-1][0][blocks[-1][1]] if blocks else None
+    if statement is None or isinstance(statement, (*SCOPES, ast.With, ast.Try)):
         return None
+    before = [one for block, index in blocks for one in block[:index]]
     chosen = [statement]
     wanted = _bad_names(statement, frame.f_locals, frame.f_globals)
     for earlier in reversed(before):
-        if isinstance(earlier, (*_NESTED, *_LOOPS)) or _suspends(earlier):
+        if isinstance(earlier, (*SCOPES, *_LOOPS)) or _suspends(earlier):
             continue
         made = written_names([earlier]) & wanted
         if made:
@@ -66,38 +68,6 @@ def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath
                     (one, (*path, (name, at))) for at, one in enumerate(value) if isinstance(one, ast.AST)
                 )
     return best
-
-
-def _path(owner: ast.AST, row: int, column: int) -> tuple[list[ast.stmt], ast.stmt | None]:
-    """The statements that ran before the place in its blocks, outermost first, and the innermost one there."""
-    before: list[ast.stmt] = []
-    blocks: list[list[ast.stmt]] = [list(getattr(owner, "body", []))]
-    statement: ast.stmt | None = None
-    while blocks:
-        block = blocks.pop()
-        for index, one in enumerate(block):
-            if _covers(one, row, column):
-                before.extend(block[:index])
-                statement = one
-                if isinstance(one, _NESTED):
-                    return before, one
-                blocks = list(_blocks_of(one))
-                break
-    return before, statement
-
-
-def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, None)
-        if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
-            yield block
-    for handler in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
-        yield handler.body
-
-
-def _covers(node: ast.stmt, row: int, column: int) -> bool:
-    end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
-    return (node.lineno, node.col_offset) <= (row, column) < end
 
 
 def _suspends(statement: ast.stmt) -> bool:

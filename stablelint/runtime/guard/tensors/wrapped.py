@@ -9,9 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
+
+from stablelint.runtime.tracing.patches import replaced
 
 
 def is_wrapped_part(parameter: torch.Tensor) -> bool:
@@ -40,7 +43,7 @@ def wrapped_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
                 if id(part) not in inner:
                     stack.enter_context(type(part).summon_full_params(part, writeback=False))
             for part in parts.values():
-                stack.enter_context(_calling_its_module(part))
+                stack.enter_context(replaced(part, "forward", partial(_passing_on, part)))
             yield
     finally:
         # With `use_orig_params` the parameters are the same objects, and the replay left gradients in them.
@@ -48,16 +51,7 @@ def wrapped_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
             parameter.grad = gradient
 
 
-@contextmanager
-def _calling_its_module(part: Any) -> Iterator[None]:
-    part.__dict__["forward"] = _passing_on(part)
-    try:
-        yield
-    finally:
-        del part.__dict__["forward"]
-
-
-def _passing_on(part: Any) -> Callable[..., Any]:
+def _passing_on(part: Any, _: object) -> Callable[..., Any]:
     def forward(*args: Any, **kwargs: Any) -> Any:
         return part.module(*args, **kwargs)
 

@@ -19,7 +19,7 @@ from stablelint.runtime.guard.tensors.batches import BatchRecorder
 from stablelint.runtime.guard.watching.history import History
 from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.program.frames import Site, is_library
-from stablelint.runtime.program.unsaved import is_top_level
+from stablelint.runtime.program.nodes import is_top_level
 from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder, RandomState
 from stablelint.runtime.tracing import hooks
 

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -162,13 +163,9 @@ class Watch(hooks.Observer):
         if state.dropped:
             self._drop(state)
             return None
-        # The positional arguments begin with the optimizer itself.
-        closure = kwargs.get("closure") or (args[1] if len(args) > 1 and callable(args[1]) else None)
-        if closure is not None:
-            watched = self._watched_closure(closure, optimizer, meter)
-            if kwargs.get("closure") is not None:
-                return args, {**kwargs, "closure": watched}
-            return (args[0], watched, *args[2:]), kwargs
+        watched = hooks.with_closure(args, kwargs, partial(self._watched_closure, optimizer, meter))
+        if watched is not None:
+            return watched
         if meter.sharded:
             losses, state.pending = state.pending, []
             self._checks.with_other_ranks(state, parameters_of(optimizer), optimizer, meter, losses)
@@ -383,7 +380,7 @@ class Watch(hooks.Observer):
         mark_boundary(state, state.random.take())
 
     def _watched_closure(
-        self, closure: Callable[[], object], optimizer: torch.optim.Optimizer, meter: Meter
+        self, optimizer: torch.optim.Optimizer, meter: Meter, closure: Callable[[], object]
     ) -> Callable[[], object]:
         def evaluate() -> object:
             state = self.state
