@@ -22,7 +22,7 @@ from stablelint.runtime.compare.recording.trace import Trace, Writer
 from stablelint.runtime.compare.session import describe, notes_on, same, told
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
-from stablelint.runtime.tensors.state import current_state
+from stablelint.runtime.tensors.state import current_state, set_aside
 
 
 class Recording:
@@ -67,25 +67,17 @@ def compare_functions(
     first: Callable[..., Any], second: Callable[..., Any], inputs: Sequence[Any], tolerances: Tolerances
 ) -> Tolerance:
     """Results and gradients of two functions or modules on copies of the same inputs, from the same random state."""
-    state = current_state()
     sides = []
     for function in (first, second):
-        state.restore()
-        parameters = list(function.parameters()) if isinstance(function, torch.nn.Module) else []
-        held = [parameter.grad for parameter in parameters]
-        for parameter in parameters:
-            parameter.grad = None
-        found = run_once(function, inputs)
-        if isinstance(function, torch.nn.Module):
+        module = function if isinstance(function, torch.nn.Module) else torch.nn.Module()
+        with set_aside(module.parameters(), ()):  # generators too
+            found = run_once(function, inputs)
             found |= {
                 f"gradient of {name.removeprefix('_orig_mod.')}": one.grad
-                for name, one in function.named_parameters()
+                for name, one in module.named_parameters()
                 if one.grad is not None
             }
-        for parameter, gradient in zip(parameters, held, strict=True):
-            parameter.grad = gradient
         sides.append(found)
-    state.restore()
     common = sides[0].keys() & sides[1].keys()  # two modules may call their parameters otherwise
     one, other = (
         {name: value for name, value in side.items() if name in common or name.startswith("result")}

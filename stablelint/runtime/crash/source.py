@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
@@ -27,18 +28,8 @@ def carried_name(filename: str, row: int, scope: dict[str, Any]) -> str | None:
     ]
     if not loops:
         return None
-    loop = max(loops, key=lambda one: one.lineno)
-    stored: set[str] = set()
-    found: list[str] = []
-    for statement in loop.body:
-        names = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
-        found += [one.id for one in names if isinstance(one.ctx, ast.Load) and one.id not in stored]
-        stored |= {one.id for one in names if isinstance(one.ctx, ast.Store)}
-    carried = [
-        one
-        for one in dict.fromkeys(found)
-        if one in stored and any(_has_graph(value) for value in _flat(scope.get(one)))
-    ]
+    names = carried_names(max(loops, key=lambda one: one.lineno).body)
+    carried = [one for one in sorted(names) if any(_has_graph(value) for value in _flat(scope.get(one)))]
     return carried[0] if len(carried) == 1 else None
 
 

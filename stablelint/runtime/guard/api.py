@@ -57,7 +57,11 @@ class Report:
         """The rewrite that the replay did not refute: the expression's own, or else all fixes of the file."""
         proof = self.verification
         if proof is not None and not proof.finite:
-            return proof.together.rewrite if proof.together is not None and proof.together.finite else None
+            return (
+                proof.with_all_fixes.rewrite
+                if proof.with_all_fixes is not None and proof.with_all_fixes.finite
+                else None
+            )
         return self.advice.rewrite if self.advice else None
 
     @property
@@ -277,7 +281,7 @@ class Guard:
         if proof is None or not proof.finite or not self._verify_steps:
             return proof
         taken = time.perf_counter() - started
-        return replace(proof, further=further_steps(watch, finding, advice, self._verify_steps, taken))
+        return replace(proof, further_steps=further_steps(watch, finding, advice, self._verify_steps, taken))
 
     def _advice(self, event: Event) -> Advice | None:
         if self._adviser is None or event.origin in NO_REWRITE:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Flag, auto
 
 import torch
 
-from stablelint.runtime.plain import Json
+from stablelint.runtime.plain import Json, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,11 @@ class OperandStats:
 
     def as_json(self) -> dict[str, Json]:
         """The operand as ``run --output-format json`` prints it."""
-        return {
-            "name": self.name,
-            "shape": list(self.shape),
-            "dtype": self.dtype,
-            "device": self.device,
-            "min": self.minimum,
-            "max": self.maximum,
-            "nan": self.nan,
-            "inf": self.inf,
-            "zero": self.zero,
-            **({"norm": self.norm} if self.norm is not None else {}),
-        }
+        told = {_IN_JSON.get(name, name): plain(value) for name, value in asdict(self).items()}
+        return told if self.norm is not None else {key: told[key] for key in told if key != "norm"}
+
+
+_IN_JSON = {"minimum": "min", "maximum": "max"}
 
 
 class Badness(Flag):

@@ -56,7 +56,7 @@ def judge_graph(graph: GraphModule, compiled: Callable[..., Any], inputs: Sequen
     for run, wide in ((graph, False), (compiled, False), (graph, True)):
         state.restore()
         try:
-            sides.append(_run(run, [_copied(one, wide) for one in inputs], names))
+            sides.append(_run(run, [copied(one, wide) for one in inputs], names))
         except (RuntimeError, TypeError, NotImplementedError):
             if not wide:
                 raise
@@ -139,7 +139,7 @@ def _run(run: Callable[..., Any], inputs: list[Any], names: Sequence[str]) -> di
 def run_once(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, torch.Tensor]:
     """Results, gradients and written inputs of a call on copies of `inputs`."""
     names = [f"input {index + 1}" for index in range(len(inputs))]
-    return _run(function, [_copied(one, False) for one in inputs], names)
+    return _run(function, [copied(one) for one in inputs], names)
 
 
 def _cotangent(tensor: torch.Tensor) -> torch.Tensor:
@@ -147,7 +147,8 @@ def _cotangent(tensor: torch.Tensor) -> torch.Tensor:
     return (1 + 0.5 * torch.sin(count)).reshape(tensor.shape).to(tensor.dtype)
 
 
-def _copied(value: Any, wide: bool) -> Any:
+def copied(value: Any, wide: bool = False) -> Any:
+    """A tensor of its own, in double precision where that is asked for; anything else as it is."""
     if not isinstance(value, torch.Tensor):
         return value
     copied = value.detach().clone()

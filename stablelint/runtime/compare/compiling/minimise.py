@@ -19,6 +19,7 @@ from torch.fx import Graph, GraphModule, Node
 from stablelint.runtime.compare.compiling.graph import (
     Backend,
     Judged,
+    copied,
     judge_graph,
     without_attributes_shared,
 )
@@ -111,7 +112,7 @@ class Minimiser:
     def _judged(self, graph: GraphModule, inputs: Sequence[Any]) -> Judged | None:
         """The verdict on a graph; None for one that cannot run, or not be compiled, alone."""
         try:
-            compiled = self.backend(without_attributes_shared(graph), _example(inputs))
+            compiled = self.backend(without_attributes_shared(graph), list(map(copied, inputs)))
             return judge_graph(graph, compiled, inputs)
         except Exception:  # whatever the part of a program raises
             return None
@@ -146,13 +147,6 @@ def drawn(inputs: Sequence[Any]) -> Iterator[Any]:
             yield values.requires_grad_(one.requires_grad)
         else:
             yield one
-
-
-def _example(inputs: Sequence[Any]) -> list[Any]:
-    return [
-        one.detach().clone().requires_grad_(one.requires_grad) if isinstance(one, torch.Tensor) else one
-        for one in inputs
-    ]
 
 
 def _halved(value: Any, size: int, half: int) -> Any:

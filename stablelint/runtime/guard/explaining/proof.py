@@ -34,7 +34,7 @@ def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None
     whole = _replayed(watch, finding, finding.attempt, remedied.rewrite, named)
     if whole is None:
         return alone
-    return replace(alone, together=Together(remedied.fixes, whole.finite, whole.note, remedied.rewrite))
+    return replace(alone, with_all_fixes=Together(remedied.fixes, whole.finite, whole.note, remedied.rewrite))
 
 
 def _replayed(

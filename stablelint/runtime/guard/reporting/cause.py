@@ -9,7 +9,7 @@ from typing import Protocol
 
 from stablelint.diagnostic import Fix
 from stablelint.runtime.guard.reporting.event import Event, Mechanism, Origin
-from stablelint.runtime.plain import Json, plain
+from stablelint.runtime.plain import Json
 from stablelint.runtime.tensors.measure import OperandStats
 
 
@@ -108,18 +108,8 @@ class Verification:
     finite: bool
     loss: float | None
     note: str
-    further: FurtherSteps | None = None
-    together: Together | None = None
-
-    def as_json(self) -> dict[str, Json]:
-        """The outcome of the replay."""
-        return {
-            "finite": self.finite,
-            "loss": self.loss,
-            "note": self.note,
-            "further_steps": plain(self.further),
-            "with_all_fixes": plain(self.together),
-        }
+    further_steps: FurtherSteps | None = None
+    with_all_fixes: Together | None = None
 
 
 class Adviser(Protocol):

@@ -18,7 +18,7 @@ from itertools import pairwise
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, TypeGuard
 
-from stablelint.runtime.guard.source.carried import carried_names, scope_contains, written_names
+from stablelint.runtime.program.carried import carried_names, scope_contains, written_names
 from stablelint.runtime.program.frames import compile_calmly, parse_file, raw_position
 from stablelint.runtime.program.nodes import FUNCTIONS, blocks_around, owner_of
 

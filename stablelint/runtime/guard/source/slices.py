@@ -9,8 +9,8 @@ import ast
 from collections.abc import Mapping
 from types import FrameType
 
-from stablelint.runtime.guard.source.carried import written_names
 from stablelint.runtime.guard.source.region import FieldPath, Region
+from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import parse_file, raw_position
 from stablelint.runtime.program.nodes import SCOPES, blocks_around, owner_of
 from stablelint.runtime.tensors.measure import badness_of, tensors_in

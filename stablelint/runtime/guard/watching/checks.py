@@ -25,13 +25,9 @@ class Checks:
         on_norm: Callable[[StepState, float, tuple[float, ...], Meter], None],
         watched: Callable[[list[torch.Tensor]], list[torch.Tensor]],
     ) -> None:
-        self._on_alarm = on_alarm
+        self.on_alarm = on_alarm
         self._on_norm = on_norm
         self._watched = watched
-
-    def shown(self, alarm: Alarm) -> None:
-        """A value that is not finite was shown."""
-        self._on_alarm(alarm)
 
     def loss(self, state: StepState, loss: torch.Tensor, value: float) -> None:
         """Check the loss of a step; `value` is its number, or the sum where there are several."""
@@ -41,7 +37,7 @@ class Checks:
         frame = user_frame()
         if frame is not None:
             state.history.add(state.number, value, None)
-            self._on_alarm(Alarm(state.number, value, loss, True, None, frame, closure=state.closure))
+            self.on_alarm(Alarm(state.number, value, loss, True, None, frame, closure=state.closure))
 
     def gradients(
         self,
@@ -65,7 +61,7 @@ class Checks:
             alarm = Alarm(
                 state.step, state.loss, None, False, optimizer, frame, after_backward, state.closure
             )
-            self._on_alarm(alarm)
+            self.on_alarm(alarm)
 
     def with_other_ranks(
         self,
@@ -87,7 +83,7 @@ class Checks:
         frame = user_frame()
         if frame is not None:
             loss = losses[-1] if bad_loss else None
-            self._on_alarm(Alarm(state.step, state.loss, loss, bad_loss, optimizer, frame))
+            self.on_alarm(Alarm(state.step, state.loss, loss, bad_loss, optimizer, frame))
 
     def parameters(self, state: StepState, optimizer: torch.optim.Optimizer) -> None:
         """Check what the optimizer has written."""
@@ -100,7 +96,7 @@ class Checks:
         if frame is not None:
             state.step_site = Site(frame.f_code, frame.f_lasti)
             state.written = True
-            self._on_alarm(Alarm(state.step + 1, state.loss, None, False, optimizer, frame))
+            self.on_alarm(Alarm(state.step + 1, state.loss, None, False, optimizer, frame))
 
 
 def _norms(

@@ -246,7 +246,7 @@ class Watch(hooks.Observer):
             following.on_shown(tensor)
         elif state.watched and not self.stepped:
             value = sum_of((tensor,)) if tensor.numel() == 1 else None
-            self._checks.shown(
+            self._checks.on_alarm(
                 Alarm(max(state.backward_calls - 1, 0), value, None, True, None, frame, shown=tensor)
             )
 

@@ -61,10 +61,10 @@ def test_where_one_fix_does_not_help_all_fixes_of_the_file_are_tried(tmp_path: P
     verification = report.verification
     assert verification is not None
     assert not verification.finite
-    assert verification.together is not None
-    assert (verification.together.fixes, verification.together.finite) == (2, True)
+    assert verification.with_all_fixes is not None
+    assert (verification.with_all_fixes.fixes, verification.with_all_fixes.finite) == (2, True)
     told = report.as_json()["verification"]["with_all_fixes"]
-    assert told == verification.together.as_json()
+    assert told == verification.with_all_fixes.as_json()
 
 
 MASKED = """
