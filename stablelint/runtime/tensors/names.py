@@ -25,6 +25,11 @@ class Names:
         known = self._names.get(id(tensor))
         return known[1] if known is not None and known[0]() is tensor else None
 
+    def in_order(self, tensors: Iterable[weakref.ref[torch.Tensor]]) -> list[str]:
+        """A name for each tensor, by its place where it has none or is gone."""
+        found = [self.get(one) if (one := reference()) is not None else None for reference in tensors]
+        return [name or f"parameter {index}" for index, name in enumerate(found)]
+
     def told_apart(self, tensors: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
         """Every tensor once, by a name of its own: two models may call their parameters alike."""
         named: dict[str, torch.Tensor] = {}

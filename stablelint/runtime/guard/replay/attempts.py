@@ -15,16 +15,9 @@ from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.replay.writes import tensors_of
+from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
-from stablelint.runtime.guard.source.region import (
-    Region,
-    bind,
-    bind_loop,
-    bind_target,
-    place_of,
-    region_at,
-    replacement_tree,
-)
+from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
 from stablelint.runtime.guard.source.slices import slice_at
 from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound

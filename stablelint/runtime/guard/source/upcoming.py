@@ -9,7 +9,8 @@ from typing import Any
 
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
-from stablelint.runtime.guard.source.region import Region, bind_target
+from stablelint.runtime.guard.source.bound import bind_target
+from stablelint.runtime.guard.source.region import Region
 
 
 def items_from(

@@ -11,6 +11,7 @@ import cmath
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -36,6 +37,7 @@ class _Within(threading.local):
 
     modules = 0
     looking = False
+    has_warned = False  # of a number that is read from a tensor with a graph, which torch does once
 
 
 @contextmanager
@@ -59,7 +61,8 @@ def watching(on_seen: Seen) -> Iterator[None]:
         return sys._getframe(_TO_CALLER).f_code.co_filename.startswith(_OWN)
 
     def item(original: Any, tensor: torch.Tensor) -> Any:
-        value = original(tensor)
+        value = original(tensor) if within.has_warned else _warning_the_caller(original, tensor)
+        within.has_warned = within.has_warned or tensor.requires_grad
         if isinstance(value, float | complex) and not cmath.isfinite(value) and not asked_by_guard():
             look(tensor, nan_only=False)
         return value
@@ -91,6 +94,18 @@ def watching(on_seen: Seen) -> Iterator[None]:
         ):
             stack.enter_context(replaced(holder, name, partial(_calling, wrapper)))
         yield
+
+
+def _warning_the_caller(read: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> Any:
+    """What `read` gives; what it warns of is told of the line that shows the value, not of this file's."""
+    if not tensor.requires_grad:
+        return read(tensor)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value = read(tensor)
+    for one in caught:
+        warnings.warn(one.message, stacklevel=_TO_CALLER + 1)
+    return value
 
 
 def _calling(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:

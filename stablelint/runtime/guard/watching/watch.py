@@ -10,7 +10,6 @@ import math
 import sys
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -26,6 +25,7 @@ from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.checks import Checks
 from stablelint.runtime.guard.watching.history import History
+from stablelint.runtime.guard.watching.limit import NormLimit
 from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.guard.watching.step_state import (
     Alarm,
@@ -43,8 +43,6 @@ from stablelint.runtime.tracing import hooks
 
 _LOOK_FOR_RANKS_EVERY = 64
 _FRAMES_SEARCHED = 12
-_WARNINGS_KEPT = 64
-_WARNED_AGAIN = 10.0
 
 
 class _Threads(threading.local):
@@ -78,18 +76,17 @@ class Watch(hooks.Observer):
         self.model = model
         self._history_length = history
         self.skip = tuple(skip)
-        self.warned: deque[Warned] = deque(maxlen=_WARNINGS_KEPT)
         self.activations: Activations | None = None
         self.roots: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet([model] if model is not None else [])
-        self._on_warned = on_warned
-        self._norm_limit = norm_limit
-        self._checks = Checks(lambda alarm: on_alarm(self, alarm), self._on_norm, self.looked_at)
+        self._names = Names()
+        self._limit = NormLimit(norm_limit, on_warned, self._names)
+        self.warned = self._limit.warned
+        self._checks = Checks(lambda alarm: on_alarm(self, alarm), self._limit.look, self.looked_at)
         self.on_step = on_step
         self._only = optimizer
         self._home = threading.get_ident()
         self._parameters_every = parameters_every
         self._local = _Threads(self._new_state)
-        self._names = Names()
         if model is not None:
             self._names.learn(dict(model.named_parameters()))
         self._distributed = ranks.are_several()
@@ -270,16 +267,8 @@ class Watch(hooks.Observer):
     def parameter_names(self, optimizer: torch.optim.Optimizer | None) -> list[str]:
         """Names in the order of the norms by layer."""
         state = self.state
-        return self._names_of(
-            state.optimizers.get(optimizer, state.meter) if optimizer is not None else state.meter
-        )
-
-    def _names_of(self, meter: Meter) -> list[str]:
-        tensors = [reference() for reference in meter.measured]
-        return [
-            (self._names.get(tensor) if tensor is not None else None) or f"parameter {index}"
-            for index, tensor in enumerate(tensors)
-        ]
+        meter = state.optimizers.get(optimizer, state.meter) if optimizer is not None else state.meter
+        return self._names.in_order(meter.measured)
 
     def looked_at(self, parameters: list[torch.Tensor]) -> list[torch.Tensor]:
         """Those of the parameters whose names are not to be skipped."""
@@ -291,19 +280,6 @@ class Watch(hooks.Observer):
         """Whether a parameter of that name is not looked at."""
         return name is not None and any(fnmatch(name, pattern) for pattern in self.skip)
 
-    def _on_norm(self, state: StepState, norm: float, layers: tuple[float, ...], meter: Meter) -> None:
-        """Warn of a norm beyond its limit, and again only when it has grown tenfold since."""
-        given = self._norm_limit
-        limit = given if given is not None else state.history.learned_limit()
-        last = self.warned[-1].norm if self.warned else 0.0
-        if limit is None or norm <= max(limit, _WARNED_AGAIN * last):
-            return
-        largest = max(range(len(layers)), key=layers.__getitem__)
-        name = self._names_of(meter)[largest] if largest < len(meter.measured) else None
-        warned = Warned(state.step, norm, limit, given is None, name, layers[largest])
-        self.warned.append(warned)
-        self._on_warned(warned)
-
     def _meter_for(self, optimizer: torch.optim.Optimizer) -> Meter:
         self._distributed = ranks.are_several()
         if self.model is None:
@@ -314,7 +290,7 @@ class Watch(hooks.Observer):
                 prefix = f"{name}." if len(trained) > 1 else ""
                 self._names.learn({f"{prefix}{path}": one for path, one in root.named_parameters()})
         meter = Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
-        meter.limit = math.inf if self._norm_limit is None else self._norm_limit
+        meter.limit = math.inf if self._limit.given is None else self._limit.given
         return meter
 
     def _new_state(self) -> StepState:

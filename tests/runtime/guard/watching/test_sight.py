@@ -114,3 +114,14 @@ def test_a_confirmed_fix_is_written_when_asked(tmp_path: Path) -> None:
     again = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert again.returncode == 0
     assert "no optimizer step was seen" in again.stderr
+
+
+def test_what_torch_warns_of_is_told_of_the_line_that_reads_the_number() -> None:
+    value = torch.ones(1, requires_grad=True) * 2
+    torch.set_warn_always(True)
+    try:
+        with stablelint.guard(shown=True), pytest.warns(UserWarning, match="requires_grad=True") as caught:
+            assert float(value) == 2.0
+    finally:
+        torch.set_warn_always(False)
+    assert [one.filename for one in caught] == [__file__]

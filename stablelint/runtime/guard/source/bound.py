@@ -1,0 +1,141 @@
+"""A region compiled at its own rows and columns as a function of the frame's names, and closed over their values."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import CellType, CodeType, FrameType, FunctionType
+from typing import Any
+
+from stablelint.runtime.guard.source.region import Region, by_itself
+from stablelint.runtime.program.carried import written_names
+from stablelint.runtime.program.frames import compile_calmly
+
+_NAME = "__stablelint_region__"
+
+
+def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
+    """Compile `body` as a function of the frame's names and close it over their values."""
+    names = _names(region, frame, values)
+    if region.loop is None:
+        return _bound(region, body, frame, names)
+    once = ast.For(
+        target=ast.Name("__stablelint_once__", ast.Store()),
+        iter=ast.Tuple([ast.Constant(0)], ast.Load()),
+        body=body,
+        orelse=[],
+    )
+    return _bound(region, [ast.copy_location(once, body[0])], frame, names)
+
+
+def bind_loop(
+    region: Region,
+    before: list[ast.stmt],
+    body: list[ast.stmt],
+    frame: FrameType,
+    values: Mapping[str, Any],
+    items: Iterable[object],
+) -> BoundRegion:
+    """Like `bind`, but the loop goes on over `items`; a `while` loop as long as its test says so.
+
+    `before` runs once, ahead of the loop. The first pass of a `while` loop is the one under way, and is not
+    tested. The region must have a loop.
+    """
+    names = _names(region, frame, values)
+    loop = copy.deepcopy(region.loop)
+    assert loop is not None
+    loop.body, loop.orelse = body, []
+    if isinstance(loop, ast.For):
+        names["__stablelint_items__"] = items
+        loop.iter = ast.Name("__stablelint_items__", ast.Load())
+    else:
+        first = iter((True,))
+        names["__stablelint_first__"] = lambda: next(first, False)
+        is_first = ast.Call(ast.Name("__stablelint_first__", ast.Load()), [], [])
+        loop.test = ast.BoolOp(ast.Or(), [is_first, loop.test])
+    return _bound(region, [*before, loop], frame, names)
+
+
+def bind_target(target: ast.expr, value: object, into: dict[str, Any]) -> bool:
+    """Assign `value` to a loop target as the loop header would; False where the shapes do not match."""
+    if isinstance(target, ast.Name):
+        into[target.id] = value
+        return True
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)):
+        if len(target.elts) != len(value):
+            return False
+        return all(bind_target(part, item, into) for part, item in zip(target.elts, value, strict=True))
+    return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundRegion:
+    """A region closed over the values it starts from; a call runs it once."""
+
+    code: CodeType
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+
+    def __call__(self) -> object:
+        """Run the region."""
+        return self.function(*self.arguments)
+
+
+def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mapping[str, Any]) -> BoundRegion:
+    body = [by_itself(_Localise().visit(statement)) for statement in body]
+    anchor = body[0]
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    function = ast.FunctionDef(_NAME, arguments, body, [], None)
+    holder: ast.stmt = ast.copy_location(function, anchor)
+    if region.inside_class is not None:
+        # Private names and `super()` mean what they mean inside the class.
+        holder = ast.ClassDef(region.inside_class, [], [], [function], [])
+        ast.copy_location(holder, anchor)
+    module = ast.fix_missing_locations(ast.Module([holder], []))
+    code = _find_code(compile_calmly(module, region.code.co_filename, flags=_flags(region)))
+    cells = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
+    run = FunctionType(code, frame.f_globals, _NAME, None, cells)
+    return BoundRegion(code, run, tuple(names.values()))
+
+
+class _Localise(ast.NodeTransformer):
+    """Writes of the replay stay in the replay: `nonlocal` names are its own."""
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node)
+
+
+def _names(region: Region, frame: FrameType, values: Mapping[str, Any]) -> dict[str, Any]:
+    available = dict(frame.f_locals)
+    if frame.f_locals is frame.f_globals:
+        written = written_names(region.body)
+        available = {name: value for name, value in available.items() if name in written}
+    available.update(values)
+    names = {name: value for name, value in available.items() if name.isidentifier() and name != "__class__"}
+    declared = {name for node in region.body for name in _global_names(node)}
+    names = {name: value for name, value in names.items() if name not in declared}
+    first = region.code.co_varnames[0] if region.code.co_argcount else None
+    if first in names:  # `super()` looks at the first argument
+        names = {first: names.pop(first), **names}
+    return names
+
+
+def _global_names(node: ast.AST) -> set[str]:
+    return {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
+
+
+def _find_code(code: CodeType) -> CodeType:
+    pending = [code]
+    while pending:
+        for constant in pending.pop().co_consts:
+            if isinstance(constant, CodeType):
+                if constant.co_name == _NAME:
+                    return constant
+                pending.append(constant)
+    raise LookupError(_NAME)
+
+
+def _flags(region: Region) -> int:
+    return region.code.co_flags & 0x1FE0000  # the file's own __future__ features
