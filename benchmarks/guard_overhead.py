@@ -4,10 +4,8 @@ Steps of all variants are interleaved in one process, so that a busy machine tro
 are medians of the rounds' ratios. What the guard adds is measured apart, as it would be left on: one guard,
 switched on and off over blocks (off, on, on, off): the median of the differences, and between which quartiles
 they lie. Beside it stands what the least of all looks adds, written into the loop by hand: the loss read, and one
-fused norm over the gradients. These differences take in what the work does to the caches, and swing with whatever
-else runs: the time inside the guard's own functions, by the thread's clock, is told apart. `--rounds` is for the
-ratios; the blocks go on for `--seconds` a model, so that the median of a model with slow steps is over as much
-time as that of a quick one.
+fused norm over the gradients. `--rounds` is for the ratios; the blocks go on for `--seconds` a model, so that the
+median of a model with slow steps is over as much time as that of a quick one.
 
 Usage: python benchmarks/guard_overhead.py [--rounds N] [--seconds S] [--model NAME] [--device cuda]
                                            [--page docs/guard.md]
@@ -21,7 +19,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -33,9 +31,6 @@ from torch import nn
 from torch.nn import functional
 
 from stablelint.runtime.guard import Guard
-from stablelint.runtime.guard.watching.activations import Activations
-from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.tracing.patches import replaced
 
 Step = Callable[[], None]
 
@@ -163,32 +158,6 @@ def extra(training: Training, repeat: int, duration: float, device: str) -> tupl
     return statistics.median(plainly), _added(guarded, plainly), _added(looked, plainly)
 
 
-def inside(step: Step, count: int, holder: type, *names: str, **options: bool) -> list[float]:
-    """Seconds of the thread's own time that methods of `holder` take in a step under a guard with `options`."""
-    taken = 0.0
-
-    def timed(original: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object) -> object:
-            nonlocal taken
-            started = time.thread_time()
-            result = original(*args)
-            taken += time.thread_time() - started
-            return result
-
-        return call
-
-    found = []
-    with ExitStack() as stack:
-        for name in names:
-            stack.enter_context(replaced(holder, name, timed))
-        stack.enter_context(Guard(**options))
-        for _ in range(count + SETTLED):
-            taken = 0.0
-            step()
-            found.append(taken)
-    return found[SETTLED:]
-
-
 def _block(
     step: Step, context: Callable[[], AbstractContextManager[None]], repeat: int, device: str
 ) -> float:
@@ -226,15 +195,9 @@ def measure(name: str, rounds: int, duration: float, device: str) -> dict[str, f
     quick = name == "mlp"
     seconds(training.step, 5, device)
     pairs = ratios(training.step, 40 if quick else 4, rounds, device)
-    hooks = "before_backward", "after_backward", "before_step", "after_step"
-    count = 2000 if quick else 40
-    own = inside(training.step, count, Watch, *hooks)
-    stats = inside(training.step, count, Activations, "_seen", stats=True)
     step, guarded, looked = extra(training, 20 if quick else 2, duration, device)
     return {
         "plain_ms": step * 1e3,
-        "own_us": statistics.median(own) * 1e6,
-        "stats_us": statistics.median(stats) * 1e6,
         **{f"guard_{key}_us": value * 1e6 for key, value in asdict(guarded).items()},
         **{f"look_{key}_us": value * 1e6 for key, value in asdict(looked).items()},
         **{key: pairs[key] for key in (*DETECTORS, STATS)},
@@ -244,22 +207,11 @@ def measure(name: str, rounds: int, duration: float, device: str) -> dict[str, f
 def as_page(rows: dict[str, dict[str, float]]) -> str:
     others = [STATS, *(key for key in DETECTORS if key != "guard")]
     return page.table(
-        [
-            "model",
-            "plain step, ms",
-            "in the guard, µs",
-            "with stats also, µs",
-            "a look by hand adds, µs",
-            "the guard adds, µs",
-            "guard",
-            *others,
-        ],
+        ["model", "plain step, ms", "a look by hand adds, µs", "the guard adds, µs", "guard", *others],
         [
             [
                 name,
                 f"{row['plain_ms']:.2f}",
-                f"{row['own_us']:.0f}",
-                f"{row['stats_us']:.0f}",
                 _with_spread(row, "look"),
                 _with_spread(row, "guard"),
                 f"{1 + row['guard_median_us'] / row['plain_ms'] / 1e3:.3f}",
