@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @observes()
 def state_kept_by_reference(review: Review, rule: Rule) -> Iterator[Site]:
-    """`best = model.state_dict()` in a loop that trains on, and `model.load_state_dict(best)` after it."""
+    """`best = model.state_dict()` in a loop, which trains on, and `model.load_state_dict(best)` after it."""
     for root in functions_of(review, ".state_dict()", "load_state_dict"):
         restored = {
             (_subject(call), ast.unparse(call.args[0]))
@@ -31,7 +31,7 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Iterator[Site]:
             if isinstance(kept, ast.Assign) and called(kept.value) == "state_dict":
                 pairs = {(_subject(kept.value), ast.unparse(target)) for target in kept.targets}
                 loop = loop_around(kept, root)
-                if pairs & restored and loop is not None and _goes_on(loop, pairs & restored):
+                if pairs & restored and loop is not None and not _is_put_back(loop, pairs & restored):
                     yield site_at(review, rule, kept.value, {"state": kept.value})
 
 
@@ -41,16 +41,9 @@ def _subject(call: ast.expr) -> str:
     return ast.unparse(of) if of is not None else ""
 
 
-def _goes_on(loop: ast.AST, kept: set[tuple[str, str]]) -> bool:
-    """Whether the turns of a loop change the model that it keeps, or hand it on, and do not put it back themselves."""
-    calls = [n for n in descendants(loop) if isinstance(n, ast.Call)]
-    back = any(
-        called(c) == "load_state_dict" and c.args and (_subject(c), ast.unparse(c.args[0])) in kept
-        for c in calls
+def _is_put_back(loop: ast.AST, kept: set[tuple[str, str]]) -> bool:
+    """Whether the turns of a loop put back themselves what they keep."""
+    calls = (n for n in descendants(loop) if isinstance(n, ast.Call) and n.args)
+    return any(
+        called(c) == "load_state_dict" and (_subject(c), ast.unparse(c.args[0])) in kept for c in calls
     )
-    return not back and any(called(c) in ("step", "backward") or _is_handed(kept, c) for c in calls)
-
-
-def _is_handed(kept: set[tuple[str, str]], call: ast.Call) -> bool:
-    models = {model for model, _ in kept}
-    return any(ast.unparse(argument) in models for argument in call.args)
