@@ -1,9 +1,7 @@
 """Judge fixes that are wrong on purpose and fixes that are right, over twenty rules, and tabulate the verdicts.
 
 Each rule has an expression, operands that are healthy and one element that is not, and right fixes written by hand;
-the wrong ones are made from these: a detached operand, a shifted one, a scaled result, nan_to_num, a single where,
-an eps that does nothing, another dimension, a healthy value changed by a thousandth. Status 1 when a wrong one passes
-or a right one is refused.
+the wrong ones are made from these, see `wrong_fixes`. Status 1 when a wrong one passes or a right one is refused.
 
 python benchmarks/fix_verdicts.py [RULE ...] [--verbose]
 """
@@ -334,6 +332,8 @@ BASES = (
     ),
 )
 
+_FIRST = "torch.cat([{name}.flatten()[:1].clamp(1e-6, 0.9), {name}.flatten()[1:]]).view_as({name})"
+
 
 def wrong_fixes(base: Base) -> Iterator[tuple[str, str]]:
     """Kind and text of fixes that are wrong: made from the original, or from the first right one."""
@@ -346,6 +346,16 @@ def wrong_fixes(base: Base) -> Iterator[tuple[str, str]]:
     yield "single where", f"torch.where(torch.isfinite({base.original}), {base.original}, 0.0)"
     yield "lost eps", _renamed(base.original, name, f"({name} + 1e-50)")
     yield "thousandth", f"({right}) * 1.001"
+    yield "ten-thousandth", f"({right}) * 1.0001"
+    yield "gradient", f"1.5 * ({right}) - 0.5 * ({right}).detach()"
+    yield "element type", f"({right}).half()"
+    yield "reduced", f"({right}).mean()"
+    yield "sign", f"-({right})"
+    yield "order", f"({right}).flip(0)"
+    yield "first element", _renamed(base.original, name, _FIRST.format(name=name))
+    yield "in place", _renamed(right, name, f"{name}.mul_(1.0)")
+    yield "wrong side", _renamed(base.original, name, f"{name}.clamp_max(1e-6)")
+    yield "too wide", _renamed(right, name, f"{name}.clamp(-0.3, 0.6)")
     if "dim=-1" in right:
         yield "dimension", right.replace("dim=-1", "dim=0")
 

@@ -147,14 +147,15 @@ def _distance(
         return 0.0 if first.numel() == second.numel() == 1 else math.inf
     if not first.numel():
         return 0.0
+    if mantissa_bits(second.dtype) < mantissa_bits(first.dtype):
+        return math.inf  # the next operation has fewer digits, and another range
     one, other, exact = first.double(), second.double(), truth.double()
     healthy = torch.isfinite(one) & torch.isfinite(exact)
     if not bool(healthy.any()):
         return 0.0
-    coarser = min(first.dtype, second.dtype, key=mantissa_bits)
-    allowed = tolerance(coarser)
+    allowed = tolerance(first.dtype)
     scale = max(scale, float(exact[healthy].abs().max()))
-    limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(coarser).tiny
+    limit = allowed * (exact.abs() + 0.05 * scale) + torch.finfo(first.dtype).tiny
     moved = (one - other).abs()
     wrong = (other - exact).abs()
     # rounding of the original is no reason to blame the fix: it must be further off from the truth than that

@@ -273,6 +273,8 @@ def _judge(
     if fixed is not None and not unasked:
         share = _SPEAKING if failed in ("forward", "backward") else 1.0
         changed = change(original, fixed, exact, gradients=case.gradient_asked, share=share)
+        if fixed.written - original.written:
+            changed = math.inf  # an operand is the program's, which may go on with it
     return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
 
 

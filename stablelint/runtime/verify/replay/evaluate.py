@@ -34,6 +34,7 @@ class Outcome:
     missing: bool = False  # an operand was not captured, or could not be stored
     refused: bool = False  # the error is torch's answer to the numbers: a singular matrix, a scale of 0
     distribution: bool = False  # the values are log-probabilities of the distribution that it gave
+    written: frozenset[str] = frozenset()  # operands that it wrote into
 
 
 _CALM = ContextVar("calm", default=False)
@@ -140,6 +141,7 @@ def evaluate(
 ) -> Outcome:
     """Evaluate `expression` on `call.operands`, by source text; its exceptions become an error's text."""
     leaves: dict[str, torch.Tensor] = {}
+    versions: dict[str, tuple[torch.Tensor, int]] = {}
     scope: dict[str, object] = dict(names)
     with calm():
         for name, source in expression.operands.items():
@@ -154,6 +156,7 @@ def evaluate(
                 if (call.needs is None or source in call.needs) and value.is_floating_point():
                     value = leaves[source] = value.requires_grad_()
                 value = value.clone()  # neither a leaf nor the operand itself may be changed in place
+                versions[source] = value, value._version
             scope[name] = value
         try:
             with _autocast(call.context):
@@ -171,6 +174,7 @@ def evaluate(
         count(values),
         count([row for rows in gradients.values() for row in rows]),
         distribution=isinstance(result, torch.distributions.Distribution),
+        written=frozenset(source for source, (held, version) in versions.items() if held._version != version),
     )
 
 
