@@ -6,8 +6,8 @@
     python benchmarks/false_proofs.py --releases       the releases under [proofs] in ecosystem.toml
     python benchmarks/false_proofs.py --page           their table in docs/levels.md
 
-What was found of each release is kept in false_proofs.jsonl beside this script (or --results), and what stands there
-is not searched again: a search that was cut off goes on where it was. Delete the file to search anew.
+What was found of each release is kept in false_proofs.jsonl beside this script (of paths: in --results), and what stands
+there is not searched again: a search that was cut off goes on where it was. Delete the file to search anew.
 
 Of a function in which an operation was discharged, the statements that lead to the operation are cut out: the ones
 around and before it on which it depends, and their tests. What they need from outside (parameters, attributes, calls
@@ -25,6 +25,7 @@ import ast
 import collections
 import contextlib
 import copy
+import functools
 import importlib
 import itertools
 import json
@@ -33,7 +34,7 @@ import random
 import signal
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,6 +95,9 @@ class Slice:
     graded: bool  # gradients are recorded where it stands
     private: bool  # the engine may have seen all calls of the function
     torch: dict[str, object]  # what the file imports from torch, under its names there
+    methods: dict[str, ast.FunctionDef]  # of the class, those that it calls
+    dtypes: frozenset[str]  # inputs that name an element type
+    devices: frozenset[str]  # and those that name a device
 
 
 class UnsuitedError(Exception):
@@ -137,6 +141,9 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     private = function.name.startswith("_") or not isinstance(
         path[path.index(function) - 1], ast.Module | ast.ClassDef
     )
+    owner = next((n for n in reversed(path) if isinstance(n, ast.ClassDef)), None)
+    methods = _methods(owner, (*kept, operation))
+    needed = needed.union(*map(_names, methods.values()))
     called_here = _functions(tree, needed)
     needed = needed.union(*map(_names, called_here))
     constants = _constants(tree, needed - _stored(function) - _parameters(function).keys())
@@ -147,24 +154,27 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     constants += called_here
     steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
     parameters = _parameters(function)
+    nodes = (*steps, *methods.values(), operation)
     made = {
-        name: parameters.get(name) for name in sorted(_unbound(steps, operation) - _of_torch(tree).keys())
+        name: parameters.get(name)
+        for name in sorted(_unbound([*steps, *methods.values()], operation) - _of_torch(tree).keys())
     }
-    called = {_last(n.func) for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Call)}
+    called = {_last(n.func) for s in nodes for n in ast.walk(s) if isinstance(n, ast.Call)}
     graded = not any(
         "no_grad" in ast.unparse(n) or "inference_mode" in ast.unparse(n) for n in _contexts(path)
     )
-    looked_up = {n.attr for s in (*steps, operation) for n in ast.walk(s) if isinstance(n, ast.Attribute)}
+    looked_up = {n.attr for s in nodes for n in ast.walk(s) if isinstance(n, ast.Attribute)}
     read = _read(tree, Path(diagnostic.filename))
-    if (called | looked_up | made.keys()) & read or (
-        "forward" in read and _calls_a_module((*steps, operation))
+    if (called | looked_up | made.keys()) & (read - methods.keys()) or (
+        "forward" in read and _calls_a_module(nodes)
     ):
         raise UnsuitedError("rests on a method, or on another file")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
     objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
     ours = _of_torch(tree)
     objects -= ours.keys()
-    objects |= {n.func.id for s in (*steps, operation) for n in ast.walk(s) if _calls_a_name(n)}  # type: ignore[attr-defined]
+    objects |= {n.func.id for s in nodes for n in ast.walk(s) if _calls_a_name(n)}  # type: ignore[attr-defined]
+    objects |= _with_other_attributes(nodes)
     return Slice(
         steps,
         operation,
@@ -175,7 +185,43 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
         graded,
         private,
         ours,
+        methods,
+        frozenset(_given_as(nodes, "dtype")),
+        frozenset(_given_as(nodes, "device")),
     )
+
+
+def _methods(owner: ast.ClassDef | None, nodes: Sequence[ast.AST]) -> dict[str, ast.FunctionDef]:
+    """The methods of a class that are called or read on `self`, with those that they call, without decorators."""
+    own = {s.name: s for s in owner.body if isinstance(s, ast.FunctionDef)} if owner is not None else {}
+    found: dict[str, ast.FunctionDef] = {}
+    pending = list(nodes)
+    while pending:
+        for node in ast.walk(pending.pop()):
+            if isinstance(node, ast.Attribute) and _root(node.value) == "self" and node.attr in own:
+                if node.attr not in found and not own[node.attr].decorator_list:
+                    found[node.attr] = _plain(own[node.attr])
+                    pending.append(found[node.attr])
+    return found
+
+
+def _with_other_attributes(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names of which an attribute is read that no tensor has."""
+    return {
+        n.value.id
+        for s in nodes
+        for n in ast.walk(s)
+        if isinstance(n, ast.Attribute)
+        and isinstance(n.value, ast.Name)
+        and not hasattr(torch.Tensor, n.attr)
+    }
+
+
+def _given_as(nodes: Sequence[ast.AST], keyword: str) -> Iterator[str]:
+    """The names that are passed by a keyword: `dtype=kind`."""
+    for node in (n for s in nodes for n in ast.walk(s)):
+        if isinstance(node, ast.keyword) and node.arg == keyword and isinstance(node.value, ast.Name):
+            yield node.value.id
 
 
 def _contexts(path: list[ast.AST]) -> Iterator[ast.expr]:
@@ -255,7 +301,7 @@ def _functions(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
     return [_plain(own[name]) for name in wanted]
 
 
-def _plain(function: ast.FunctionDef) -> ast.stmt:
+def _plain(function: ast.FunctionDef) -> ast.FunctionDef:
     """A function without annotations and decorators, which may name what is not here."""
     copied = copy.deepcopy(function)
     copied.decorator_list, copied.returns = [], None
@@ -265,19 +311,15 @@ def _plain(function: ast.FunctionDef) -> ast.stmt:
 
 
 def _constants(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
-    """The numbers that the file binds to some of the names, once."""
-    bound = collections.Counter(
-        t.id
-        for s in ast.walk(tree)
-        if isinstance(s, ast.Assign)
-        for t in s.targets
-        if isinstance(t, ast.Name)
-    )
+    """The numbers that the file binds to some of the names, once; what a function binds is another's."""
+    declared = {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names}
+    assigned = [s for s in tree.body if isinstance(s, ast.Assign)]
+    bound = collections.Counter(t.id for s in assigned for t in s.targets if isinstance(t, ast.Name))
     return [
         s
-        for s in tree.body
-        if isinstance(s, ast.Assign)
-        and all(isinstance(t, ast.Name) and t.id in names and bound[t.id] == 1 for t in s.targets)
+        for s in assigned
+        if all(isinstance(t, ast.Name) and t.id in names and bound[t.id] == 1 for t in s.targets)
+        and not declared & _stored(s)
         and _names(s.value) <= KNOWN.keys()
     ]
 
@@ -453,11 +495,14 @@ class Stand:
 
     maker: Maker
     called: frozenset[str]  # attributes that the slice calls
+    methods: dict[str, Callable[..., object]] = field(default_factory=dict)
     made: dict[str, object] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in self.methods:
+            return functools.partial(self.methods[name], self)
         if name not in self.made:
             self.made[name] = (
                 Stand(self.maker, self.called) if name in self.called else self.maker.value(None)
@@ -483,9 +528,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         random.seed(seed + attempt)
         maker = Maker(random.Random(seed + attempt))
         maker.shape = maker.random.choice(SHAPES)
-        space = KNOWN | part.torch
-        for name, parameter in part.inputs.items():
-            space[name] = Stand(maker, part.called) if name in part.objects else maker.value(parameter)
+        space = _inputs(part, maker)
         try:
             exec(steps, space)
             values = [eval(code, space) for code in operands]
@@ -496,6 +539,26 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         if failure:
             return runs, failure
     return runs, ""
+
+
+def _inputs(part: Slice, maker: Maker) -> dict[str, object]:
+    """Something for all that a slice needs from outside."""
+    space = KNOWN | part.torch
+    for name, parameter in part.inputs.items():
+        if name in part.dtypes:
+            space[name] = torch.float32
+        elif name in part.devices:
+            space[name] = torch.device("cpu")
+        else:
+            space[name] = Stand(maker, part.called) if name in part.objects else maker.value(parameter)
+    own = space.get("self")
+    if isinstance(own, Stand) and part.methods:
+        exec(
+            compile(ast.fix_missing_locations(ast.Module([*part.methods.values()], [])), "<methods>", "exec"),
+            space,
+        )
+        own.methods = {name: space.pop(name) for name in part.methods}  # type: ignore[misc]
+    return space
 
 
 def _over_operands(part: Slice) -> ast.expr:
@@ -658,14 +721,15 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--releases", action="store_true")
     parser.add_argument("--page", action="store_true")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--tries", type=int, default=TRIES)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    known = kept(options.results) if options.releases else {}
+    results = options.results or (RESULTS if options.releases or options.page else None)
+    known = kept(results) if results is not None else {}
     falsified_here = 0
     for root in (fetch(*r) for r in releases(table="proofs").items()) if options.releases else options.paths:
         if root.name in known:
@@ -674,11 +738,11 @@ def main() -> int:
         falsified_here += len(found.false)
         print(f"{root.name}: proofs {found.proofs}, run {found.run}, false {len(found.false)}", end="")
         print("".join(f", {cause} {count}" for cause, count in found.causes.most_common()), flush=True)
-        if options.releases:
-            with options.results.open("a", encoding="utf-8") as file:
+        if results is not None:
+            with results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(vars(found)) + "\n")
     if options.page:
-        write_page(kept(options.results).values())
+        write_page(kept(options.results or RESULTS).values())
     return 1 if falsified_here else 0
 
 
