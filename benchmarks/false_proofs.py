@@ -37,9 +37,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import numpy
 import torch
+from torch.overrides import TorchFunctionMode
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -98,6 +101,7 @@ class Slice:
     methods: dict[str, ast.FunctionDef]  # of the class, those that it calls
     dtypes: frozenset[str]  # inputs that name an element type
     devices: frozenset[str]  # and those that name a device
+    flat: frozenset[str]  # attributes that ask for no gradient
 
 
 class UnsuitedError(Exception):
@@ -169,6 +173,8 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
         "forward" in read and _calls_a_module(nodes)
     ):
         raise UnsuitedError("rests on a method, or on another file")
+    if made.keys() & _bound_at_top(tree):
+        raise UnsuitedError("rests on what the file binds")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
     objects = {"self", *((a.asname or a.name).partition(".")[0] for a in aliases)}
     ours = _of_torch(tree)
@@ -188,6 +194,7 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
         methods,
         frozenset(_given_as(nodes, "dtype")),
         frozenset(_given_as(nodes, "device")),
+        frozenset(_without_gradient(tree)),
     )
 
 
@@ -222,6 +229,16 @@ def _given_as(nodes: Sequence[ast.AST], keyword: str) -> Iterator[str]:
     for node in (n for s in nodes for n in ast.walk(s)):
         if isinstance(node, ast.keyword) and node.arg == keyword and isinstance(node.value, ast.Name):
             yield node.value.id
+
+
+def _without_gradient(tree: ast.Module) -> Iterator[str]:
+    """The attributes that ask for no gradient: buffers, and what `float` or `int` has made."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last(node.func) == "register_buffer" and node.args:
+            yield ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ""
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if _last(node.value.func) in ("float", "int"):
+                yield from (t.attr for t in node.targets if isinstance(t, ast.Attribute))
 
 
 def _contexts(path: list[ast.AST]) -> Iterator[ast.expr]:
@@ -322,6 +339,12 @@ def _constants(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
         and not declared & _stored(s)
         and _names(s.value) <= KNOWN.keys()
     ]
+
+
+def _bound_at_top(tree: ast.Module) -> set[str]:
+    """The names that the body of a file binds, other than by definitions and imports."""
+    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return set().union(*(_stored(s) for s in tree.body if not isinstance(s, definitions)))
 
 
 def _path_to(diagnostic: Diagnostic, tree: ast.Module) -> list[ast.AST]:
@@ -496,6 +519,7 @@ class Stand:
     maker: Maker
     called: frozenset[str]  # attributes that the slice calls
     methods: dict[str, Callable[..., object]] = field(default_factory=dict)
+    flat: frozenset[str] = frozenset()  # attributes that ask for no gradient
     made: dict[str, object] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> object:
@@ -504,9 +528,8 @@ class Stand:
         if name in self.methods:
             return functools.partial(self.methods[name], self)
         if name not in self.made:
-            self.made[name] = (
-                Stand(self.maker, self.called) if name in self.called else self.maker.value(None)
-            )
+            made = Stand(self.maker, self.called) if name in self.called else self.maker.value(None)
+            self.made[name] = made.detach() if name in self.flat and isinstance(made, torch.Tensor) else made
         return self.made[name]
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
@@ -524,11 +547,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
     felt = part.graded and diagnostic.discharged_by not in WITHOUT_GRADIENT
     runs = 0
     for attempt in range(tries):
-        torch.manual_seed(seed + attempt)
-        random.seed(seed + attempt)
-        maker = Maker(random.Random(seed + attempt))
-        maker.shape = maker.random.choice(SHAPES)
-        space = _inputs(part, maker)
+        space = _inputs(part, seed + attempt)
         try:
             exec(steps, space)
             values = [eval(code, space) for code in operands]
@@ -536,13 +555,41 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         except Exception:
             continue
         runs += 1
+        if failure and overflows(part, steps, seed + attempt):
+            failure = ""
         if failure:
             return runs, failure
     return runs, ""
 
 
-def _inputs(part: Slice, maker: Maker) -> dict[str, object]:
+class Finite(TorchFunctionMode):
+    """Notes whether an operation has yielded something that is not finite."""
+
+    broken = False
+
+    def __torch_function__(
+        self, function: Any, types: object, arguments: Any = (), keywords: Any = None
+    ) -> object:
+        result = function(*arguments, **(keywords or {}))
+        if isinstance(result, torch.Tensor) and result.is_floating_point():
+            self.broken = self.broken or not _is_finite(result.detach())
+        return result
+
+
+def overflows(part: Slice, steps: CodeType, seed: int) -> bool:
+    """Whether an earlier operation of the slice yields inf or NaN: that is a finding, or none, of its own."""
+    space = _inputs(part, seed)
+    with Finite() as watch:
+        exec(steps, space)
+    return watch.broken
+
+
+def _inputs(part: Slice, seed: int) -> dict[str, object]:
     """Something for all that a slice needs from outside."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    maker = Maker(random.Random(seed))
+    maker.shape = maker.random.choice(SHAPES)
     space = KNOWN | part.torch
     for name, parameter in part.inputs.items():
         if name in part.dtypes:
@@ -550,7 +597,8 @@ def _inputs(part: Slice, maker: Maker) -> dict[str, object]:
         elif name in part.devices:
             space[name] = torch.device("cpu")
         else:
-            space[name] = Stand(maker, part.called) if name in part.objects else maker.value(parameter)
+            known = Stand(maker, part.called, flat=part.flat)
+            space[name] = known if name in part.objects else maker.value(parameter)
     own = space.get("self")
     if isinstance(own, Stand) and part.methods:
         exec(

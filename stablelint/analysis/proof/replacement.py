@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
+from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.relations import rows_of
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
@@ -56,7 +58,7 @@ def replacements(observed: Iterable[Value]) -> list[Replacement]:
     for value in observed:
         if value.op in _REPLACING:
             branches = [v for n, v in value.operands.items() if n not in ("condition", "mask")]
-            made_from = _reach(branches, lambda v: True)
+            made_from = _reach(branches, lambda v: v.op not in CREATIONS)
             found.append(Replacement(value, made_from, _reach(branches, _passes_gradient)))
     return found
 
@@ -198,8 +200,8 @@ def _same_test(one: Value, other: Value) -> bool:
 
 
 def _hides(replacement: Replacement, site: Obligation) -> bool:
-    if site.value.key not in replacement.made_from:
-        return False
+    if site.value.key not in replacement.made_from or site.value.kind is Kind.NUMBER:
+        return False  # a number of Python's raises where it is divided by 0
     if replacement.value.op == "nan_to_num":
         return True
     operand = site.operand
@@ -214,8 +216,14 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
         sources |= {stripped(v).key for v in operand.operands.values() if not v.is_constant}
     # Any other test of the operation's own result says nothing of the operand.
-    spoken = _reach([replacement.test], lambda v: v.key != site.value.key)
+    spoken = _reach([replacement.test], lambda v: v.key != site.value.key and _tells(v))
     return bool(spoken & sources)
+
+
+def _tells(value: Value) -> bool:
+    """Whether what a value is made of is known once it is: a test, or a function of one operand and numbers."""
+    made_of = [v for v in value.operands.values() if v.kind is not Kind.NUMBER and not v.is_constant]
+    return len(made_of) < 2 or value.op in CONDITIONS or value.op in _REPLACING
 
 
 def _replaces_the_good(replacement: Replacement, site: Obligation, operand: Value) -> bool:

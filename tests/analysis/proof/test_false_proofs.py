@@ -90,6 +90,16 @@ FALSE = {
         "def f(y):\n    x = torch.ones(3)\n    def clear():\n        x.zero_()\n    clear()\n    return y / x",
         QUOTIENTS,
     ),
+    "a test of what is made of the operand and of much else": (
+        "def f(n, z, w):\n    m = n.relu()\n    z = z - m.sqrt() * w\n    u = z / m\n"
+        "    return u.masked_fill(z.abs() <= 1, 0)",
+        QUOTIENTS,
+    ),
+    "a number of Python's, of whose steps NaN is replaced": (
+        "def f(x, bins: int):\n    n = bins - 1\n    step = 1.0 / n\n"
+        "    return torch.nan_to_num(torch.linspace(0, step, 5) * x)",
+        QUOTIENTS,
+    ),
     "a distance to the maximum, beside a bound that nobody knows": (
         "def f(x, t):\n    return 1 / torch.sum(x - x.max() > -1 / (1 - t))",
         QUOTIENTS,
