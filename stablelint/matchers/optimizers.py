@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.matchers.names import Function, called
+from stablelint.matchers.names import called, receiver
 from stablelint.matchers.tree import nodes_in, start
 from stablelint.numerics.formats import FLOAT16, round_to
 from stablelint.syntax.walk import descendants
@@ -47,18 +47,23 @@ def rate_too_high(review: Review, rule: Rule) -> Iterator[Site]:
         number = rate.constant() if rate is not None and not rate.assumed else None
         if given is None or not isinstance(number, int | float):
             continue
-        of_model = given.op in ("method.parameters", "call.parameters")
+        of_model = _is_of_model(given)
         begins_high = call.op == "torch.optim.SGD" and scheduled
         if number > anywhere[0] or (of_model and number >= anywhere[1] and not begins_high):
             yield make_site(review, rule, pair, shown=number >= 1)
 
 
+def _is_of_model(given: Value) -> bool:
+    """Whether an optimizer is given `model.parameters()` or `self.model.parameters()`, and not those of a part of it."""
+    if given.op not in ("method.parameters", "call.parameters"):
+        return False
+    owner = receiver(given.node) if given.node is not None else None
+    return owner is None or ast.unparse(owner).removeprefix("self.").count(".") == 0
+
+
 def _trains(tree: ast.AST) -> bool:
-    """Whether a loop of the file steps an optimizer, or the step of a trainer is written in it."""
-    nodes = descendants(tree)
-    if any(isinstance(n, Function) and n.name == "training_step" for n in nodes):
-        return True
-    loops = (n for n in nodes if isinstance(n, ast.For | ast.While))
+    """Whether a loop of the file steps an optimizer: a trainer that is elsewhere has limits of its own."""
+    loops = (n for n in descendants(tree) if isinstance(n, ast.For | ast.While))
     return any(called(n) in ("step", "backward") for loop in loops for n in descendants(loop))
 
 

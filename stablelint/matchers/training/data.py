@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
@@ -112,49 +112,64 @@ def _has_workers(loader: ast.Call) -> bool:
 @observes()
 def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
     """`for x, y in DataLoader(data, batch_size=8): … loss.backward()`: each epoch in the order of the data set."""
-    module, tree = review.module, review.module.source.tree
-    if not review.of_body or module.mentions("IterableDataset"):
+    if review.module.mentions("IterableDataset"):
         return
-    trained = {
-        name for root in functions_of(review, "DataLoader", "backward") for name in _iterated(root, tree)
-    }
-    for node in descendants(tree) if trained else ():
-        if not isinstance(node, ast.Assign) or called(node.value) != "DataLoader":
-            continue
-        shuffle = _shuffle(node.value)
-        if trained & set(map(ast.unparse, node.targets)) and shuffle in (None, False):
-            yield site_at(review, rule, node.value, shown=shuffle is None)
+    roots = list(functions_of(review, "DataLoader", "backward"))
+    iterated = {root: set(_iterated(root)) for root in roots}
+    attributes = {text for texts in iterated.values() for text in texts if "." in text}
+    for root in roots:
+        loaders = [n for n in nodes_in(root, ast.Assign) if isinstance(n, ast.Assign)]
+        loaders = [n for n in loaders if called(n.value) == "DataLoader"]
+        shuffled = {text for n in loaders if _shuffle(n.value) for text in _texts(n)}
+        trained = iterated[root] | attributes | (_handed(root, iterated, shuffled) if loaders else set())
+        for made in loaders:
+            if _texts(made) & trained and not _texts(made) & shuffled:
+                yield site_at(review, rule, made.value, shown=not _is_told(made.value))
 
 
-def _iterated(root: ast.AST, tree: ast.AST) -> Iterator[str]:
-    """What the loops with a backward pass go over, in a function; for a parameter, what the calls in the file give."""
+def _texts(node: ast.Assign) -> set[str]:
+    return set(map(ast.unparse, node.targets))
+
+
+def _iterated(root: ast.AST) -> Iterator[str]:
+    """The names and attributes that the loops of a function with a backward pass go over."""
     for loop in nodes_in(root, ast.For):
-        if not any(called(n) == "backward" for n in descendants(loop)):
-            continue
-        assert isinstance(loop, ast.For)
-        for node in (n for n in descendants(loop.iter) if isinstance(n, ast.Name | ast.Attribute)):
-            yield ast.unparse(node)
-            if isinstance(root, Function):
-                yield from _given_as(ast.unparse(node), root, tree)
+        if isinstance(loop, ast.For) and any(called(n) == "backward" for n in descendants(loop)):
+            names = (n for n in descendants(loop.iter) if isinstance(n, ast.Name | ast.Attribute))
+            yield from map(ast.unparse, names)
 
 
-def _given_as(parameter: str, function: Function, tree: ast.AST) -> Iterator[str]:
+def _handed(root: ast.AST, iterated: Mapping[ast.AST, set[str]], shuffled: set[str]) -> set[str]:
+    """What a function gives to functions of the file that train on it; none where those are given shuffled data, too."""
+    found = set[str]()
+    for function, names in iterated.items():
+        if isinstance(function, Function):
+            given = {text for name in names for text in _given_as(name, function, root)}
+            found |= set() if given & shuffled else given
+    return found
+
+
+def _given_as(parameter: str, function: Function, root: ast.AST) -> Iterator[str]:
     """The arguments that calls of a function by its name give for a parameter."""
     names = [a.arg for a in function.args.args if a.arg != "self"]
     place = names.index(parameter) if parameter in names else len(names)
-    for call in (n for n in descendants(tree) if called(n) == function.name):
+    for call in (n for n in nodes_in(root, ast.Call) if called(n) == function.name):
         assert isinstance(call, ast.Call)
         yield from (ast.unparse(k.value) for k in call.keywords if k.arg == parameter)
         if place < min(len(call.args), len(names)):
             yield ast.unparse(call.args[place])
 
 
-def _shuffle(loader: ast.expr) -> object:
-    """What a loader is told of shuffling: a constant, None where nothing, Ellipsis where it is not known."""
+def _shuffle(loader: ast.expr) -> bool:
+    """Whether a loader may draw its samples in another order than that of the data set."""
     assert isinstance(loader, ast.Call)
-    if len(loader.args) > 2 or {k.arg for k in loader.keywords} & {None, "sampler", "batch_sampler"}:
-        return ...
-    told = next((k.value for k in loader.keywords if k.arg == "shuffle"), None)
-    if told is None:
-        return None
-    return told.value if isinstance(told, ast.Constant) else ...
+    given = {k.arg: k.value for k in loader.keywords}
+    if len(loader.args) > 2 or given.keys() & {None, "sampler", "batch_sampler"}:
+        return True
+    told = given.get("shuffle")
+    return told is not None and not (isinstance(told, ast.Constant) and not told.value)
+
+
+def _is_told(loader: ast.expr) -> bool:
+    """Whether the order is written out: `shuffle=False`."""
+    return isinstance(loader, ast.Call) and any(k.arg == "shuffle" for k in loader.keywords)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import make_site, observed, qualified, scope_of
+from stablelint.matchers.names import called
 from stablelint.matchers.training.shapes import Shapes
 from stablelint.matchers.tree import ancestors, mentions
 from stablelint.syntax.spellings import elementwise
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _CREATIONS = frozenset("zeros ones rand randn full empty eye arange linspace randint randperm tensor".split())
+_COPYING = frozenset(("from_numpy", "as_tensor"))
 _LIKE = frozenset("zeros_like ones_like rand_like randn_like full_like empty_like".split())
 _RESHAPING = frozenset(
     "view permute transpose flatten squeeze unsqueeze expand repeat contiguous clone detach float double half long "
@@ -57,6 +59,8 @@ def made_on_cpu(review: Review, rule: Rule) -> Iterator[Site]:
         if moved is None or made is None:
             continue
         origin = _origin(made)
+        if _is_buffer(origin):
+            continue
         bindings = {"x": moved, "made": origin}
         anchor = origin.node if origin.module is review.module else value.node
         yield make_site(review, rule, pair, bindings, shown=_is_surely_moved(moved), anchor=anchor)
@@ -94,25 +98,35 @@ def _target(value: Value, depth: int) -> str:
     """Where `.to(…)` or `.cuda()` puts a tensor; a cast leaves it where it is."""
     if value.op == "to" and not isinstance(value.data, Value):
         return _device(value.first, depth - 1) if value.first is not None else ""
+    if isinstance(value.data, Value) and _names_type(value.data):
+        return _device(value.first, depth - 1) if value.first is not None else ""
     place = value.data.constant() if isinstance(value.data, Value) else None
     if isinstance(value.data, Value) and value.data.kind is Kind.TENSOR:
         return _device(value.data, depth - 1)
     return "cpu" if place == "cpu" else "moved"
 
 
+def _names_type(given: Value) -> bool:
+    """Whether what `.to(…)` is given is an element type: `.to(x.dtype)`, or a name for one."""
+    return isinstance(given.node, ast.expr) and ast.unparse(given.node).endswith("dtype")
+
+
 def _made(value: Value) -> str:
-    """Where a call that makes a tensor puts it; `x.new_zeros(…)` follows x."""
-    device = value.operands.get("device")
-    if device is not None:
-        return "cpu" if device.constant() == "cpu" else "moved" if device.kind is not Kind.NONE else "cpu"
+    """Where a call that makes a tensor puts it; `x.new_zeros(…)` and `torch.zeros_like(x)` follow x."""
     node = value.node
     if not isinstance(node, ast.Call) or value.module is None or "..." in value.operands:
         return ""
-    return "cpu" if qualified(node.func, value.module).startswith("torch.") and not _is_open(node) else ""
-
-
-def _is_open(call: ast.Call) -> bool:
-    return any(keyword.arg is None for keyword in call.keywords)
+    package, _, name = qualified(node.func, value.module).rpartition(".")
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if package != "torch" or name not in _CREATIONS | _COPYING or None in given:
+        return ""
+    if "device" in given:
+        told, known = given["device"], value.operands.get("device")
+        if isinstance(told, ast.Constant):
+            return "cpu" if told.value in ("cpu", None) else "moved"
+        return "cpu" if known is not None and known.constant() == "cpu" else "moved"
+    # `as_tensor` of a tensor leaves it where it is
+    return "cpu" if name != "as_tensor" else ""
 
 
 def _origin(value: Value) -> Value:
@@ -123,6 +137,13 @@ def _origin(value: Value) -> Value:
             break
         value = inner
     return value
+
+
+def _is_buffer(made: Value) -> bool:
+    """Whether a tensor is handed to `register_buffer` where it is made: it moves with its module."""
+    if made.node is None or made.module is None:
+        return False
+    return any(called(outer) == "register_buffer" for outer in ancestors(made.node, made.module.source.tree))
 
 
 def _is_surely_moved(value: Value) -> bool:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import assigned_in, called, functions_of, receiver
-from stablelint.matchers.tree import exclusive, loop_around, nodes_in, start
+from stablelint.matchers.tree import exclusive, loop_around, mentions, nodes_in, start
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
@@ -48,20 +49,28 @@ def _refitted(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
 
 
 def _half_normalised(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
-    """The pipelines of a function that make tensors and do not normalise them, where another one does."""
+    """The pipelines that data sets of a file transform their inputs by and that do not normalise, where another does."""
+    given = {
+        ast.unparse(keyword.value)
+        for node in descendants(review.module.source.tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "transform"
+    }
     made = [
         node.value
         for node in nodes_in(root, ast.Assign)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and qualified(node.value.func, review.module).endswith("transforms.Compose")
+        if isinstance(node, ast.Assign) and given & set(map(ast.unparse, node.targets))
     ]
-    steps = {id(c): {called(n) for n in descendants(c)} for c in made}
-    if len(made) < 2 or any(not isinstance(c.args[0], ast.List) for c in made if c.args):
-        return
-    for pipeline in made:
-        names = steps[id(pipeline)]
-        if names & set(_TO_TENSOR) and not names & set(_NORMALISING):
-            normalised = any(steps[id(c)] >= {"Normalize"} and steps[id(c)] & names for c in made)
-            if normalised:
-                yield site_at(review, rule, pipeline, shown=False)
+    made = [c for c in made if _is_pipeline(c, review.module)]
+    normalising = [c for c in made if mentions(c, *_NORMALISING)]
+    for pipeline in made if normalising else ():
+        if pipeline not in normalising and mentions(pipeline, *_TO_TENSOR):
+            yield site_at(review, rule, pipeline, shown=False)
+
+
+def _is_pipeline(node: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression is a `Compose` of transforms that are written out."""
+    if not isinstance(node, ast.Call) or not qualified(node.func, module).endswith("transforms.Compose"):
+        return False
+    return bool(node.args) and isinstance(node.args[0], ast.List)

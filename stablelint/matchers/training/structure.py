@@ -93,8 +93,29 @@ def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
         for node in definitions(review.module)[1]:
             # What this run has saved lies where it runs, and so does what never left the memory.
             source = node.args[0]
-            if _subject(node, 0) not in written | placed and called(source) != "BytesIO":
+            if _subject(node, 0) in written | placed or called(source) == "BytesIO":
+                continue
+            if not _is_of_run(source, calls, review.module):
                 yield site_at(review, rule, node)
+
+
+def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> bool:
+    """Whether a path is an attribute of what the run makes itself and hands on: `callback.best_model_path`."""
+    if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Name):
+        return False
+    name = path.value.id
+    handed = any(name in map(_name, (*call.args, *(k.value for k in call.keywords))) for call in calls)
+    made = [
+        n.value
+        for n in descendants(module.source.tree)
+        if isinstance(n, ast.Assign) and name in map(_name, n.targets)
+    ]
+    return handed and any(isinstance(m, ast.Call) and called(m)[:1].isupper() for m in made)
+
+
+def _name(node: ast.expr) -> str:
+    """A name; empty for any other expression."""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _subject(call: ast.Call, place: int) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _CLOCKS = frozenset(
     f"time.{name}" for name in ("time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns")
 )
-# What waits for the GPU: by itself, or because it needs a value of it.
-_WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero")
+# What waits for the GPU, by itself or because it needs a value of it; who trains meanwhile compares no models.
+_WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero", "backward")
 
 
 @observes()
@@ -35,6 +35,8 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     for root in functions_of(review, "time"):
         for taken in sorted(nodes_in(root, ast.BinOp), key=start):
             timed = _timed(taken, root, review) if isinstance(taken, ast.BinOp) else []
+            if any(_goes_over_data(n) for statement in timed for n in descendants(statement)):
+                continue
             launched = any(_launches(n, modules) for statement in timed for n in descendants(statement))
             if launched and not any(_waits(statement, functions) for statement in timed):
                 assert isinstance(taken, ast.BinOp)
@@ -84,6 +86,11 @@ def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> 
     return last if is_clock else None
 
 
+def _goes_over_data(node: ast.AST) -> bool:
+    """Whether a loop takes batches: what is done with each waits often enough."""
+    return isinstance(node, ast.For) and called(node.iter) != "range"
+
+
 def _waits(statement: ast.stmt, functions: dict[str, Function]) -> bool:
     """Whether a statement needs a value of the GPU, or a function of the file that it calls does."""
     reached = (functions[name] for n in descendants(statement) if (name := called(n)) in functions)
@@ -91,7 +98,5 @@ def _waits(statement: ast.stmt, functions: dict[str, Function]) -> bool:
 
 
 def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
-    """Whether a call gives the GPU work: it moves a tensor there, runs a module, or goes backward."""
-    if not isinstance(node, ast.Call):
-        return False
-    return called(node) in ("cuda", "backward") or ast.unparse(node.func) in modules
+    """Whether a call gives the GPU work: it moves a tensor there, or runs a module."""
+    return isinstance(node, ast.Call) and (called(node) == "cuda" or ast.unparse(node.func) in modules)
