@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -32,17 +32,11 @@ from diffs import edit_of
 from stablelint.codemod.text.edits import apply_edits, select
 from stablelint.diagnostic import Applicability, Fix
 from stablelint.runtime.verify.replay.function import rebuilt
-from stablelint.runtime.verify.witness.arguments import Arguments, accepted, candidates, written
-from stablelint.runtime.verify.witness.subject import (
-    Around,
-    Subject,
-    UnmadeError,
-    around,
-    call_texts,
-    namespace,
-    settings,
-    subjects,
-)
+from stablelint.runtime.verify.witness.arguments import Arguments, candidates, written
+from stablelint.runtime.verify.witness.objects import Maker, namespace
+from stablelint.runtime.verify.witness.project import Project
+from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
+from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, subjects
 from stablelint.runtime.verify.witness.uses import uses_of
 from tests.codemod.differential.judge import Case, Difference, compared, outcome
 
@@ -135,9 +129,8 @@ def _name(place: Around) -> str:
 
 def compare(package: str, tree: Path) -> Iterator[Row]:
     """The rows of a release; each file is tried in a child of its own."""
-    others = {
-        os.fspath(path): path.read_text("utf-8", "replace") for path in sorted(tree.rglob("*.py"))[:400]
-    }
+    files = sorted(tree.rglob("*.py"))[:400]
+    project = Project({os.fspath(path): path.read_text("utf-8", "replace") for path in files})
     taken: set[tuple[str, str]] = set()
     for safe, files in fixes(tree).items():
         for name, (source, codes) in sorted(files.items()):
@@ -147,12 +140,12 @@ def compare(package: str, tree: Path) -> Iterator[Row]:
             if places:
                 with contextlib.suppress(BaseException), _limited(60.0):
                     _imported(name)  # once for all children
-                yield from _apart(Trial(package, name, source, safe, tuple(sorted(codes)), places, others))
+                yield from _apart(Trial(package, name, source, safe, tuple(sorted(codes)), places, project))
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One file: its text with fixes, the functions that they change, and the texts of the release's other files."""
+    """One file: its text with fixes, the functions that they change, and the release that it is of."""
 
     package: str
     name: str
@@ -160,7 +153,7 @@ class Trial:
     safe: bool
     codes: tuple[str, ...]
     places: list[Around]
-    others: dict[str, str]
+    project: Project
 
     def row(self, place: Around, verdict: str, note: str = "") -> Row:
         """What was seen of a function."""
@@ -201,7 +194,7 @@ def _rows(trial: Trial) -> Iterator[Row]:
         return
     for place in trial.places:
         try:
-            yield _tried(trial.row(place, "uncalled"), place, module, trial.source, trial.others)
+            yield _tried(trial.row(place, "uncalled"), place, module, trial.source, trial.project)
         except UnmadeError as error:
             yield trial.row(place, "uncalled", str(error))
         except Exception as error:
@@ -212,17 +205,16 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
-def _tried(row: Row, place: Around, module: ModuleType, source: bytes, others: dict[str, str]) -> Row:
+def _tried(row: Row, place: Around, module: ModuleType, source: bytes, project: Project) -> Row:
     until = time.process_time() + _SECONDS
-    texts = call_texts(others, place.owner.name if place.owner else place.function.name)
-    known = settings(others)
+    maker = Maker(vars(module), project)
     calls = cases = 0
     note = ""
-    for subject in subjects(place, module, texts if place.owner else (), known):
+    for subject in subjects(place, module, maker):
         new = rebuilt(subject.function, source)
         if new is None:
             return replace(row, verdict="unloadable", note="it cannot be built from the fixed text")
-        for arguments in _accepted(subject, known, until):
+        for arguments in _accepted(subject, maker, project, until):
             calls += 1
             for sort in _SORTS[row.safe]:
                 for found in _case(subject, new, arguments, sort):
@@ -241,25 +233,20 @@ def _tried(row: Row, place: Around, module: ModuleType, source: bytes, others: d
     return replace(row, verdict="equal" if cases else "uncalled", calls=calls, cases=cases, note=note)
 
 
-def _accepted(subject: Subject, known: dict[str, str], until: float) -> Iterator[Arguments]:
-    def attempt(arguments: Arguments) -> str | None:
+def _accepted(subject: Subject, maker: Maker, project: Project, until: float) -> Iterator[Arguments]:
+    def attempt(arguments: Arguments) -> Failure | None:
         if time.process_time() > until:
-            return "no time is left"
+            return Failure("no time is left")
         call, given = _call(subject, arguments, "float32")
-        return _error(call, subject.function, given)
+        try:
+            with _limited(2.0):
+                call(subject.function, *given)
+        except Exception as error:  # a function may raise anything
+            return failure_of(error, project.lines)
+        return None
 
-    return accepted(candidates(uses_of(subject.node, subject.takes_self), known), attempt, _TRIED, known)
-
-
-def _error(
-    call: Callable[..., object], function: Callable[..., object], given: Sequence[object]
-) -> str | None:
-    try:
-        with _limited(2.0):
-            call(function, *given)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
+    uses = uses_of(subject.node, subject.takes_self)
+    return accepted(uses, candidates(uses, maker.known), attempt, _TRIED, maker.known)
 
 
 def _call(subject: Subject, arguments: Arguments, sort: str) -> tuple[Callable[..., object], list[object]]:
