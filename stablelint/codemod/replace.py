@@ -52,7 +52,7 @@ def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[E
 
 def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
     operands = operands_for(file, proposal, node)
-    check_kind(file.tree, node, proposal.template, operands)
+    check_kind(file, node, proposal.template, operands)
     template = proposal.template
     alias = without_alias(file.tree, node, template, operands)
     if alias is not None:

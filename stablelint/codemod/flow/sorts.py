@@ -123,6 +123,28 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
     return any(True for one in ranges for _ in readers(one, name.id))
 
 
+def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
+    """Whether an expression holds a NumPy array or a table: one goes in, is looked into, or has its like made."""
+    match node:
+        case ast.Call() if (name := qualified(node.func) or "").startswith(("torch.", "numpy.")):
+            return name.startswith("numpy.")
+        case ast.Attribute(attr="loc" | "iloc" | "values"):
+            return True
+        case ast.Name():
+            given = definition(tree, node)
+            if given is not None and is_array(given.value, tree, qualified):
+                return True
+            inside = ast.walk(function_of(tree, node) or node)
+            likes = (
+                one for one in inside if isinstance(one, ast.Call) and called_name(one).endswith("_like")
+            )
+            arrays = (one for one in likes if (qualified(one.func) or "").startswith("numpy."))
+            return any(True for one in arrays for _ in readers(one, node.id))
+    return any(
+        isinstance(one, ast.expr) and is_array(one, tree, qualified) for one in ast.iter_child_nodes(node)
+    )
+
+
 def is_complex(node: ast.expr, tree: Tree) -> bool:
     """Whether complex numbers go into an expression, and come out of it."""
     match node:

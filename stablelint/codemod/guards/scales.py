@@ -161,8 +161,17 @@ def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
     """Whether a reader is a term of a sum, and not within the exponent itself."""
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     parent = tree.link(reader).parent
-    outside = not any(one is reader for one in ast.walk(exponent))
-    return outside and isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
+    if any(one is reader for one in ast.walk(exponent)) or not _is_sum(parent):
+        return False
+    while _is_sum(tree.link(parent).parent):
+        parent = tree.link(parent).parent
+    # ``log_p.exp() * (log_p - log_q)``: the logarithm of a share, and not of a scale.
+    whole = tree.link(parent).parent
+    return not (isinstance(whole, ast.BinOp) and any(one is exponent for one in ast.walk(whole)))
+
+
+def _is_sum(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from stablelint.catalog.pattern import PREFIX
-from stablelint.codemod.flow.sorts import is_complex, is_python_number
+from stablelint.codemod.flow.sorts import is_array, is_complex, is_python_number
 from stablelint.codemod.templates.operand import Operand
+from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text.law import same
-from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
+from stablelint.syntax.names import called_name
 
 # Asked of a tensor: what is true of one that rewrites are not made for, and what is false of it.
 _OTHER = {
@@ -23,17 +24,22 @@ _OTHER = {
 _USUAL = {"is_floating_point": "integer"}
 
 
-def check_kind(tree: Tree, site: ast.expr, template: str, operands: Mapping[str, Operand]) -> None:
+def check_kind(file: File, site: ast.expr, template: str, operands: Mapping[str, Operand]) -> None:
     """Raise Withheld where an operand is of a kind that the template's functions raise for, or have no gradient for.
 
     That is so where a test around `site` lets it through because it is sparse, integer, …; where it is a number of Python's,
     which has no methods of a tensor; and where it is complex, which no bound is for.
     """
+    tree = file.tree
+    if called_name(site) in ("var_mean", "std_mean"):
+        raise Withheld("it gives two results, and the rewrite one")
     for name, operand in operands.items():
         if operand.node is None or f"${name.removeprefix(PREFIX)}." not in template:
             continue
         if is_python_number(operand.node, tree):
             raise Withheld(f"`{operand.shown}` is a number of Python's, and no tensor")
+        if is_array(operand.node, tree, file.qualified):
+            raise Withheld(f"`{operand.shown}` is an array or a table, and no tensor")
         if ".clamp" in template and is_complex(operand.node, tree):
             raise Withheld(f"`{operand.shown}` is complex")
     trees = [operand.tree for operand in operands.values()]

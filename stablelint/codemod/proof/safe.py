@@ -13,7 +13,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from stablelint.codemod.flow.definition import Definition, definition, function_of
-from stablelint.codemod.flow.nodes import is_number, root_name, shown, unsigned
+from stablelint.codemod.flow.nodes import is_number, shown, unsigned
 from stablelint.codemod.flow.sorts import Qualified, is_floating, is_single, shows_tensor
 from stablelint.codemod.proof.changes import change_between, kept_alive, region_left
 from stablelint.codemod.templates.operand import parse_operand
@@ -119,19 +119,13 @@ class _Match:
         if self._is_spelled_number(node):
             return
         function = node.func
-        if self._qualified(function) is None:
+        if self._file.qualified(function) is None:
             is_method = isinstance(function, ast.Attribute) and operations.method(function.attr) is not None
             if is_method and isinstance(function, ast.Attribute) and not _is_self(function.value):
                 yield function.value
             else:
                 self._others.append(function)
         yield from (*node.args, *(keyword.value for keyword in node.keywords))
-
-    def _qualified(self, function: ast.expr) -> str | None:
-        """The name of a function of an imported module, or None."""
-        name = root_name(function)
-        known = self._file.scope.stands_for(name, function) if name else None
-        return None if known is None else known + ast.unparse(function).removeprefix(name)
 
     def _check_literals(self) -> None:
         for literal in self._literals:
@@ -154,14 +148,14 @@ class _Match:
         """Whether an expression is `float("-inf")`, `math.inf` or the like, with their own meaning."""
         inner = unsigned(node) if isinstance(node, ast.expr) else node
         if isinstance(inner, ast.Attribute):
-            return inner.attr in _NUMBERS and (self._qualified(inner) or "").startswith(_NUMBERED)
+            return inner.attr in _NUMBERS and (self._file.qualified(inner) or "").startswith(_NUMBERED)
         if (
             not isinstance(inner, ast.Call)
             or not isinstance(inner.func, ast.Name)
             or inner.func.id != "float"
         ):
             return False
-        own = self._assigned("float", self._tree.module) is None and self._qualified(inner.func) is None
+        own = self._assigned("float", self._tree.module) is None and self._file.qualified(inner.func) is None
         return own and not inner.keywords and all(isinstance(one, ast.Constant) for one in inner.args)
 
     def _elsewhere(self) -> Iterator[str]:
@@ -195,7 +189,9 @@ class _Match:
         yield f"`{text}` may be set to another module"
 
     def _makes_module(self, value: ast.expr) -> bool:
-        return isinstance(value, ast.Call) and (self._qualified(value.func) or "").startswith("torch.nn.")
+        return isinstance(value, ast.Call) and (self._file.qualified(value.func) or "").startswith(
+            "torch.nn."
+        )
 
     def _assigned(self, name: str, scope: ast.AST) -> ast.expr | None:
         """The one value that a scope assigns to a name, or to an attribute of that name."""
@@ -220,7 +216,7 @@ class _Match:
             if not all(self._is(name, is_floating) for name in tensors):
                 yield "TorchScript has gradients of its own for complex numbers"
         calls = [node for node in self._operations if isinstance(node, ast.expr)]
-        if not shows_tensor(calls, self._qualified):
+        if not shows_tensor(calls, self._file.qualified):
             yield "nothing shows that it is computed with tensors"
         for wanted, proved, kind in (
             (self._proposal.floating, is_floating, "integers or complex numbers"),
@@ -236,7 +232,7 @@ class _Match:
         binding = self._proposal.bindings[name]
         node = self._tree.find(binding.span) if binding.span is not None else None
         operand = node if isinstance(node, ast.expr) else self._as_met(binding.text or "")
-        return operand is not None and proved(operand, self._tree, self._qualified)
+        return operand is not None and proved(operand, self._tree, self._file.qualified)
 
     def _as_met(self, text: str) -> ast.expr | None:
         """The operand of the match that is written so."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.flow.nodes import root_name
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.imports import import_for, insertion
@@ -41,6 +42,12 @@ class File:
     def is_scripted(self) -> bool:
         """Whether TorchScript compiles functions of the file, which knows no `torch.finfo`."""
         return _SCRIPTED.search(self.tree.source.text) is not None
+
+    def qualified(self, function: ast.expr) -> str | None:
+        """The name of a function of an imported module, or None."""
+        name = root_name(function)
+        known = self.scope.stands_for(name, function) if name else None
+        return None if known is None else known + ast.unparse(function).removeprefix(name)
 
     def imported_at(self, site: ast.AST) -> Callable[[str], bool]:
         """Whether a name is an imported module's, or of one, at `site`."""

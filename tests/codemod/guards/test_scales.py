@@ -73,3 +73,16 @@ def test_an_attribute_is_bounded_under_a_name_for_its_statement() -> None:
     assert body(fixed) == (
         "def f(o):\n    logvar = o.logvar.clamp(-30.0, 20.0)\n    return (1 + logvar - logvar.exp()).sum()\n"
     )
+
+
+def test_the_negative_of_a_logarithm_beside_it_is_bounded_for_both() -> None:
+    source = f"{HEAD}def f(lv, d):\n    return (lv + d * torch.exp(-lv)).sum()\n"
+    fixed = rewritten(source, proposal(source, "-lv", EXP, x="-lv"))
+    assert "    lv = lv.clamp(-30.0, 20.0)\n    return (lv + d * torch.exp(-lv)).sum()\n" in fixed
+
+
+def test_the_logarithm_of_a_share_is_no_scale() -> None:
+    source = f"{HEAD}def f(lp, q):\n    return ((lp - q) * torch.exp(lp)).sum()\n"
+    assert "    return ((lp - q) * torch.exp(lp.clamp(max=80.0))).sum()\n" in rewritten(
+        source, last(source, "lp", EXP)
+    )

@@ -97,3 +97,28 @@ def test_an_operand_that_gets_its_value_later_is_not_read_before() -> None:
     )
     moved = proposal(source, "torch.ones(3)", "$w.to($x.device)", w="torch.ones(3)", x=Binding("m"))
     assert withheld(source, moved) == "`m` has no value yet at this place"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "    m = np.ones_like(b[0])\n    b = b.std()\n",
+        "    b = table.loc['row'].std()\n",
+        "    b = np.abs(x)\n",
+        "    b = law.pdf(np.linspace(0, 1, 3)).max()\n",
+    ],
+)
+def test_an_array_gets_no_method_of_a_tensor(before: str) -> None:
+    source = f"import torch\nimport numpy as np\ndef f(x, b):\n{before}    return x / b\n"
+    assert withheld(source, bounded(source, "b", BOUND)) == "`b` is an array or a table, and no tensor"
+
+
+def test_what_torch_makes_of_an_array_is_a_tensor() -> None:
+    source = "import torch\nimport numpy as np\ndef f(x):\n    b = torch.from_numpy(np.ones(3))\n    return x / b\n"
+    assert "b.clamp_min(" in rewritten(source, bounded(source, "b", BOUND))
+
+
+def test_one_result_does_not_take_the_place_of_two() -> None:
+    source = "import torch\nvar, mean = torch.var_mean(x, 0)\n"
+    made = proposal(source, "torch.var_mean(x, 0)", "torch.var($x, unbiased=False)", x="x")
+    assert withheld(source, made) == "it gives two results, and the rewrite one"
