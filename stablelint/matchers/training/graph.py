@@ -68,6 +68,8 @@ def in_place(review: Review, rule: Rule) -> Iterator[Site]:
         if target is None or not review.collector.gradients.get(id(value)):
             continue
         storage, hidden = _storage(target, value)
+        if storage.op == "parameter" and _is_detached(target):
+            continue
         message = _harm(storage, hidden, _reader(storage, pair, review) if not hidden else None)
         if message is not None:
             yield make_site(review, rule, (value, frame), message=message)
@@ -99,6 +101,13 @@ def _storage(target: Value, change: Value) -> tuple[Value, bool]:
     return target, hidden
 
 
+def _is_detached(target: Value) -> bool:
+    """Whether `detach` is among the views through which a tensor is written."""
+    while target.op in _VIEWS and target.op != "detach" and target.first is not None:
+        target = target.first
+    return target.op == "detach"
+
+
 def _reader(storage: Value, change: Observed, review: Review) -> Value | None:
     """An earlier operation in the same function whose gradient reads a tensor that carries a graph itself."""
     value, frame = change
@@ -125,7 +134,8 @@ def _is_in_place(value: Value) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store)
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        # A function by its name alone is one of an initialisation, which records nothing.
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         return name.endswith("_") and not name.endswith("__")
     return False
 

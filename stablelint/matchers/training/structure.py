@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import called
+from stablelint.matchers.names import called, functions_of
+from stablelint.matchers.tree import nodes_in, start
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -81,19 +82,22 @@ def _is_registered(attr: str, info: ast.ClassDef) -> bool:
 
 @observes()
 def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
-    """`torch.load(f)` that says nothing of the device, in a file that runs with and without a GPU."""
-    if review.of_body and review.module.mentions("is_available"):
-        calls = [n for n in descendants(review.module.source.tree) if isinstance(n, ast.Call)]
-        written = {_subject(c, 1) for c in calls if qualified(c.func, review.module) == "torch.save"}
-        placed = {
-            _subject(c, 0)
-            for c in calls
-            if called(c) == "load" and any(k.arg == "map_location" for k in c.keywords)
-        }
-        for node in definitions(review.module)[1]:
+    """`model.load_state_dict(torch.load(f))` that names no device, in a file that runs with and without a GPU."""
+    if not review.of_body or not review.module.mentions("is_available"):
+        return
+    calls = [n for n in descendants(review.module.source.tree) if isinstance(n, ast.Call)]
+    written = {_subject(c, 1) for c in calls if qualified(c.func, review.module) == "torch.save"}
+    named = (c for c in calls if called(c) == "load" and any(k.arg == "map_location" for k in c.keywords))
+    known = written | {_subject(c, 0) for c in named}
+    loads = set(definitions(review.module)[1])
+    for root in functions_of(review, "load_state_dict"):
+        here = [n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call)]
+        if not any(called(n) == "load_state_dict" for n in here):
+            continue
+        for node in sorted(loads & set(here), key=start):
             # What this run has saved lies where it runs, and so does what never left the memory.
             source = node.args[0]
-            if _subject(node, 0) in written | placed or called(source) == "BytesIO":
+            if _subject(node, 0) in known or called(source) == "BytesIO":
                 continue
             if not _is_of_run(source, calls, review.module):
                 yield site_at(review, rule, node)

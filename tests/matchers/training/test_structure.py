@@ -52,5 +52,6 @@ def test_a_list_of_layers_in_a_class_that_is_no_module() -> None:
 )
 def test_a_load_that_names_no_device(call: str, found: bool) -> None:
     device = "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
-    assert bool(findings("SL613", f"{device}def restore(f, o):\n    return {call}\n")) is found
-    assert not findings("SL613", f"def restore(f, o):\n    return {call}\n")
+    restore = f"def restore(m, f, o):\n    m.load_state_dict({call})\n"
+    assert bool(findings("SL613", device + restore)) is found
+    assert not findings("SL613", restore)
