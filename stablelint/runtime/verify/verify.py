@@ -49,7 +49,7 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     problems: list[str] = []
     prepared = {site.id: _prepared(site, request) for site in request.sites}
     before: Run | None = None
-    records = Records({}, None, None, 0)
+    records = Records({}, None, None)
     if request.command:
         progress(f"running the command with probes at {counted(len(request.sites), 'site')}")
         before, records = capture(request, folder, prepared, problems)
@@ -129,7 +129,7 @@ def _examined(
         site,
         decision.verdict,
         captured.calls or captured.raised,
-        captured.extents,
+        {name: extent.to_json() for name, extent in captured.extents.items()},
         tuple(sorted(captured.dtypes)),
         original,
         fixed,

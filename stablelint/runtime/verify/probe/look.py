@@ -32,10 +32,22 @@ class Extent:
         self.zeros, self.nan, self.inf = self.zeros + other.zeros, self.nan + other.nan, self.inf + other.inf
         self.elements += other.elements
 
-    def to_json(self) -> dict[str, object]:
+    @classmethod
+    def from_json(cls, data: Mapping[str, float | None]) -> Extent:
+        """The range that `to_json` told."""
+        low, high, smallest = (data[name] for name in ("min", "max", "smallest"))
+        counts = {name: int(data[name] or 0) for name in ("zeros", "nan", "inf", "elements")}
+        return cls(
+            math.inf if low is None else low,
+            -math.inf if high is None else high,
+            math.inf if smallest is None else smallest,
+            **counts,
+        )
+
+    def to_json(self) -> dict[str, float | None]:
         """Finite numbers only: None where nothing was seen."""
         finite = {"min": self.low, "max": self.high, "smallest": self.smallest}
-        shown: dict[str, object] = {k: v if math.isfinite(v) else None for k, v in finite.items()}
+        shown: dict[str, float | None] = {k: v if math.isfinite(v) else None for k, v in finite.items()}
         return shown | {"zeros": self.zeros, "nan": self.nan, "inf": self.inf, "elements": self.elements}
 
 

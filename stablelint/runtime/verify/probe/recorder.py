@@ -76,27 +76,12 @@ class Watched:
             **{name: getattr(self, name) for name in _TOLD},
             "dtypes": sorted(self.dtypes),
             "extents": {name: extent.to_json() for name, extent in self.extents.items()},
-            "kept": [_encoded(call, encoder) for call in self.sample.calls()],
+            "kept": [encoder.call(call) for call in self.sample.calls()],
         }
 
 
 def _asked(operands: Mapping[str, object]) -> frozenset[str]:
     return frozenset(name for name, value in operands.items() if requires_grad(value))
-
-
-def _encoded(call: Call, encoder: Encoder) -> dict[str, object]:
-    context = call.context
-    return {
-        "operands": {name: encoder.encode(value) for name, value in call.operands.items()},
-        "inputs": {name: encoder.encode(value) for name, value in call.inputs.items()},
-        "autocast": context.autocast,
-        "device": context.device,
-        "grad": context.grad,
-        "origin": call.origin,
-        "sliced": call.sliced,
-        "line": call.line,
-        "needs": None if call.needs is None else sorted(call.needs),
-    }
 
 
 class Recorder:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +14,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.verify.probe.series import Series
 
-_POINTS = 2000
-_EVENTS = 400
 _FLUSH_SECONDS = 2.0
 _SCALER = {"scale": "scale", "unscale_": "unscale_", "step": "scaler.step", "update": "scaler.update"}
-
-
-@dataclass(slots=True)
-class Series:
-    """Losses by number of the `backward` call; every n-th once there are many."""
-
-    stride: int = 1
-    losses: list[float] = field(default_factory=list)
-    backwards: int = 0
-    steps: int = 0
-    first_bad_loss: int | None = None
-    first_bad_step: int | None = None  # step whose gradients are not finite
-    bad_losses: int = 0
-    bad_steps: int = 0
-    events: list[str] = field(default_factory=list)  # order of the calls of a training loop
-
-    def note(self, name: str) -> None:
-        """Remember that a call of the training loop was made."""
-        if len(self.events) < _EVENTS:
-            self.events.append(name)
-
-    def loss(self, value: float) -> None:
-        """Add a loss."""
-        if not math.isfinite(value):
-            self.bad_losses += 1
-            if self.first_bad_loss is None:
-                self.first_bad_loss = self.backwards
-        if self.backwards % self.stride == 0:
-            self.losses.append(value)
-            if len(self.losses) > _POINTS:
-                self.losses = self.losses[::2]
-                self.stride *= 2
-        self.backwards += 1
 
 
 SERIES = Series()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -87,6 +88,18 @@ class Encoder:
                 return self._module(value)
         return {"opaque": type(value).__name__}
 
+    def call(self, call: Call) -> dict[str, object]:
+        """JSON for a call."""
+        return {
+            **asdict(call.context),
+            "operands": {name: self.encode(value) for name, value in call.operands.items()},
+            "inputs": {name: self.encode(value) for name, value in call.inputs.items()},
+            "origin": call.origin,
+            "sliced": call.sliced,
+            "line": call.line,
+            "needs": None if call.needs is None else sorted(call.needs),
+        }
+
     def _tensor(self, value: torch.Tensor) -> object:
         plain = value.detach()
         if plain.layout != torch.strided or plain.is_complex() or plain.is_quantized:
@@ -145,6 +158,16 @@ def decode(data: object, tensors: Mapping[str, torch.Tensor]) -> Value:
         case {"module": str(name), "state": dict(state), "buffers": dict(buffers)}:
             return _module(name, state, buffers, tensors)
     return Opaque(str(data.get("opaque", "value")))
+
+
+def decode_call(data: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> Call:
+    """The call that `Encoder.call` wrote. Raises KeyError and TypeError where it is no such thing."""
+    context = Context(data["autocast"], available(data["device"]), data["grad"])
+    operands, inputs = (
+        {name: decode(value, tensors) for name, value in data[key].items()} for key in ("operands", "inputs")
+    )
+    needs = None if data["needs"] is None else frozenset(data["needs"])
+    return Call(operands, context, data["origin"], data["sliced"], inputs, data["line"], needs)
 
 
 def _module(

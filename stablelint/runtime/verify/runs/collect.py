@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +11,12 @@ from typing import cast
 import torch
 
 from stablelint.runtime.verify.outcome import FunctionShown
-from stablelint.runtime.verify.replay.values import Call, Context, available, decode, read_tensors
+from stablelint.runtime.verify.probe.look import Extent
+from stablelint.runtime.verify.probe.series import Series
+from stablelint.runtime.verify.replay.values import Call, decode_call, read_tensors
 
 _KEPT = 24
+_SUMMED = "calls bad_results bad_gradients grad_calls raised compiled".split()
 
 
 @dataclass(slots=True)
@@ -28,47 +30,9 @@ class Captured:
     raised: int = 0  # evaluations that did not come to their end
     compiled: int = 0  # times that the site was compiled or traced, where probes step aside
     dtypes: set[str] = field(default_factory=set)
-    extents: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    extents: dict[str, Extent] = field(default_factory=dict)
     kept: list[Call] = field(default_factory=list)
     function: FunctionShown | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """The watch over losses and steps of one process."""
-
-    losses: tuple[float, ...]
-    stride: int
-    backwards: int
-    steps: int
-    first_bad_loss: int | None
-    first_bad_step: int | None
-    bad_losses: int
-    bad_steps: int
-    events: tuple[str, ...]
-
-    @property
-    def bad(self) -> bool:
-        """Whether a loss or a gradient at a step was not finite."""
-        return bool(self.bad_losses or self.bad_steps)
-
-    @property
-    def first_bad(self) -> int | None:
-        """The step of the first loss, else of the first gradient, that was not finite."""
-        return self.first_bad_loss if self.first_bad_loss is not None else self.first_bad_step
-
-    def to_json(self) -> dict[str, object]:
-        """For the `rerun` part of the output; a loss that is not finite is null."""
-        return {
-            "steps": self.steps,
-            "backwards": self.backwards,
-            "nonfinite_losses": self.bad_losses,
-            "nonfinite_steps": self.bad_steps,
-            "first_nonfinite_loss": self.first_bad_loss,
-            "first_nonfinite_step": self.first_bad_step,
-            "stride": self.stride,
-            "losses": [value if math.isfinite(value) else None for value in self.losses],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +40,8 @@ class Records:
     """What one run of the command left behind."""
 
     sites: Mapping[str, Captured]
-    losses: Losses | None
+    losses: Series | None
     overhead: float | None  # share of the run's time that the probes took
-    processes: int
     damaged: tuple[str, ...] = ()
 
 
@@ -106,70 +69,27 @@ def read_records(folder: Path) -> Records:
             damaged.append(path.name)
     for captured in sites.values():
         del captured.kept[_KEPT:]  # each process has put its most telling calls first
-    return Records(sites, _losses(folder), spent / elapsed if elapsed else None, len(paths), tuple(damaged))
+    return Records(sites, _losses(folder), spent / elapsed if elapsed else None, tuple(damaged))
 
 
 def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str, torch.Tensor]) -> None:
-    captured.calls += cast(int, target["calls"])
-    captured.bad_results += cast(int, target["bad_results"])
-    captured.bad_gradients += cast(int, target["bad_gradients"])
-    captured.grad_calls += cast(int, target["grad_calls"])
-    captured.raised += cast(int, target["raised"])
-    captured.compiled += cast(int, target["compiled"])
+    for name in _SUMMED:
+        setattr(captured, name, getattr(captured, name) + cast(int, target[name]))
     captured.dtypes |= set(cast(list[str], target["dtypes"]))
     for name, extent in cast(dict[str, dict[str, float | None]], target["extents"]).items():
-        captured.extents[name] = _wider(captured.extents.get(name), extent)
+        captured.extents.setdefault(name, Extent()).add(Extent.from_json(extent))
     for item in cast(list[dict[str, object]], target["kept"]):
-        operands = cast(dict[str, object], item["operands"])
-        inputs = cast(dict[str, object], item["inputs"])
-        needs = cast(list[str] | None, item["needs"])
-        captured.kept.append(
-            Call(
-                {name: decode(value, tensors) for name, value in operands.items()},
-                Context(
-                    None if item["autocast"] is None else str(item["autocast"]),
-                    available(str(item["device"])),
-                    bool(item["grad"]),
-                ),
-                str(item["origin"]),
-                bool(item["sliced"]),
-                {name: decode(value, tensors) for name, value in inputs.items()},
-                str(item["line"]),
-                None if needs is None else frozenset(needs),
-            )
-        )
+        captured.kept.append(decode_call(item, tensors))
 
 
-def _wider(
-    one: Mapping[str, float | None] | None, other: Mapping[str, float | None]
-) -> dict[str, float | None]:
-    if one is None:
-        return dict(other)
-    joined: dict[str, float | None] = {}
-    for key in other:
-        values = [value for value in (one.get(key), other[key]) if value is not None]
-        if not values:
-            joined[key] = None
-        elif key in ("min", "smallest"):
-            joined[key] = min(values)
-        elif key == "max":
-            joined[key] = max(values)
-        else:
-            joined[key] = sum(values)
-    return joined
-
-
-def _losses(folder: Path) -> Losses | None:
+def _losses(folder: Path) -> Series | None:
     """The series of the process that took most steps."""
     found = [series for path in sorted(folder.glob("series-*.json")) if (series := _series(path))]
     return max(found, key=lambda series: (series.backwards, series.steps), default=None)
 
 
-def _series(path: Path) -> Losses | None:
+def _series(path: Path) -> Series | None:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return Losses(
-            **{**data, "losses": tuple(map(float, data["losses"])), "events": tuple(data["events"])}
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        return Series(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         return None

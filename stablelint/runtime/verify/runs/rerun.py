@@ -8,8 +8,9 @@ from pathlib import Path
 
 from stablelint.runtime.verify.outcome import RerunReport, RunShown, counted
 from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.request import Compose
-from stablelint.runtime.verify.runs.collect import Losses, read_records
+from stablelint.runtime.verify.runs.collect import read_records
 from stablelint.runtime.verify.runs.command import Ending, run_command
 
 _SUSPECT_RUNS = 8
@@ -20,7 +21,7 @@ class Run:
     """One run of the command and what was watched."""
 
     ending: Ending
-    losses: Losses | None
+    losses: Series | None
 
     def shown(self) -> RunShown:
         """For the report."""

@@ -81,7 +81,7 @@ def test_a_gradient_that_is_not_finite_marks_the_call(
 def test_threads_are_kept_apart(modes: tuple[Ending, Records, dict[str, Captured], str, bytes]) -> None:
     root = modes[2]["rsqrt"]
     assert root.calls == 4
-    assert (root.extents["x"]["min"], root.extents["x"]["max"]) == (1.0, 4.0)
+    assert (root.extents["x"].low, root.extents["x"].high) == (1.0, 4.0)
 
 
 def test_a_probe_steps_aside_under_compilation(

@@ -110,7 +110,7 @@ def test_recomputation_is_seen_once_per_evaluation(kinds: Kinds) -> None:
 def test_threads_of_replicas_lose_no_call(kinds: Kinds) -> None:
     inverse = kinds[1]["rsqrt"]
     assert inverse.calls >= 4 * 50
-    assert inverse.extents["x"]["max"] == 4.0
+    assert inverse.extents["x"].high == 4.0
 
 
 def test_an_expression_that_raises_leaves_its_operands(kinds: Kinds) -> None:
