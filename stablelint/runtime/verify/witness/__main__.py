@@ -72,7 +72,7 @@ def _bounded() -> None:
 def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
     from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
-    from stablelint.runtime.verify.witness.confined import confine
+    from stablelint.runtime.verify.witness.confined import OnCpu, confine
     from stablelint.runtime.verify.witness.project import Project
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
@@ -80,11 +80,12 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
-        with _beside(jobs["root"]):
+        with _beside(jobs["root"]), OnCpu():
             module = load(path, jobs["root"])
         names = dict.fromkeys([path, *jobs["others"]])
         texts = {name: Path(name).read_text(encoding="utf-8-sig", errors="replace") for name in names}
-        try_sites(module, texts[path], trials, Project(texts), report, deadline)
+        with OnCpu():
+            try_sites(module, texts[path], trials, Project(texts), report, deadline)
     except Exception as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"

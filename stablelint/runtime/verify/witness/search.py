@@ -249,9 +249,14 @@ def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None
     """The arguments with what an error message asks for; None where it asks for nothing."""
     if missing := re.search(r"SimpleNamespace' object has no attribute '(\w+)'", message):
         return tuple(_with_field(each, missing[1], setting(missing[1], known)) for each in arguments)
-    if missing := re.search(r"KeyError: ('\w+')", message):
-        field = f"{missing[1]}: {item(missing[1][1:-1], known)}"
-        return tuple(_with_part(each, "{", field) for each in arguments)
+    if missing := re.search(r"KeyError: '(\w+)'", message):
+        return tuple(_with_item(each, f"{missing[1]!r}: {item(missing[1], known)}") for each in arguments)
+    if missing := re.search(
+        r"missing \d+ required .*?: (.*)", message
+    ):  # of what was called with `**` of one
+        names = re.findall(r"'(\w+)'", missing[1])
+        held = ", ".join(f"{name!r}: {setting(name, known)}" for name in names)
+        return tuple(_with_item(each, held) for each in arguments)
     return None
 
 
@@ -267,9 +272,8 @@ def _with_field(one: Argument, name: str, value: str) -> Argument:
     return replace(one, given=ast.unparse(tree))
 
 
-def _with_part(one: Argument, opening: str, part: str) -> Argument:
-    """The argument with one more part, where it is a container that opens like this."""
-    if not one.given.startswith(opening):
+def _with_item(one: Argument, items: str) -> Argument:
+    """The argument with more items, where it is a dictionary."""
+    if not one.given.startswith("{"):
         return one
-    before, closing = one.given[:-1], one.given[-1]
-    return replace(one, given=f"{before}{'' if before == opening else ', '}{part}{closing}")
+    return replace(one, given=f"{one.given[:-1]}{'' if one.given == '{}' else ', '}{items}}}")

@@ -36,8 +36,9 @@ def absent(name: str) -> type:
         return answer(arguments, named) if cls is kind else object.__new__(cls)
 
     def answer(arguments: tuple[object, ...], named: dict[str, object]) -> object:
-        if len(arguments) == 1 and not named and callable(arguments[0]):
-            return arguments[0]  # it decorates
+        decorated = len(arguments) == 1 and not named and callable(arguments[0])
+        if decorated and not isinstance(arguments[0], _Kind):
+            return arguments[0]
         if any(isinstance(value, torch.Tensor) for value in (*arguments, *named.values())):
             raise AbsentError(f"{name} is not installed")
         held: torch.nn.Module = object.__new__(kind)

@@ -72,6 +72,7 @@ def test_a_message_about_a_side_mends_the_arguments() -> None:
     ("text", "message", "wanted"),
     [
         ("def f(x): return x", "KeyError: 'mask'", "{'mask': torch.ones(2, 4, dtype=torch.bool)}"),
+        ("def f(x): return x", "missing 2 required arguments: 'ch' and 'lr'", "{'ch': 4, 'lr': 0.5}"),
         ("def f(x): return x", "'Tensor' object has no attribute 'astype'", "torch.rand(2, 4).numpy()"),
         ("def f(x): return x", "'Tensor' object has no attribute 'rate'", "types.SimpleNamespace(rate=4)"),
         (

@@ -84,6 +84,7 @@ class Share:
         self.scale = scale
 
     def of(self, x):
+        x = x.to("cuda:0", torch.float32).cuda()
         return self.scale.rate / x.sum()
 
 
