@@ -191,7 +191,7 @@ def _call_numpy(
     numeric = set_to or (first is not None and first.kind is Kind.NUMBER)
     if numeric and name in _MATH:
         return _call_math(name, positional[:1], node, frame)
-    operation = arrays.function(name, positional)
+    operation = arrays.function(name, positional, keywords)
     if operation is None:
         result = frame.graph.foreign(node)
         return arrays.as_array(result) if arrays.makes_array(name) else result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from stablelint.analysis.values.value import Kind, Value
@@ -11,11 +12,14 @@ from stablelint.syntax.operations import Operation
 _SAME = frozenset(
     """
     log log2 log10 log1p exp exp2 expm1 sqrt square abs absolute sign sum nansum mean nanmean median prod max amax min
-    amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum arccos arcsin zeros ones
-    zeros_like ones_like isnan isfinite
+    amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum arccos arcsin isnan
+    isfinite
     """.split()
 )
-_MADE = frozenset("array asarray load std var ptp average percentile quantile bincount".split())
+# Of these nothing is known but that they are arrays: what has just been made is filled by functions that are not followed.
+_MADE = frozenset(
+    "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
+)
 _RENAMED = {"power": "pow", "linalg.norm": "norm"}
 _KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max"}
 _METHODS = frozenset(
@@ -25,17 +29,17 @@ _ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
 _ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
 
 
-def function(name: str, positional: list[Value]) -> Operation | None:
-    """The operation that a function of NumPy computes of arrays; of numbers alone it is none of ours."""
+def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) -> Operation | None:
+    """The operation that a function of NumPy computes of arrays; of numbers alone, or `where=` alone, it is none of ours."""
     known = _RENAMED.get(name, name if name in _SAME else "")
-    if not known or not any(v.kind in _ARRAYS for v in positional):
+    if not known or "where" in keywords or not any(v.kind in _ARRAYS for v in positional):
         return None
     return operations.function(f"torch.{known}")
 
 
 def makes_array(name: str) -> bool:
     """Whether a function of NumPy, of which no more is known, yields an array."""
-    return name in _MADE
+    return name in _MADE or name in _SAME
 
 
 def is_method(name: str) -> bool:

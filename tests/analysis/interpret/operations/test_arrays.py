@@ -7,7 +7,7 @@ import pytest
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
 from stablelint.codemod.propose import propose_all
-from tests.analysis.support import open_
+from tests.analysis.support import findings, open_
 
 HEAD = "import numpy as np\n\n\n"
 
@@ -26,11 +26,17 @@ HEAD = "import numpy as np\n\n\n"
         ("np.sqrt(np.sum(y**2)) + np.linalg.norm(y, axis=0)", []),
         ("np.std(y) + np.random.rand(3)", []),
         ("t.sum() * np.sqrt(x)", []),
+        ("np.divide(x, y, out=np.zeros_like(x), where=y != 0)", []),
     ],
 )
 def test_what_is_computed_of_arrays_is_looked_at(line: str, codes: list[str]) -> None:
     code = f"{HEAD}def f(x, y: np.ndarray, t: torch.Tensor):\n    return {line}\n"
     assert [found for _, found in open_(code)] == codes
+
+
+def test_an_array_of_zeros_is_filled_by_what_is_not_followed() -> None:
+    code = f"{HEAD}def f(x, i):\n    n = np.zeros(5)\n    np.add.at(n, i, 1)\n    return x / n, np.log(n)\n"
+    assert [d.status.value for d in findings(code)] == ["unguarded", "unguarded"]
 
 
 def test_no_rewrite_makes_a_tensor_of_an_array() -> None:
