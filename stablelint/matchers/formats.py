@@ -12,6 +12,7 @@ from stablelint.analysis.matching.predicates.formats import is_upcast, maybe_hal
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.views import behind
 from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT16, round_to
 
@@ -26,6 +27,7 @@ _UP = re.compile(r"\.float\(\)|\.to\((dtype=)?torch\.float32\)|dtype=torch\.floa
 _BACK = re.compile(r"\.type_as\(|\.to\((dtype=)?(\w+\.)*\w*dtype\)")
 _EPS = 1e-12  # the default
 _TINY = "an eps of {!r} guards nothing in float16: where a row is constant its gradient overflows"
+_SIZES = frozenset({"size", "shape", "len", "numel"})
 _TOLD_APART = 256  # whole numbers, by bfloat16
 
 
@@ -67,8 +69,16 @@ def positions_in_half(review: Review, rule: Rule) -> Iterator[Site]:
         value, _ = pair
         chosen = value.operands.get("dtype")
         counts = value.op == "arange" or (value.first is not None and is_integral(value.first))
-        if chosen is not None and counts and _is_handed_over(chosen) and value.interval.hi > _TOLD_APART:
+        if chosen is None or not counts or not _is_handed_over(chosen) or value.interval.hi <= _TOLD_APART:
+            continue
+        if chosen.first is None or not _bounds(chosen.first, value):
             yield make_site(review, rule, pair, {"d": chosen}, shown=False)
+
+
+def _bounds(tensor: Value, positions: Value) -> bool:
+    """Whether the positions end where a tensor's elements say, `arange(lengths.max(), dtype=lengths.dtype)`: integers."""
+    ends = (v for name, v in positions.operands.items() if name in ("start", "end"))
+    return any(part.key == tensor.key for end in ends for part in behind(end, lambda v: v.op in _SIZES))
 
 
 def _is_handed_over(dtype: Value) -> bool:

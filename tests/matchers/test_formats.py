@@ -49,6 +49,7 @@ def test_a_normalisation_that_is_given_what_it_bears(cast: str, name: str, line:
         ("torch.arange(n, dtype=torch.float32)", False),
         ("torch.arange(n, dtype=x.float().dtype)", False),
         ("torch.arange(n)", False),
+        ("torch.arange(x.max(), dtype=x.dtype)", False),
         ("x.cumsum(1, dtype=x.dtype)", False),
     ],
 )

@@ -16,6 +16,7 @@ _SAME = frozenset(
     isfinite
     """.split()
 )
+_COPIES = frozenset({"array", "asarray"})
 # Of these nothing is known but that they are arrays: what has just been made is filled by functions that are not followed.
 _MADE = frozenset(
     "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
@@ -32,6 +33,8 @@ _ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
 def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) -> Operation | None:
     """The operation that a function of NumPy computes of arrays; of numbers alone, or `where=` alone, it is none of ours."""
     known = _RENAMED.get(name, name if name in _SAME else "")
+    if name in _COPIES and positional and positional[0].kind is Kind.SEQUENCE:
+        return operations.function("torch.tensor")
     if not known or "where" in keywords or not any(v.kind in _ARRAYS for v in positional):
         return None
     return operations.function(f"torch.{known}")

@@ -26,6 +26,7 @@ HEAD = "import numpy as np\n\n\n"
         ("np.sqrt(np.sum(y**2)) + np.linalg.norm(y, axis=0)", []),
         ("np.std(y) + np.random.rand(3)", []),
         ("t.sum() * np.sqrt(x)", []),
+        ("x / np.array([1.0, 2.0, 5.0])", []),
         ("np.divide(x, y, out=np.zeros_like(x), where=y != 0)", []),
     ],
 )
