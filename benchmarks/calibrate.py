@@ -166,7 +166,7 @@ def collect(options: argparse.Namespace) -> None:
 
 FOLDS = 10
 SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
-TO_LEARN = ("tensor", "flaw")  # draws that stand for no share of all findings
+TO_LEARN = ("tensor", "flaw", "forms")  # draws that stand for no share of all findings
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
 
 

@@ -15,7 +15,7 @@ from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import Judgement, judge
 from stablelint.analysis.proof.replacement import Obligation
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog import contract
 from stablelint.catalog.catalog import Catalog
@@ -179,8 +179,9 @@ class Collector:
         judgement = self._judge(rule, found, context, frame)
         if value.module is not frame.module and not _is_passed_on(judgement, found, value):
             return
-        if truth is Truth.MAYBE or found.elsewhere:
-            judgement = _unshown(judgement)
+        form = rule.forward is None and rule.backward is None
+        if truth is Truth.MAYBE or found.elsewhere or (form and value.kind is Kind.ARRAY):
+            judgement = _unshown(judgement)  # a form of torch's, which nothing shows to be one of arrays
         texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
         site = Site(
             rule,
