@@ -128,7 +128,7 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     match node:
         case ast.Call() if (name := qualified(node.func) or "").startswith(("torch.", "numpy.")):
             return name.startswith("numpy.")
-        case ast.Attribute(attr="loc" | "iloc" | "values"):
+        case ast.Attribute(attr="loc" | "iloc"):
             return True
         case ast.Name():
             given = definition(tree, node)
