@@ -249,7 +249,7 @@ class _Analysis:
                 callers.setdefault(node, []).extend(session.callers[node])
             session.calls, session.callers = calls, callers
         if root.risky:
-            self._end(Review(self._module, collector, self._index, words=root.seen.words))
+            self._end(Review(self._module, collector, self._index, words=frozenset(root.seen.words)))
         return True
 
     def _entered(self, root: Root, passed: Mapping[str, Value]) -> Frame:

@@ -32,10 +32,12 @@ def functions_of(review: Review, *words: str) -> Iterator[ast.AST]:
     source = review.module.source
     if not review.of_body or not all(word in source.text for word in words):
         return
-    yield source.tree
-    for node in descendants(source.tree):
-        if isinstance(node, Function):
-            yield node
+    yield from _functions_in(source.tree)
+
+
+@lru_cache(maxsize=1)
+def _functions_in(tree: ast.AST) -> list[ast.AST]:
+    return [tree, *(node for node in descendants(tree) if isinstance(node, Function))]
 
 
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:

@@ -207,6 +207,10 @@ def written_attribute(node: ast.expr) -> str:
     return node.attr  # type: ignore[attr-defined, no-any-return]
 
 
+WRITING = frozenset({ast.Subscript, ast.Attribute, ast.AugAssign, ast.keyword, ast.Call})
+"""The kinds of nodes that `written_name` knows."""
+
+
 def written_name(node: ast.AST) -> str:
     """The name of what a node writes into: `x.relu_()`, `x[0] = 1`, `x += y`, `init.ones_(x)`, `f(out=x)`; or ""."""
     into: ast.AST | None = None

@@ -12,11 +12,11 @@ from functools import lru_cache
 Speaks = Callable[[str], bool]
 
 
-def _says(pattern: str) -> Speaks:
+def _says(pattern: str, remembered: int = 8192) -> Speaks:
     """A predicate over names: whether a word of the class stands in one."""
     search = re.compile(pattern, re.I).search
 
-    @lru_cache(maxsize=8192)
+    @lru_cache(maxsize=remembered)
     def speaks(name: str) -> bool:
         return search(name) is not None
 
@@ -48,4 +48,4 @@ names_a_script = _says(
 )
 
 # What comments, docstrings and files say.
-says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b")
+says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b", remembered=1)  # whole texts are not held

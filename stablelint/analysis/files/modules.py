@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
-from stablelint.syntax.sieve import Glance, written_attribute, written_name
+from stablelint.syntax.sieve import WRITING, Glance, written_attribute, written_name
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
@@ -70,7 +70,7 @@ class FunctionInfo:
     def writes(self) -> frozenset[str]:
         """The names of tensors that its text may change in place."""
         if self.written is None:
-            targets = (written_name(n) for n in descendants(self.node))
+            targets = (written_name(n) for n in descendants(self.node) if type(n) in WRITING)
             self.written = frozenset(filter(None, targets))
         return self.written
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 
 from stablelint.analysis.files.callsites import argument_of, default_of, is_number, parameters_of
@@ -156,15 +157,21 @@ def _of_name(name: str, site: CallSite, module: ModuleInfo, depth: int) -> str:
         default = default_of(site.function, name)
         if default is not None:
             return _telling(default, CallSite(site.call, None, None), module, depth - 1)
-        assigned = [
-            statement.value
-            for statement in statements_of(site.function.body)
-            if isinstance(statement, ast.Assign)
-            and any(name == getattr(t, "id", "") for t in statement.targets)
-        ]
+        assigned = _assigned(site.function).get(name)
         if assigned:
             return _telling(assigned[0], site, module, depth - 1) if len(assigned) == 1 else ""
     values = module.assignments.get(name, [])
     if len(values) == 1:
         return _telling(values[0], CallSite(site.call, None, None), module, depth - 1)
     return name if name in module.classes or name in module.functions or name in module.imports else ""
+
+
+@lru_cache(maxsize=1)
+def _assigned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
+    """What a function assigns to its names."""
+    found: dict[str, list[ast.expr]] = {}
+    for statement in statements_of(function.body):
+        if isinstance(statement, ast.Assign):
+            for name in {getattr(target, "id", "") for target in statement.targets}:
+                found.setdefault(name, []).append(statement.value)
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,9 +47,10 @@ class Need:
     anywhere: tuple[Words, ...] = ()
     half: bool = False  # only where the file shows half precision
 
-    def is_met(self, words: Set[str]) -> bool:
-        """Whether a function with these words holds what is needed there; a constant may come from elsewhere."""
-        return not any(part.isdisjoint(words) for part in self.here if part.isdisjoint(_OF_CONSTANTS))
+    @property
+    def within(self) -> tuple[Words, ...]:
+        """What a function itself must hold: a constant may come from elsewhere."""
+        return tuple(part for part in self.here if part.isdisjoint(_OF_CONSTANTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,16 @@ class Interest:
 
     def holds(self, words: set[str]) -> bool:
         """Whether a rule can find something in a function with these words."""
-        return not self.alone.isdisjoint(words) or any(_met(row, words) for row in self.together)
+        return not self.alone.isdisjoint(words) or any(met(row, words) for row in self.together)
 
     def roots(self, words: set[str]) -> Words:
         """The words at which rules can find something in such a function."""
-        return self.alone.union(*(row[0] for row in self.together if _met(row, words)))
+        return self.alone.union(*(row[0] for row in self.together if met(row, words)))
 
 
-def _met(row: tuple[Words, ...], words: set[str]) -> bool:
-    return not any(part.isdisjoint(words) for part in row)
+def met(row: tuple[Words, ...], words: set[str] | Words) -> bool:
+    """Whether each set of a row has one of the words."""
+    return not any(map(words.isdisjoint, row))
 
 
 def interest_of(needs: Iterable[Need], words: set[str], half: bool) -> Interest:
@@ -82,7 +84,7 @@ def interest_of(needs: Iterable[Need], words: set[str], half: bool) -> Interest:
     alone: set[str] = set()
     together: set[tuple[Words, ...]] = set()
     for need in needs:
-        if (need.half and not half) or any(part.isdisjoint(words) for part in (*need.here, *need.anywhere)):
+        if (need.half and not half) or not met((*need.here, *need.anywhere), words):
             continue
         if len(need.here) == 1:
             alone.update(need.here[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +18,7 @@ class Review:
     collector: Collector
     index: Index
     of_body: bool = False
-    words: Set[str] | None = None  # of the sieve; None where nothing was sieved
+    words: frozenset[str] | None = None  # of the sieve; None where nothing was sieved
 
     @property
     def sites(self) -> list[Site]:

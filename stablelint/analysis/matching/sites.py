@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from stablelint.analysis.matching import predicates
-from stablelint.analysis.matching.interest import Matcher, Need, matcher_named, needs_of, needs_of_matcher
+from stablelint.analysis.matching.interest import (
+    Matcher,
+    Need,
+    Words,
+    matcher_named,
+    met,
+    needs_of,
+    needs_of_matcher,
+)
 from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
 from stablelint.analysis.matching.predicates import Context
 from stablelint.analysis.matching.truth import Truth
@@ -70,13 +78,13 @@ class Index:
 
     by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
     sequences: tuple[tuple[Rule, Shape], ...]
-    matchers: tuple[tuple[Rule, Matcher, tuple[Need, ...]], ...]
+    matchers: tuple[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]], ...]
     needs: tuple[Need, ...]
 
-    def matchers_for(self, words: Set[str] | None) -> Iterator[tuple[Rule, Matcher]]:
+    def matchers_for(self, words: Words | None) -> Iterator[tuple[Rule, Matcher]]:
         """The matchers that can find something in a function with these words; all where they are not known."""
-        for rule, matcher, needs in self.matchers:
-            if words is None or not needs or any(need.is_met(words) for need in needs):
+        for rule, matcher, rows in self.matchers:
+            if words is None or not rows or any(met(row, words) for row in rows):
                 yield rule, matcher
 
 
@@ -102,13 +110,14 @@ class _Held:
 def _index(digest: str, held: _Held) -> Index:
     by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
     sequences: list[tuple[Rule, Shape]] = []
-    matchers: list[tuple[Rule, Matcher, tuple[Need, ...]]] = []
+    matchers: list[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]]] = []
     needs: list[Need] = []
     for rule in held.catalog.rules.values():
         if rule.matcher is not None:
             matcher = matcher_named(rule.matcher)
-            matchers.append((rule, matcher, needs_of_matcher(matcher)))
-            needs.extend(matchers[-1][2])
+            declared = needs_of_matcher(matcher)
+            matchers.append((rule, matcher, tuple(need.within for need in declared)))
+            needs.extend(declared)
             continue
         literals = _literals(rule)
         for text in rule.patterns:
