@@ -24,7 +24,7 @@ from stablelint.analysis.proof.replacement import (
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import children, descendants
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -180,7 +180,7 @@ def _is_read_beyond(site: Site, outer: ast.AST) -> bool:
                 for one in descendants(function.node)
                 if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
             ]
-            parts = ast.iter_child_nodes(outer)
+            parts = children(outer)
             return not any(all(encloses(part, one) for one in reads) for part in parts)
     return False
 
