@@ -15,12 +15,14 @@ from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join
+from stablelint.numerics.interval import TOP
 from stablelint.syntax.sieve import written_name
 from stablelint.syntax.walk import descendants
 
 Execute = Callable[[list[ast.stmt], Frame], None]
 
 _MAX_NESTED_LOOPS = 2
+_CONTAINERS = frozenset({Kind.SEQUENCE, Kind.MAPPING})
 _UNROLLED = 60  # statements into which a loop over layers may be unrolled
 
 
@@ -127,19 +129,21 @@ def _leaves_something(body: list[ast.stmt], changed: set[str], before: State) ->
     """Whether a turn can leave anything to the next: what it changes is known before the loop."""
     if not changed.isdisjoint(before.names):
         return True
-    known = bool(before.attributes or before.facts)
-    return any(_may_write(n, known) for s in body for n in descendants(s))
+    return any(_may_change(n, before) for s in body for n in descendants(s))
 
 
-def _may_write(node: ast.AST, known: bool) -> bool:
-    """Whether a node writes in place, or, where something is `known` of attributes, may assign one."""
-    if type(node) is ast.Subscript:
-        return type(node.ctx) is not ast.Load
+def _may_change(node: ast.AST, before: State) -> bool:
+    """Whether a node may write into a value of which something is known, or into an attribute."""
     if type(node) is ast.Attribute:
-        return known and type(node.ctx) is not ast.Load
-    if type(node) is not ast.Call or type(node.func) is not ast.Attribute:
+        return type(node.ctx) is not ast.Load and bool(before.attributes or before.facts)
+    if type(node) is ast.Call and type(node.func) is ast.Attribute:
+        own = type(node.func.value) is ast.Name and node.func.value.id == "self"
+        if before.attributes or (before.facts and own):
+            return True
+    elif type(node) not in (ast.Subscript, ast.keyword):
         return False
-    return known or node.func.attr.endswith("_")
+    held = before.names.get(written_name(node))
+    return held is not None and (held.interval != TOP or held.key in before.facts or held.kind in _CONTAINERS)
 
 
 def _assigned_names(body: list[ast.stmt]) -> set[str]:
