@@ -15,11 +15,11 @@ from stablelint.report.summary import plural
 
 _ENOUGH = 500  # files and folders to be looked into: a greeting does not keep anyone waiting
 _COMMANDS = (
-    ("check", "find the expressions that produce NaN or Inf; reads the code, never runs it"),
+    ("check", "find what produces NaN or Inf; runs nothing"),
     ("fix", "show the rewrites; --apply writes them"),
-    ("verify -- pytest", "run a command and prove each fix on the values it sees"),
-    ("run -- python train.py", "run a training; name the expression behind the first NaN"),
-    ("init", "settings, baseline, pre-commit hook and workflow for this project"),
+    ("verify -- pytest", "prove each fix on the values of a run"),
+    ("run -- python train.py", "name the expression behind the first NaN"),
+    ("init", "settings, baseline, hook and workflow"),
     ("rule SL202", "read the page of a rule"),
 )
 
@@ -37,7 +37,7 @@ def _lines(style: Style) -> Iterator[str]:
     yield from (f"  stablelint {style.bold(f'{name:<{width}}')}  {does}" for name, does in _COMMANDS)
     yield ""
     yield _first_step(style)
-    yield style.dim("`stablelint --help` lists every command, `stablelint check --help` the options of one.")
+    yield style.dim("`stablelint --help` lists every command, `stablelint check --help` its options.")
 
 
 def _first_step(style: Style) -> str:
