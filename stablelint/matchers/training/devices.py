@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import make_site, observed, qualified, scope_of
-from stablelint.matchers.names import called
+from stablelint.matchers.names import Function
 from stablelint.matchers.training.shapes import Shapes
 from stablelint.matchers.tree import ancestors, mentions
 from stablelint.syntax.spellings import elementwise
@@ -124,7 +124,8 @@ def _made(value: Value) -> str:
         told, known = given["device"], value.operands.get("device")
         if isinstance(told, ast.Constant):
             return "cpu" if told.value in ("cpu", None) else "moved"
-        return "cpu" if known is not None and known.constant() == "cpu" else "moved"
+        named = known is not None and not known.assumed and known.constant() == "cpu"
+        return "cpu" if named else "moved"
     # `as_tensor` of a tensor leaves it where it is
     return "cpu" if name != "as_tensor" else ""
 
@@ -140,10 +141,11 @@ def _origin(value: Value) -> Value:
 
 
 def _is_buffer(made: Value) -> bool:
-    """Whether a tensor is handed to `register_buffer` where it is made: it moves with its module."""
+    """Whether a tensor is made where buffers are registered: it moves with its module."""
     if made.node is None or made.module is None:
         return False
-    return any(called(outer) == "register_buffer" for outer in ancestors(made.node, made.module.source.tree))
+    around = ancestors(made.node, made.module.source.tree)
+    return any(isinstance(outer, Function) and mentions(outer, "register_buffer") for outer in around)
 
 
 def _is_surely_moved(value: Value) -> bool:

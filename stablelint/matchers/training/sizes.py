@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.sites import text_at
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.matchers.common import Observed, made_of, make_site, observed
+from stablelint.matchers.common import Observed, made_of, make_site, observed, scope_of
 from stablelint.matchers.training.shapes import (
     UNKNOWN,
     Shape,
@@ -17,6 +19,7 @@ from stablelint.matchers.training.shapes import (
     last_size,
     through,
 )
+from stablelint.matchers.tree import nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.interpret.operations.layers import Layer
@@ -40,6 +43,8 @@ def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
         else:
             continue
         for layer, given in found:
+            if applied.op != "layer" and not given.whole and layer.data.qualified.endswith("BatchNorm1d"):
+                continue  # of (N, C) or of (N, C, L)
             message = _mismatch(layer.data, given)
             if message is None or layer.node is None or id(layer.node) in seen:
                 continue
@@ -122,8 +127,24 @@ def view_for_transpose(review: Review, rule: Rule) -> Iterator[Site]:
         if tensor is None or len(sizes) < 2 or not all(_is_size(v, tensor) for v in sizes):
             continue
         order = [v.data for v in sizes]
+        if not rest and _has_more_dimensions(pair, tensor, len(order)):
+            continue
         if sorted(order) == list(range(len(order))) and order != sorted(order):
             yield from _site(review, rule, pair, tensor, [*order, ...] if rest else order)
+
+
+def _has_more_dimensions(pair: Observed, tensor: Value, count: int) -> bool:
+    """Whether the function takes the shape of a tensor apart into more sizes than it names: the others are 1."""
+    value, frame = pair
+    text = text_at(tensor, value, frame)
+    shapes = (f"{text}.shape", f"{text}.size()")
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and ast.unparse(node.value) in shapes
+        and len(node.targets[0].elts) > count
+        for node in nodes_in(scope_of(frame), ast.Assign)
+    )
 
 
 def _is_size(value: Value, tensor: Value) -> bool:
