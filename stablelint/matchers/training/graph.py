@@ -144,9 +144,10 @@ def _is_trained(value: Value, depth: int) -> bool:
     """Whether a parameter or a layer is among what the value is made of."""
     if value.op in _TRAINED:
         return True
-    if value.op == "detach" or depth == 0:
+    if value.op in ("detach", "size") or depth == 0:
         return False
-    return any(_is_trained(v, depth - 1) for v in value.operands.values())
+    operands = (v for name, v in value.operands.items() if name not in ("dtype", "device"))
+    return any(_is_trained(v, depth - 1) for v in operands)
 
 
 @observes("backward")
@@ -183,7 +184,9 @@ def _is_given(leaf: Value) -> bool:
 
 
 def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
-    """Whether a value is known to carry no graph."""
+    """Whether a value is known to carry no graph; what a method returns that others override is not."""
+    if value.kind is Kind.NONE:
+        return False
     if value.op in _WITHOUT_GRAPH or value.kind in _WITHOUT:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:
