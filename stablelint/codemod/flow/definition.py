@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stablelint.codemod.flow.effects import evaluated_before
 from stablelint.codemod.text.locate import Link, Tree
@@ -30,6 +31,7 @@ class Definition:
     between: tuple[ast.AST, ...]
 
 
+@lru_cache(maxsize=256)
 def definition(tree: Tree, reader: ast.Name) -> Definition | None:
     """The assignment that every path to `reader` goes through last; None where none is certain to be it.
 
@@ -38,7 +40,7 @@ def definition(tree: Tree, reader: ast.Name) -> Definition | None:
     if any(isinstance(link.parent, _REPEATED) for link in _within_statement(tree, reader)):
         return None
     function = function_of(tree, reader)
-    if function is not None and _is_declared(function, reader.id):
+    if function is not None and reader.id in _declared(function):
         return None
     statement = tree.statement(reader)
     between: list[ast.AST] = list(evaluated_before(tree, reader) or ())
@@ -115,6 +117,8 @@ def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
         yield link
 
 
-def _is_declared(function: ast.AST, name: str) -> bool:
-    declared = ast.Global | ast.Nonlocal
-    return any(isinstance(one, declared) and name in one.names for one in ast.walk(function))
+@lru_cache(maxsize=16)
+def _declared(function: ast.AST) -> frozenset[str]:
+    """The names that a function, or one within it, takes from around it to set them."""
+    statements = (one for one in ast.walk(function) if isinstance(one, ast.Global | ast.Nonlocal))
+    return frozenset(name for one in statements for name in one.names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from stablelint.codemod.flow.definition import definition, function_of
 from stablelint.codemod.flow.nodes import is_name, is_number, readers, unsigned
@@ -123,6 +124,7 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
     return any(True for one in ranges for _ in readers(one, name.id))
 
 
+@lru_cache(maxsize=256)
 def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     """Whether an expression holds a NumPy array or a table: one goes in, is looked into, or has its like made."""
     match node:
@@ -134,10 +136,7 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
             given = definition(tree, node)
             if given is not None and is_array(given.value, tree, qualified):
                 return True
-            inside = ast.walk(function_of(tree, node) or node)
-            likes = (
-                one for one in inside if isinstance(one, ast.Call) and called_name(one).endswith("_like")
-            )
+            likes = _likes(function_of(tree, node) or node)
             arrays = (one for one in likes if (qualified(one.func) or "").startswith("numpy."))
             return any(True for one in arrays for _ in readers(one, node.id))
     return any(
@@ -145,6 +144,14 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     )
 
 
+@lru_cache(maxsize=16)
+def _likes(function: ast.AST) -> tuple[ast.Call, ...]:
+    """The calls within a function that make the like of what they are given."""
+    calls = (one for one in ast.walk(function) if isinstance(one, ast.Call))
+    return tuple(one for one in calls if called_name(one).endswith("_like"))
+
+
+@lru_cache(maxsize=256)
 def is_complex(node: ast.expr, tree: Tree) -> bool:
     """Whether complex numbers go into an expression, and come out of it."""
     match node:

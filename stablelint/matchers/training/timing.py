@@ -29,18 +29,20 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     """`start = time.time(); model(x); time.time() - start` on a GPU, with nothing between that waits for it."""
     if not any(word in review.module.source.text for word in ("cuda", ".to(")):
         return
-    modules = modules_in(review) | _layers(review)
-    nodes = descendants(review.module.source.tree)
+    timings = [
+        (taken, timed)
+        for root in functions_of(review, "time")
+        for taken in sorted(nodes_in(root, ast.BinOp), key=start)
+        if isinstance(taken, ast.BinOp) and (timed := _timed(taken, root, review))
+    ]
+    modules = modules_in(review) | _layers(review) if timings else frozenset[str]()
+    nodes = descendants(review.module.source.tree) if timings else ()
     functions = {n.name: n for n in nodes if isinstance(n, Function)}
-    for root in functions_of(review, "time"):
-        for taken in sorted(nodes_in(root, ast.BinOp), key=start):
-            timed = _timed(taken, root, review) if isinstance(taken, ast.BinOp) else []
-            if any(_goes_over_data(n) for statement in timed for n in descendants(statement)):
-                continue
-            launched = any(_launches(n, modules) for statement in timed for n in descendants(statement))
-            if launched and not any(_waits(statement, functions) for statement in timed):
-                assert isinstance(taken, ast.BinOp)
-                yield site_at(review, rule, taken)
+    for taken, timed in timings:
+        inside = [n for statement in timed for n in descendants(statement)]
+        launched = any(_launches(n, modules) for n in inside) and not any(map(_goes_over_data, inside))
+        if launched and not any(_waits(statement, functions) for statement in timed):
+            yield site_at(review, rule, taken)
 
 
 def _layers(review: Review) -> frozenset[str]:
