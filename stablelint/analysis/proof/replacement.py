@@ -221,9 +221,12 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
 
 
 def _tells(value: Value) -> bool:
-    """Whether what a value is made of is known once it is: a test, or a function of one operand and numbers."""
+    """Whether what a value is made of is known once it is: a test, or a function of one operand and numbers.
+
+    Of what one of several paths makes, each path is looked at.
+    """
     made_of = [v for v in value.operands.values() if v.kind is not Kind.NUMBER and not v.is_constant]
-    return len(made_of) < 2 or value.op in CONDITIONS or value.op in _REPLACING
+    return len(made_of) < 2 or value.op == "phi" or value.op in CONDITIONS or value.op in _REPLACING
 
 
 def _replaces_the_good(replacement: Replacement, site: Obligation, operand: Value) -> bool:

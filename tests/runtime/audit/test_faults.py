@@ -67,5 +67,6 @@ def test_every_check_has_a_fault_that_it_finds() -> None:
         "deterministic-kernels",
         "environment",
         "half-gradients",
-    }  # a GPU, nothing, a model in float16
+        "room-at-the-peak",
+    }  # a GPU, nothing, a model in float16, a GPU
     assert {one.name for one in all_checks()} - unplanted == {one.check for one in FAULTS}
