@@ -6,7 +6,7 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import HANDED_OVER, SQUASHING
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Value
 from stablelint.numerics.interval import TOP
 
 
@@ -22,12 +22,6 @@ def _names(subject: Subject) -> list[str]:
         subject.site.texts.get(subject.site.judgement.operand) or "",
     ]
     return [name.rpartition(".")[2] for name in found if name]
-
-
-@lowers
-def array(s: Subject) -> bool:
-    """is computed by NumPy"""
-    return s.site.value.kind is Kind.ARRAY
 
 
 @raises
