@@ -51,10 +51,19 @@ def kept_in(root: ast.AST) -> Iterator[Kept]:
             joins = isinstance(node.value.right, ast.List) and ast.unparse(node.value.left)
             if joins == ast.unparse(node.targets[0]):
                 into, held = node.value.left, node.value.right
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        elif isinstance(node, ast.Assign) and _has_places(node.targets[0]):
             into, held = node.targets[0], node.value
         if into is not None and held is not None:
             yield Kept(node, into, list(_parts(held)), loop)
+
+
+def _has_places(target: ast.expr) -> bool:
+    """Whether a target is `kept[step]`, or `kept[step]["loss"]`; `kept["loss"]` holds what was put in last, and no more."""
+    while isinstance(target, ast.Subscript):
+        if not isinstance(target.slice, ast.Constant):
+            return True
+        target = target.value
+    return False
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
