@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
@@ -168,7 +169,7 @@ class CallSite:
     owner: ast.ClassDef | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sights:
     """What a file shows: its functions and the code around them, each with what a glance has told of it."""
 
@@ -190,7 +191,19 @@ class Sights:
 
     def writes(self, attr: str) -> bool:
         """Whether the attribute is written on another object than `self`."""
-        return any(attr in seen.written for seen, _, _ in self.parts)
+        return attr in self._written
+
+    def mentions(self, name: str) -> bool:
+        """Whether a name stands anywhere in the file, as one that is read or as an attribute."""
+        return name in self._read or name in self._written
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        return frozenset(name for seen, _, _ in self.parts for name in seen.loads)
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        return frozenset(name for seen, _, _ in self.parts for name in seen.written)
 
 
 @dataclass(slots=True, eq=False)
@@ -231,7 +244,7 @@ class ModuleInfo:
 
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
-        return any(n in seen.loads or n in seen.written for seen, _, _ in self.sights.parts for n in names)
+        return any(map(self.sights.mentions, names))
 
     def is_constant(self, name: str) -> bool:
         """Whether the file binds a top-level name at most once."""

@@ -8,6 +8,7 @@ import tokenize
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stablelint.diagnostic import Position, Span
 
@@ -19,6 +20,11 @@ _DOUBLE = re.compile(r'(?<=[\s(\[{=,])"(?!")')
 
 class SourceError(Exception):
     """A source that cannot be read as Python text; the message is one line for the user."""
+
+
+@lru_cache(maxsize=1)
+def _quote_of(text: str) -> str:
+    return "'" if len(_SINGLE.findall(text)) > len(_DOUBLE.findall(text)) else '"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class SourceText:
     @property
     def quote(self) -> str:
         """The mark that most of the file's strings begin with."""
-        return "'" if len(_SINGLE.findall(self.text)) > len(_DOUBLE.findall(self.text)) else '"'
+        return _quote_of(self.text)
 
     def encode(self, text: str) -> bytes:
         """Turn edited text back into bytes in the file's own encoding, byte-order mark included."""
