@@ -107,6 +107,8 @@ def _opened(parsed: Source, root: Path | None, told: Told = NOTHING) -> tuple[Pr
     path = ((root / parsed.filename) if root is not None else Path(parsed.filename)).absolute()
     project = Project(root=str(root.absolute()) if root is not None else "", told=told)
     module = module_of(parsed, path, project.package_of(path)[1])
+    if root is not None and path.is_relative_to(root.absolute()):
+        module.folders = path.parent.relative_to(root.absolute()).parts
     project.adopt(module)
     return project, module
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 
 
 def places(module: ModuleInfo) -> list[str]:
     """The names of the packages, or of the folders below the root, that a file lies in, and its own."""
-    shown = PurePath(module.source.filename)
-    folders = [] if shown.is_absolute() else list(shown.parts[:-1])
     packages = module.package.split(".")
-    return [*max(packages, folders, key=len), shown.stem]
+    return [*max(packages, module.folders, key=len), module.path.stem if module.path is not None else ""]
 
 
 def base_names(info: ClassInfo) -> list[str]:

@@ -227,6 +227,7 @@ class ModuleInfo:
     may_yield: bool = True
     may_hold_lambdas: bool = True
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
+    folders: Sequence[str] = ()  # below the project's root, of the file under analysis
 
     @property
     def is_script(self) -> bool:

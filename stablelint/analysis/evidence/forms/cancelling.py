@@ -14,7 +14,6 @@ from stablelint.numerics.formats import FLOAT32
 
 _PRODUCTS = frozenset("matmul bmm einsum dot".split())
 _FUSED = frozenset({"addmm", "baddbmm"})  # a product added to what stands first
-_COMPUTED = _PRODUCTS | frozenset({"linear", "cosine_similarity"})
 _SIZES = frozenset("abs norm vector_norm".split())
 _COUNTED = CONDITIONS | {"one_hot", "bincount"}
 _LIFTS = frozenset({"clamp", "maximum"})

@@ -1,0 +1,36 @@
+"""What tells where code stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import load_catalog
+
+CATALOG = load_catalog(entry_points=False)
+CODE = b"""
+import torch
+
+def share(x):
+    return x / x.sum(-1, keepdim=True)
+"""
+
+
+def facts_at(root: Path, filename: str) -> set[str]:
+    found = check_source(CODE, filename, CATALOG, AnalysisOptions(root=root)).diagnostics
+    assert found
+    return {reason.fact for one in found for reason in one.because}
+
+
+@pytest.mark.parametrize("absolute", [False, True], ids=["relative", "absolute"])
+def test_a_folder_of_tests_is_one_whether_or_not_it_is_a_package(absolute: bool, tmp_path: Path) -> None:
+    shown = str(tmp_path) + "/" if absolute else ""
+    assert "in_test" in facts_at(tmp_path, f"{shown}ops/tests/shares.py")
+    assert "in_test" not in facts_at(tmp_path, f"{shown}ops/parts/shares.py")
+
+
+def test_folders_above_the_root_tell_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "tests" / "project"
+    assert "in_test" not in facts_at(root, str(root / "shares.py"))
