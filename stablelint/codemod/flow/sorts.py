@@ -130,8 +130,12 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     match node:
         case ast.Call() if (name := qualified(node.func) or "").startswith(("torch.", "numpy.")):
             return name.startswith("numpy.")
-        case ast.Attribute(attr="loc" | "iloc"):
+        case ast.Attribute(attr="loc" | "iloc") | ast.Call(func=ast.Attribute(attr="numpy")):
             return True
+        case ast.Call(func=ast.Attribute(value=ast.Call() as receiver)):
+            return is_array(
+                receiver, tree, qualified
+            )  # what it is given does not make a tensor's method another's
         case ast.Name():
             given = definition(tree, node)
             if given is not None and is_array(given.value, tree, qualified):

@@ -118,6 +118,15 @@ def test_what_torch_makes_of_an_array_is_a_tensor() -> None:
     assert "b.clamp_min(" in rewritten(source, bounded(source, "b", BOUND))
 
 
+def test_a_method_of_what_torch_computes_is_a_tensor_whatever_it_is_given() -> None:
+    source = (
+        "import torch\nimport numpy as np\ndef f(x, made):\n    b = made(np.ones(3))\n"
+        "    return x / torch.norm(b, 2, 1).expand_as(b)\n"
+    )
+    text = "torch.norm(b, 2, 1).expand_as(b)"
+    assert ".clamp_min(" in rewritten(source, proposal(source, text, BOUND, b=text))
+
+
 def test_one_result_does_not_take_the_place_of_two() -> None:
     source = "import torch\nvar, mean = torch.var_mean(x, 0)\n"
     made = proposal(source, "torch.var_mean(x, 0)", "torch.var($x, unbiased=False)", x="x")
