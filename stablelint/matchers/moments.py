@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.evidence.forms.cancelling import is_squared_distance, summands
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.squares import dividend_of, root_of, unscaled
+from stablelint.analysis.values.relations.squares import dividend_of, root_of, unscaled
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed

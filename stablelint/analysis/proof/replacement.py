@@ -10,7 +10,7 @@ from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.values.families import CONDITIONS
-from stablelint.analysis.values.relations import rows_of
+from stablelint.analysis.values.relations.results import rows_of
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stablelint.analysis.values.relations import gathered_sum, of_cholesky, related, triangle_cut
+from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.values.families import CONDITIONS, LOGARITHMS
-from stablelint.analysis.values.squares import root_of
+from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FLOAT32

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.forms.cancelling import summands
-from stablelint.analysis.values.squares import root_of
+from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax.walk import children, descendants

@@ -15,7 +15,7 @@ from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.grounds import grounds
-from stablelint.analysis.values.relations import peaks
+from stablelint.analysis.values.relations.results import peaks
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import (
     Ground,

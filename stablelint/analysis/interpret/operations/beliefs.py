@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 
 from stablelint.analysis.values.families import SETTINGS
-from stablelint.analysis.values.increasing import grown_between
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.relations import in_matrix
-from stablelint.analysis.values.squares import root_of, unscaled
+from stablelint.analysis.values.relations.increasing import grown_between
+from stablelint.analysis.values.relations.results import in_matrix
+from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value
 from stablelint.analysis.values.views import stripped

@@ -10,10 +10,10 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.pairs import is_displacement, is_of_all_pairs
+from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
+from stablelint.analysis.values.relations.vanishing import is_masked_difference
 from stablelint.analysis.values.sorts import is_floating
 from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.analysis.values.vanishing import is_masked_difference
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from stablelint.analysis.values.grounds.selection import is_kept_apart, spoken_of
-from stablelint.analysis.values.pairs import are_all_pairs, is_beside_diagonal
-from stablelint.analysis.values.relations import difference, is_span_on_a_path
+from stablelint.analysis.values.relations.pairs import are_all_pairs, is_beside_diagonal
+from stablelint.analysis.values.relations.results import difference, is_span_on_a_path
+from stablelint.analysis.values.relations.vanishing import vanish_together
 from stablelint.analysis.values.value import Ground, Value
-from stablelint.analysis.values.vanishing import vanish_together
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 

@@ -11,8 +11,8 @@ from stablelint.analysis.values.grounds.arithmetic import combined
 from stablelint.analysis.values.grounds.rows import reduced, row_of_zeros
 from stablelint.analysis.values.grounds.selection import clamped, is_kept_apart, selected
 from stablelint.analysis.values.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
-from stablelint.analysis.values.pairs import is_of_all_pairs
-from stablelint.analysis.values.relations import triangle_cut, unit_length
+from stablelint.analysis.values.relations.pairs import is_of_all_pairs
+from stablelint.analysis.values.relations.results import triangle_cut, unit_length
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval

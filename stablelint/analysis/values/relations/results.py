@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 
-from stablelint.analysis.values.centres import is_distance_from_centre
 from stablelint.analysis.values.decompositions import UNIT_VECTORS
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.relations.centres import is_distance_from_centre
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, recast, stripped
 from stablelint.numerics.interval import Interval

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.squares import root_of
+from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 
