@@ -37,7 +37,7 @@ from stablelint.syntax.source import Source, SourceError, parse
 _STACK = 6000  # Python frames; an operator in an expression takes three
 _FRUGAL_BUDGET = 60  # statements that calls may take where long ones are not followed
 _BUDGET = 300  # statements that the calls within one function may interpret
-_PROBABILITIES = frozenset({"softmax", "sigmoid", "log_softmax"})
+_FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
 _OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
 _NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
 _HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
@@ -207,7 +207,7 @@ class _Analysis:
         What goes wrong then, though not for any argument, is a finding without a rewrite: it would be one for all calls.
         """
         for passed in self._session.calls.get(id(root.function.node), []):
-            squashed = {n: v for n, v in passed.items() if stripped(v).op in _PROBABILITIES}
+            squashed = {n: v for n, v in passed.items() if stripped(v).op in _FINAL_ACTIVATIONS}
             if not squashed:
                 continue
             known, kept = {(d.code, d.span) for d in self._diagnostics}, len(self._diagnostics)

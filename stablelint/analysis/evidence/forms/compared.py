@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 
-_HANDED = frozenset("argument item free unknown index attribute".split())
+_HANDED = HANDED_OVER | {"index"}
 _DEPTH = 4  # operations looked through
 
 
