@@ -121,6 +121,13 @@ NOT_ASSUMED = {
         "class A:\n    def __init__(self, cut=1):\n        if cut <= 0:\n            raise ValueError\n"
         "        self.cut = cut\n\n    def f(self, x):\n        return torch.log(x[x < self.cut])"
     ),
+    "a squared distance multiplied out": (
+        "def f(x, a, b):\n    a, b = a.relu(), b.relu()\n    return x / (a * a + b * b - 2 * a * b + 1e-7)"
+    ),
+    "squared distances by a product of matrices": (
+        "def f(x, a, b):\n    a, b = a.relu(), b.relu()\n"
+        "    return x / (a.pow(2).sum(1)[:, None] + b.pow(2).sum(1) - 2 * a @ b.T + 1e-7)"
+    ),
     "two margins": "def f(x, a, b):\n    return torch.log(x.clamp(a, 1 - b))",
     "a margin added": "def f(x, eps):\n    m = 1.0 + eps\n    return x.clamp(-m, m).atanh()",
     "a product of too many factors": (

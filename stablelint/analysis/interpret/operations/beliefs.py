@@ -25,6 +25,7 @@ _DEPTH = 4
 _MANY, _LEAST = 1e5, 1e-30  # factors, and a product of them
 _ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
+_PRODUCTS = frozenset("mul matmul bmm einsum sum".split())
 
 
 def belief_of(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -129,16 +130,27 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
 def _cancels(value: Value, depth: int) -> bool:
     """Whether a value is made of a difference of sizes, which rounding makes negative: `E[x**2] - E[x]**2`.
 
-    What two sizes share is less than their sum: `a + b - shared` is the size of a union.
+    What two sizes share is less than their sum: `a + b - shared` is the size of a union. Taken more than once, as in a
+    squared distance that is multiplied out, it may be all of it.
     """
     inner = stripped(value)
     if inner.op == "sub" and inner.operands.keys() == {"input", "other"}:
         whole, part = inner.operands.values()
         sizes = all(v.interval.lo >= 0 and not v.is_constant for v in (whole, part))
-        united = stripped(whole).op == "add" and all(v.interval.lo >= 0 for v in whole.operands.values())
+        summed = stripped(whole).op == "add" and all(v.interval.lo >= 0 for v in whole.operands.values())
+        united = summed and not _is_multiple(part, _DEPTH)
         return (sizes and not united) or root_of(unscaled(part)) is not None
     parts = inner.operands.values() if inner.op in _FACTORS and depth else ()
     return any(_cancels(v, depth - 1) for v in parts)
+
+
+def _is_multiple(value: Value, depth: int) -> bool:
+    """Whether a constant multiplies a value, or a factor of it: `2 * x * y`, `(2 * x) @ y`."""
+    inner = stripped(value)
+    if not depth or inner.op not in _PRODUCTS:
+        return False
+    numbers = inner.op == "mul" and any(v.is_constant for v in inner.operands.values())
+    return numbers or any(_is_multiple(v, depth - 1) for v in inner.operands.values())
 
 
 def _is_offset(lift: Value, offset: Interval) -> bool:
