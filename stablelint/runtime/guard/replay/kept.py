@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+
+from stablelint.runtime.program.threads import others_run_the_program
 
 _MOST = 1 << 16  # items of a container that is worth a copy
 _PLAIN = (list, dict, set, deque)
@@ -17,12 +18,12 @@ _PLAIN = (list, dict, set, deque)
 def contents_kept(frames: Iterable[FrameType]) -> Iterator[list[str]]:
     """Containers and attributes of objects that names in `frames` lead to are afterwards as they were.
 
-    Copies are shallow: what an item holds in turn is not looked at. Beside other threads, which may have written as
+    Copies are shallow: what an item holds in turn is not looked at. Beside threads that may have written as
     well, nothing is taken back; the list that is given holds in the end the names of what has changed. What those threads
     name cannot be asked: reading the locals of a frame that runs elsewhere crashes the interpreter.
     """
     changed: list[str] = []
-    alone = threading.active_count() == 1
+    alone = not others_run_the_program()
     kept = [(name, one, one.copy()) for name, one in _containers(frames).values()]
     try:
         yield changed

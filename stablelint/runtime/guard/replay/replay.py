@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
 from stablelint.runtime.guard.replay.writes import Writes
 from stablelint.runtime.guard.watching.step_state import Follower
+from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
 
@@ -175,7 +175,7 @@ class Replay(Follower):
         outcome = self.outcome
         parameters = list(self.target.parameters.values())
         # Other threads may be training modules of their own, which names of the program lead to as well.
-        used = self.modules.used if threading.active_count() > 1 else None
+        used = self.modules.used if others_run_the_program() else None
         with set_aside(parameters, self.target.buffers, used), quiet(), eager():
             if self._buffers is not None and used is None:
                 self._buffers.restore()

@@ -1,0 +1,35 @@
+"""Which other threads can change what the program holds."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import threading
+from types import FrameType
+
+_INSTALLED = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+_LIBRARIES = (*_INSTALLED, sysconfig.get_path("stdlib"), "<frozen")
+
+
+def others_run_the_program() -> bool:
+    """Whether a thread beside this one may run code of the program.
+
+    One that an installed package runs for itself (the monitor of a progress bar, the writer of a log) does not: its
+    first code is the package's, and nothing of the program stands on its stack. Threads of the standard library do,
+    for the workers of its pools take any function.
+    """
+    here, frames = threading.get_ident(), sys._current_frames()
+    return any(_may_run_it(frames.get(one.ident or 0)) for one in threading.enumerate() if one.ident != here)
+
+
+def _may_run_it(frame: FrameType | None) -> bool:
+    files = []
+    while frame is not None:
+        if frame.f_code.co_filename != threading.__file__:
+            files.append(frame.f_code.co_filename)
+        frame = frame.f_back
+    return (
+        not files
+        or not files[-1].startswith(_INSTALLED)
+        or not all(one.startswith(_LIBRARIES) for one in files)
+    )
