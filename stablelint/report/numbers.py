@@ -1,9 +1,10 @@
-"""Numbers in a few cells of a line."""
+"""Numbers in a few cells of a line, and tables of what has a name and numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -13,6 +14,26 @@ def short(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float | int) else str(value)
+
+
+def shape(sizes: Sequence[int]) -> str:
+    """The sizes of a tensor."""
+    return "×".join(map(str, sizes)) or "scalar"
+
+
+def listed(head: str, items: Iterable[Mapping[str, Any]], columns: str) -> list[tuple[str, ...]]:
+    """Rows of a table on what has a `name`: its `columns`, which are keys or `heading=key`; the first row is the head."""
+    keys = [column.rpartition("=") for column in columns.split(", ")]
+    rows = [(head, *(heading or key for heading, _, key in keys))]
+    for item in items:
+        rows.append((item["name"], *(_cell(item.get(key)) for _, _, key in keys)))
+    return rows
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return shape(value)
+    return str(value) if isinstance(value, int) else short(value)
 
 
 def spark(values: Sequence[float]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
+from stablelint.report.numbers import listed
 
 
 def note(title: str, text: str, context: Context) -> Iterator[str]:
@@ -20,7 +21,14 @@ def note(title: str, text: str, context: Context) -> Iterator[str]:
     yield from (" " * len(lead) + line for line in rest)
 
 
-def placed(one: Mapping[str, Any], context: Context, paint: Paint) -> Iterator[str]:
+def headed(head: str, text: str, context: Context, paint: Paint) -> Iterator[str]:
+    """`head: text`, broken between words."""
+    first, *rest = wrap(plain(text), max(context.width - len(head) - 2, 30))
+    yield f"{paint(head)}: {context.style.bold(first)}"
+    yield from (" " * (len(head) + 2) + context.style.bold(line) for line in rest)
+
+
+def placed(one: Mapping[str, Any], context: Context, paint: Paint, label: str = "") -> Iterator[str]:
     """Where something is: file and row, and the expression underlined, or its line where no columns are known."""
     if one["filename"] is None:
         return
@@ -30,15 +38,23 @@ def placed(one: Mapping[str, Any], context: Context, paint: Paint) -> Iterator[s
     start, end = one["location"], one["end_location"]
     if start["column"] and end and lines:
         span = Span(Position(row, start["column"]), Position(end["row"], end["column"]))
-        yield from frame(lines, [Mark(span, "", "^", paint)], context.style, context.width)
+        yield from frame(lines, [Mark(span, label, "^", paint)], context.style, context.width)
     elif one["expression"]:
         yield f"{indent} {context.style.gutter('|')} {plain(one['expression'])}"
 
 
 def at(one: Mapping[str, Any], context: Context) -> str:
-    """File, row and column of a place."""
+    """File, or cell of a notebook, row and column of a place."""
     row, column = one["location"]["row"], one["location"]["column"]
-    return f"{context.shown(one['filename'])}:{row}" + (f":{column}" if column else "")
+    return f"{one.get('cell') or context.shown(one['filename'])}:{row}" + (f":{column}" if column else "")
+
+
+def listing(head: str, items: Iterable[Mapping[str, Any]], columns: str, context: Context) -> Iterator[str]:
+    """A table on what has a name and numbers (see `listed`), an empty line before it; nothing without items."""
+    rows = listed(head, items, columns)
+    if len(rows) > 1:
+        yield ""
+        yield from table(rows, context)
 
 
 def table(rows: Sequence[Sequence[str]], context: Context) -> Iterator[str]:

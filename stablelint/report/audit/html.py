@@ -4,38 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from html import escape
-from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
 from stablelint.report.audit.text import MARKS
+from stablelint.report.page import page
 
 _WIDTH, _HEIGHT, _BASE = 240, 90, 72
-
-_STYLE = """
-table { border-collapse: collapse; width: 100%; font-size: .9rem; margin: .5rem 0 1.5rem; }
-td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td:first-child { width: 1.4rem; text-align: center; }
-.failed td:first-child { color: var(--bad); font-weight: 700; } .warned td:first-child { font-weight: 700; }
-.unseen td { color: var(--muted); } td p { margin: .2rem 0; } .remedy { color: var(--muted); }
-.histograms { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: 1rem; }
-figure { margin: 0; } figcaption { font-size: .82rem; color: var(--muted); }
-svg { width: 100%; height: auto; } svg rect { fill: var(--after); } svg text { fill: var(--muted); font-size: 11px; }
-"""
 
 
 def render(audit: Mapping[str, Any]) -> str:
     """The page; nothing in it is loaded from elsewhere."""
-    shared = files("stablelint.report").joinpath("verify.css").read_text(encoding="utf-8")
     counts = ", ".join(f"{count} {status}" for status, count in audit["counts"].items())
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>stablelint audit</title>\n<style>\n{shared}{_STYLE}</style></head>\n"
-        f"<body><main>\n<h1>stablelint audit</h1>\n<p>{counts}; {audit['steps']} optimizer steps were watched</p>\n"
-        + "\n".join([*_families(audit), *_histograms(audit)])
-        + "\n</main></body></html>\n"
-    )
+    head = f"<p>{counts}; {audit['steps']} optimizer steps were watched</p>"
+    return page("audit", [head, *_families(audit), *_histograms(audit)], "audit")
 
 
 def _families(audit: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
-from stablelint.report.tables import note, placed
+from stablelint.report.tables import headed, note, placed
 
 MARKS = {"passed": "✓", "warned": "!", "failed": "✗", "not seen": "·"}
 _ORDER = ("failed", "warned", "passed", "not seen")
@@ -34,9 +34,7 @@ def _finding(one: Mapping[str, Any], context: Context) -> Iterator[str]:
     style = context.style
     paint = style.error if one["status"] == "failed" else style.warning
     head = f"{one['status']}[{one['check']}]"
-    first, *rest = wrap(plain(one["evidence"]), max(context.width - len(head) - 2, 30))
-    yield f"{paint(head)}: {style.bold(first)}"
-    yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
+    yield from headed(head, one["evidence"], context, paint)
     yield from placed(one, context, paint)
     yield from note("holds where it passes", one["sentence"], context)
     if one["subjects"]:

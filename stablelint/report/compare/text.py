@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stablelint.diagnostic import Position, Span
-from stablelint.report.cells import plain, wrap
+from stablelint.report.cells import plain
 from stablelint.report.compare import tolerance
 from stablelint.report.context import Context
-from stablelint.report.frame import Mark, frame
-from stablelint.report.numbers import short, spark
-from stablelint.report.tables import note, table
+from stablelint.report.numbers import shape, short, spark
+from stablelint.report.tables import headed, listing, note, placed, table
 
 _LOSSES = 6
+OPERAND = "shape, dtype, min, max, nan, inf"
+"""Columns of the table on operands."""
 _LABELS = {
     "result": "another result",
     "draw": "draws other numbers",
@@ -40,11 +40,8 @@ def render(report: Mapping[str, Any], context: Context) -> str:
 
 def _lines(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     style = context.style
-    head = "same" if report["same"] else "different"
-    paint = style.added if report["same"] else style.error
-    first, *rest = wrap(plain(report["summary"]), max(context.width - len(head) - 2, 30))
-    yield f"{paint(head)}: {style.bold(first)}"
-    yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
+    head, paint = ("same", style.added) if report["same"] else ("different", style.error)
+    yield from headed(head, report["summary"], context, paint)
     difference = report["difference"]
     if difference is not None:
         yield from _place(difference, context)
@@ -71,26 +68,10 @@ def _place(difference: Mapping[str, Any], context: Context) -> Iterator[str]:
         if key in seen or side["location"] is None:
             continue
         seen.add(key)
-        if len(seen) > 1 and _alike(*sides):
-            continue  # the counterpart in another tree
-        yield from _code(side, difference, context)
-
-
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return bool(one["expression"] == other["expression"])
-
-
-def _code(side: Mapping[str, Any], difference: Mapping[str, Any], context: Context) -> Iterator[str]:
-    row, column = side["location"]["row"], side["location"]["column"]
-    lines = context.sources.lines(side["filename"])
-    indent = " " * len(str(min(row + 1, len(lines) or 1)))
-    place = f"{context.shown(side['filename'])}:{row}" + (f":{column}" if column else "")
-    yield f"{indent}{context.style.gutter('-->')} {place}"
-    end = side["end_location"]
-    if column and end and lines:
-        span = Span(Position(row, column), Position(end["row"], end["column"]))
-        mark = Mark(span, _LABELS.get(difference["kind"], ""), "^", context.style.error)
-        yield from frame(lines, [mark], context.style, context.width)
+        if (
+            len(seen) == 1 or sides[0]["expression"] != sides[1]["expression"]
+        ):  # else a counterpart in another tree
+            yield from placed(side, context, context.style.error, _LABELS.get(difference["kind"], ""))
 
 
 def _where(difference: Mapping[str, Any], report: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -124,21 +105,16 @@ def _values(difference: Mapping[str, Any], context: Context) -> Iterator[str]:
             text += f"; at most {short(values['ulps']['error'])} ulps"
         yield from note("results", text, context)
     if difference["operands"]:
-        rows: list[tuple[str, ...]] = [("operand", "shape", "dtype", "min", "max", "nan", "inf")]
-        for one in difference["operands"]:
-            shape = "×".join(map(str, one["shape"])) or "scalar"
-            numbers = [short(one[key]) for key in ("min", "max", "nan", "inf")]
-            rows.append((one["name"], shape, one["dtype"], *numbers))
-        yield ""
-        yield from table(rows, context)
+        yield from listing("operand", difference["operands"], OPERAND, context)
     elif difference["first"] is not None and difference["second"] is not None and values is None:
         if difference["first"]["low"] is None:
             return
         rows = [("result", "shape", "dtype", "min", "max")]
         for name in ("first", "second"):
             one = difference[name]
-            shape = "×".join(map(str, one["shape"])) or "scalar"
-            rows.append((name, shape, one["dtype"], *(_full(one[key]) for key in ("low", "high"))))
+            rows.append(
+                (name, shape(one["shape"]), one["dtype"], *(_full(one[key]) for key in ("low", "high")))
+            )
         yield ""
         yield from table(rows, context)
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from stablelint.report import page
 from stablelint.report.cells import plain
 from stablelint.report.context import Context
-from stablelint.report.numbers import short
+from stablelint.report.numbers import shape, short
 from stablelint.report.tables import note, table
 
 _ROWS = 20
@@ -90,7 +91,7 @@ def cells(one: Mapping[str, Any]) -> tuple[str, ...]:
     nan = f"{one['nan'][0]}/{one['nan'][1]}" if one["nan_apart"] else str(one["nan"][0] or "")
     return (
         plain(one["name"]),
-        "×".join(map(str, one["shape"])) or "scalar",
+        shape(one["shape"]),
         dtypes[0] if dtypes[0] == dtypes[1] else f"{dtypes[0]}/{dtypes[1]}",
         f"{one['beyond']:,} ({one['beyond'] / max(one['elements'], 1):.1%})",
         *(short(one[kind]["error"]) if one[kind] else "" for kind in ("absolute", "relative", "ulps")),
@@ -120,11 +121,7 @@ def section(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"<h2>{escape(headline(report))}</h2>"
     apart = worst_first(report)
     if apart:
-        heads = "".join(f"<th>{escape(head)}</th>" for head in _HEADS)
-        yield f'<div class="scroll"><table><tr>{heads}</tr>'
-        for one in apart:
-            yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells(one)) + "</tr>"
-        yield "</table></div>"
+        yield page.table([_HEADS, *map(cells, apart)])
     for title, names in sides(report):
         yield f"<p>{escape(title)}: {escape(', '.join(names))}</p>"
     for dtypes, pair in _tolerances(report).items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stablelint.report.cells import plain, wrap
+from stablelint.report.cells import plain
 from stablelint.report.context import Context
-from stablelint.report.tables import at, note, placed, table
+from stablelint.report.tables import at, headed, note, placed, table
 
 
 def render(crash: Mapping[str, Any], context: Context) -> str:
@@ -16,13 +16,9 @@ def render(crash: Mapping[str, Any], context: Context) -> str:
 
 
 def _lines(crash: Mapping[str, Any], context: Context) -> Iterator[str]:
-    style = context.style
-    head = f"{crash['error']}[{crash['kind']}]"
-    first, *rest = wrap(plain(crash["summary"]), max(context.width - len(head) - 2, 30))
     yield ""
-    yield f"{style.error(head)}: {style.bold(first)}"
-    yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
-    yield from placed(crash, context, style.error)
+    yield from headed(f"{crash['error']}[{crash['kind']}]", crash["summary"], context, context.style.error)
+    yield from placed(crash, context, context.style.error)
     for other in crash["other"]:
         yield from note(other["what"], f"{at(other, context)}: {plain(other['expression'])}", context)
     for text in crash["because"]:

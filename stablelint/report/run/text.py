@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from stablelint.diagnostic import Position, Span
-from stablelint.report.cells import plain, wrap
+from stablelint.report.cells import lay_out, plain
 from stablelint.report.context import Context
-from stablelint.report.frame import Mark, frame
 from stablelint.report.numbers import short, spark
 from stablelint.report.source import Sources
-from stablelint.report.tables import note, table
+from stablelint.report.tables import headed, listing, note, placed, table
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
@@ -19,6 +17,10 @@ _PARAMETERS_SHOWN = 3
 _ACTIVATIONS_SHOWN = 8
 TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
 """What an event is called."""
+OPERAND = "shape, dtype, min, max, zeros=zero, nan, inf"
+PARAMETER = "norm, min, max, nan, inf"
+LAYER = "mean, std, largest, step before=before"
+"""Columns of the tables on operands, parameters and layers."""
 
 
 def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
@@ -34,15 +36,12 @@ def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:
 
 def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
     event, cause = report["event"], report["cause"]
-    style = context.style
     code = cause.get("code")
-    head = f"{TITLES.get(event['kind'], event['kind'])}" + (f"[{code}]" if code else "")
-    first, *rest = wrap(plain(cause["summary"]), max(context.width - len(head) - 2, 30))
-    yield f"{style.error(head)}: {style.bold(first)}"
-    yield from (" " * (len(head) + 2) + style.bold(text) for text in rest)
-    yield from _place(event, context)
+    head = TITLES.get(event["kind"], event["kind"]) + (f"[{code}]" if code else "")
+    yield from headed(head, cause["summary"], context, context.style.error)
+    yield from placed(event, context, context.style.error, _label(event))
     yield from _notes(report, context)
-    yield from _operands(event["operands"], context)
+    yield from listing("operand", event["operands"], OPERAND, context)
     yield from _element(event.get("element"), context)
     yield from _batch(event.get("batch", ()), context)
     yield from _history(event["history"], context)
@@ -50,27 +49,9 @@ def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield from note("warned", _warned(warned), context)
     if event["growth"]:
         yield from _growth(event["growth"], context)
-    yield from _parameters(event.get("parameters", ()), context)
+    yield from listing("parameter", event.get("parameters", ())[:_PARAMETERS_SHOWN], PARAMETER, context)
     yield from _activations(event.get("activations", ()), context)
     yield from _fix(report, context)
-
-
-def _place(event: Mapping[str, Any], context: Context) -> Iterator[str]:
-    style = context.style
-    if event["filename"] is None:
-        return
-    row, column = event["location"]["row"], event["location"]["column"]
-    lines = context.sources.lines(event["filename"])
-    indent = " " * len(str(min(row + 1, len(lines) or 1)))
-    name = event.get("cell") or context.shown(event["filename"])
-    place = f"{name}:{row}" + (f":{column}" if column else "")
-    yield f"{indent}{style.gutter('-->')} {place}"
-    if not lines:
-        yield f"{indent}{style.gutter('|')} {_printable(event['expression'])}"
-    end = event["end_location"]
-    if column and end and lines:
-        span = Span(Position(row, column), Position(end["row"], end["column"]))
-        yield from frame(lines, [Mark(span, _label(event), "^", style.error)], style, context.width)
 
 
 def _label(event: Mapping[str, Any]) -> str:
@@ -107,19 +88,6 @@ def same_values(event: Mapping[str, Any]) -> str:
         return ""
     names = ", ".join(event["compared"])
     return f"the step replayed gave the same values, bit for bit ({names})"
-
-
-def _operands(operands: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
-    if not operands:
-        return
-    rows = [("operand", "shape", "dtype", "min", "max", "zeros", "nan", "inf")]
-    for operand in operands:
-        shape = "×".join(str(size) for size in operand["shape"]) or "scalar"
-        low, high = (short(operand[key]) for key in ("min", "max"))
-        counts = [str(operand[key]) for key in ("zero", "nan", "inf")]
-        rows.append((operand["name"], shape, operand["dtype"], low, high, *counts))
-    yield ""
-    yield from table(rows, context)
 
 
 def _element(element: Mapping[str, Any] | None, context: Context) -> Iterator[str]:
@@ -166,27 +134,10 @@ def _warned(warned: Mapping[str, Any]) -> str:
     return f"step {warned['step']}: gradient norm {short(warned['norm'])}, beyond {limit}{layer}"
 
 
-def _parameters(parameters: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
-    if not parameters:
-        return
-    rows = [("parameter", "norm", "min", "max", "nan", "inf")]
-    for one in parameters[:_PARAMETERS_SHOWN]:
-        numbers = [short(one.get(key)) for key in ("norm", "min", "max")]
-        rows.append((one["name"], *numbers, str(one["nan"]), str(one["inf"])))
-    yield ""
-    yield from table(rows, context)
-
-
 def _activations(layers: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
     """Of layers that grew the most or are not finite, in the order of their calls, what they handed out."""
-    if not layers:
-        return
-    rows = [("layer", "mean", "std", "largest", "step before")]
     told = sorted(layers, key=_grown, reverse=True)[:_ACTIVATIONS_SHOWN]
-    for layer in (one for one in layers if one in told):
-        rows.append((layer["name"], *(short(layer[key]) for key in ("mean", "std", "largest", "before"))))
-    yield ""
-    yield from table(rows, context)
+    yield from listing("layer", [one for one in layers if one in told], LAYER, context)
 
 
 def _grown(layer: Mapping[str, Any]) -> float:
@@ -241,14 +192,10 @@ def _diff(text: str, context: Context) -> Iterator[str]:
     style = context.style
     for line in text.splitlines()[2:]:
         paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
-        yield f"    {paint(_printable(line))}"
+        yield f"    {paint(lay_out(line)[0])}"
 
 
 def _verdict(proof: Mapping[str, Any], context: Context) -> str:
     style = context.style
     verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
     return f"{verdict}: {plain(proof['note'])}"
-
-
-def _printable(line: str) -> str:
-    return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from stablelint.report.page import page, prose
 from stablelint.report.verify.text import MEANING, extents_text, fixes_text, meaning, number_text
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown, counted
 from stablelint.runtime.verify.site import Verdict
@@ -18,20 +18,14 @@ _OPEN = 8  # sites that are unfolded from the start
 
 def render(report: Report) -> str:
     """The page; nothing in it is loaded from elsewhere."""
-    style = files("stablelint.report").joinpath("verify.css").read_text(encoding="utf-8")
     script = files("stablelint.report").joinpath("verify.js").read_text(encoding="utf-8")
-    body = "\n".join([*_head(report), *_rerun(report), *_sites(report)])
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>stablelint verify</title>\n<style>\n{style}</style></head>\n"
-        f"<body><main>\n{body}\n</main>\n<script>\n{script}</script></body></html>\n"
-    )
+    parts = [*_head(report), *_rerun(report), *_sites(report)]
+    return page("verify", parts, script=f"\n<script>\n{script}</script>")
 
 
 def _head(report: Report) -> Iterator[str]:
     counts = Counter(site.verdict for site in report.sites)
-    yield "<header><h1>stablelint verify</h1>"
+    yield "<header>"
     if report.command:
         yield f'<p class="command"><code>{escape(" ".join(report.command))}</code></p>'
     else:
@@ -51,11 +45,6 @@ def _head(report: Report) -> Iterator[str]:
     if report.overhead is not None:
         yield f'<p class="aside">Probes took {report.overhead:.1%} of the command\'s time.</p>'
     yield "</header>"
-
-
-def _prose(text: str) -> str:
-    """A message, with what it quotes from the code set as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _place(filename: str) -> str:
@@ -110,7 +99,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
         f'<b>{escape(site.code)}</b> <span class="name">{escape(site.name)}</span> '
         f'<span class="place" title="{escape(place)}">{escape(place)}</span></summary>'
     )
-    yield f'<p class="meaning">{_prose(site.message)}<br><i>{escape(_sentence(meaning(report)))}</i></p>'
+    yield f'<p class="meaning">{prose(site.message)}<br><i>{escape(_sentence(meaning(report)))}</i></p>'
     after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
     yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
     if report.curve is not None:
@@ -126,7 +115,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     if report.calls:
         yield f'<p class="aside">{counted(report.calls, "call")}{escape(extents_text(report))}</p>'
     for note in report.notes:
-        yield f'<p class="note">{_prose(note)}</p>'
+        yield f'<p class="note">{prose(note)}</p>'
     yield "</details>"
 
 

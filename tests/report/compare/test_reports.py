@@ -104,5 +104,5 @@ def test_the_growth_of_the_error_is_listed_and_plotted() -> None:
     assert "900" in text
     assert "limit on disk" in text
     page = html.render(report)
-    assert page.count("<circle") == 2
+    assert page.count('circle class="dot') == 2
     assert "&lt;b&gt;" in page

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from stablelint.report.context import Context
-from stablelint.report.run.html import plot, render
+from stablelint.report.page import curves
+from stablelint.report.run.html import render
 from stablelint.report.run.text import render as render_text
 
 
@@ -93,7 +94,7 @@ def test_the_page_is_well_formed_and_self_contained(report: dict[str, Any]) -> N
 
 
 def test_a_bad_value_is_a_dot_and_not_part_of_the_line() -> None:
-    drawing = plot([0, 1, 2], [1.0, 2.0, "nan"])
+    drawing = curves([(0, 1.0), (1, 2.0), (2, "nan")])
     assert drawing.count("<circle") == 1
     points = drawing.partition('points="')[2].partition('"')[0]
     assert len(points.split()) == 2
