@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Searches for false proofs: runs what was proved safe on operands that satisfy nothing but the reason recorded.
 
+What is assumed safe is run under its assumptions: one that fails though they hold is a false proof, too.
+
     python benchmarks/false_proofs.py PATHS            folders and files
     python benchmarks/false_proofs.py PATHS --list     and what could not be run, with the cause
     python benchmarks/false_proofs.py --releases       the releases under [proofs] in ecosystem.toml
@@ -30,6 +32,7 @@ import importlib
 import itertools
 import json
 import math
+import operator
 import random
 import signal
 import sys
@@ -48,6 +51,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import page
+import premises
 from releases import fetch, releases
 
 from stablelint.analysis.check import AnalysisOptions, check_source
@@ -102,6 +106,7 @@ class Slice:
     dtypes: frozenset[str]  # inputs that name an element type
     devices: frozenset[str]  # and those that name a device
     flat: frozenset[str]  # attributes that ask for no gradient
+    premises: premises.Premises  # what the proof assumes
 
 
 class UnsuitedError(Exception):
@@ -109,13 +114,14 @@ class UnsuitedError(Exception):
 
 
 def proofs(paths: Sequence[Path]) -> Iterator[tuple[Diagnostic, ast.Module]]:
-    """The discharged obligations of all files, with the tree of each file."""
+    """The obligations of all files that are discharged, or assumed to hold, with the tree of each file."""
     for root in paths:
+        folder = root if root.is_dir() else root.parent
         files = sorted(root.rglob("*.py")) if root.is_dir() else [root]
         for path in files:
             source = path.read_bytes()
-            report = check_source(source, str(path), CATALOG, AnalysisOptions(root=root, discharged=True))
-            found = [d for d in report.discharged if d.status is Status.DISCHARGED and d.code in OBLIGATIONS]
+            report = check_source(source, str(path), CATALOG, AnalysisOptions(root=folder, discharged=True))
+            found = [d for d in report.discharged if d.code in OBLIGATIONS]
             if found:
                 tree = ast.parse(source)
                 yield from ((d, tree) for d in found)
@@ -157,11 +163,18 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
         ]
     constants += called_here
     steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
+    assumed = premises.read(diagnostic.assumes)
+    if assumed.shifted or assumed.apart:
+        operation = copy.deepcopy(operation)
+        watch = premises.Additions()
+        for node in (operation, *steps, *methods.values()):
+            watch.visit(node)
     parameters = _parameters(function)
     nodes = (*steps, *methods.values(), operation)
     made = {
         name: parameters.get(name)
         for name in sorted(_unbound([*steps, *methods.values()], operation) - _of_torch(tree).keys())
+        if name in parameters or name not in KNOWN
     }
     called = {_last(n.func) for s in nodes for n in ast.walk(s) if isinstance(n, ast.Call)}
     graded = not any(
@@ -173,6 +186,8 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
         "forward" in read and _calls_a_module(nodes)
     ):
         raise UnsuitedError("rests on a method, or on another file")
+    written = {n for value in assumed.settings.values() for n in _names(ast.parse(value))}
+    premises.bind(assumed, list(made), premises.attributes_of(*nodes), owner, _constants(tree, written))
     if made.keys() & _bound_at_top(tree):
         raise UnsuitedError("rests on what the file binds")
     aliases = (a for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)
@@ -195,6 +210,7 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
         frozenset(_given_as(nodes, "dtype")),
         frozenset(_given_as(nodes, "device")),
         frozenset(_without_gradient(tree)),
+        assumed,
     )
 
 
@@ -434,7 +450,7 @@ def _unbound(statements: list[ast.stmt], operation: ast.expr) -> set[str]:
             bound |= {
                 n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
             }
-    return {name for name in free if name not in KNOWN}
+    return free
 
 
 def _operands(operation: ast.expr) -> list[ast.expr]:
@@ -464,6 +480,7 @@ def _root(node: ast.expr) -> str:
 ONE_OF = "_one_of"  # no name of a slice
 KNOWN: dict[str, object] = {
     ONE_OF: one_of,
+    premises.ADDED: operator.add,
     "torch": torch, "np": numpy, "numpy": numpy, "nn": torch.nn, "F": torch.nn.functional, "math": math,
     "Tensor": torch.Tensor,
     **{name: getattr(torch, name) for name in ("log", "exp", "sqrt", "softmax", "relu", "sigmoid")},
@@ -547,15 +564,16 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
     felt = part.graded and diagnostic.discharged_by not in WITHOUT_GRADIENT
     runs = 0
     for attempt in range(tries):
-        space = _inputs(part, seed + attempt)
         try:
+            space = _inputs(part, seed + attempt)
             exec(steps, space)
+            premises.hold(part.premises, space)
             values = [eval(code, space) for code in operands]
             failure = _failure(whole, values, felt, space)
         except Exception:
             continue
         runs += 1
-        if failure and overflows(part, steps, seed + attempt):
+        if failure and overflows(part, steps, operands, seed + attempt):
             failure = ""
         if failure:
             return runs, failure
@@ -576,11 +594,13 @@ class Finite(TorchFunctionMode):
         return result
 
 
-def overflows(part: Slice, steps: CodeType, seed: int) -> bool:
+def overflows(part: Slice, steps: CodeType, operands: Sequence[CodeType], seed: int) -> bool:
     """Whether an earlier operation of the slice yields inf or NaN: that is a finding, or none, of its own."""
     space = _inputs(part, seed)
     with Finite() as watch:
         exec(steps, space)
+        for operand in operands:
+            eval(operand, space)
     return watch.broken
 
 
@@ -590,7 +610,7 @@ def _inputs(part: Slice, seed: int) -> dict[str, object]:
     random.seed(seed)
     maker = Maker(random.Random(seed))
     maker.shape = maker.random.choice(SHAPES)
-    space = KNOWN | part.torch
+    space = KNOWN | part.torch | {premises.ADDED: premises.adding(part.premises)}
     for name, parameter in part.inputs.items():
         if name in part.dtypes:
             space[name] = torch.float32
@@ -606,6 +626,7 @@ def _inputs(part: Slice, seed: int) -> dict[str, object]:
             space,
         )
         own.methods = {name: space.pop(name) for name in part.methods}  # type: ignore[misc]
+    premises.establish(part.premises, space, KNOWN | part.torch)
     return space
 
 
@@ -700,7 +721,8 @@ def search(root: Path, options: argparse.Namespace) -> Found:
     """Runs the proofs of a folder or file; those that are false are printed, too."""
     found = Found(root.name)
     for diagnostic, tree in proofs([root]):
-        found.proofs += 1
+        assumed = diagnostic.status is Status.ASSUMED
+        found.proofs, found.assumed = found.proofs + (not assumed), found.assumed + assumed
         if diagnostic.discharged_by in REPLACED:
             found.causes["mended later"] += 1
             continue
@@ -713,12 +735,16 @@ def search(root: Path, options: argparse.Namespace) -> Found:
             continue
         if not runs:
             found.causes["never reached"] += 1
-        found.run += runs > 0
+        found.run, found.run_assumed = (
+            found.run + (runs > 0 and not assumed),
+            found.run_assumed + (runs > 0 and assumed),
+        )
         if failure and part.private:
             found.causes["open to what a private function is passed"] += 1
         elif failure:
-            found.false.append(f"{_told(diagnostic, root)}\n    {failure}")
-            print(found.false[-1], flush=True)
+            told = f"{_told(diagnostic, root)}\n    {failure}"
+            (found.false_assumed if assumed else found.false).append(told)
+            print(told, flush=True)
         elif options.list and not runs:
             print(f"never reached: {_told(diagnostic, root)}")
     return found
@@ -727,7 +753,8 @@ def search(root: Path, options: argparse.Namespace) -> Found:
 def _told(diagnostic: Diagnostic, root: Path) -> str:
     where = Path(diagnostic.filename)
     place = f"{where.relative_to(root) if where != root else where.name}:{diagnostic.span.start.row}"
-    return f"{place} {diagnostic.code} by {diagnostic.discharged_by}: `{diagnostic.expression}`"
+    assumed = f" assuming {', '.join(diagnostic.assumes)}" if diagnostic.assumes else ""
+    return f"{place} {diagnostic.code} by {diagnostic.discharged_by}: `{diagnostic.expression}`{assumed}"
 
 
 @dataclass
@@ -738,6 +765,9 @@ class Found:
     proofs: int = 0
     run: int = 0
     false: list[str] = field(default_factory=list)
+    assumed: int = 0
+    run_assumed: int = 0
+    false_assumed: list[str] = field(default_factory=list)
     causes: collections.Counter[str] = field(
         default_factory=collections.Counter
     )  # not to run, or not to count
@@ -756,11 +786,15 @@ def write_page(found: Iterable[Found]) -> None:
     total = Found("together")
     for row in rows:
         total.proofs, total.run = total.proofs + row.proofs, total.run + row.run
+        total.assumed, total.run_assumed = total.assumed + row.assumed, total.run_assumed + row.run_assumed
         total.false += row.false
+        total.false_assumed += row.false_assumed
     lines = [
-        [r.name, str(r.proofs), str(r.run), str(r.proofs - r.run), str(len(r.false))] for r in (*rows, total)
+        [r.name, *map(str, (r.proofs, r.run, len(r.false), r.assumed, r.run_assumed, len(r.false_assumed)))]
+        for r in (*rows, total)
     ]
-    page.fill(PAGE, "false proofs", page.table(["release", "proved safe", "run", "not run", "false"], lines))
+    head = ["release", "proved safe", "run", "false", "assumed safe", "run", "false"]
+    page.fill(PAGE, "false proofs", page.table(head, lines))
 
 
 def main() -> int:
@@ -785,8 +819,9 @@ def main() -> int:
         if root.name in known:
             continue
         found = search(root, options)
-        falsified_here += len(found.false)
-        print(f"{root.name}: proofs {found.proofs}, run {found.run}, false {len(found.false)}", end="")
+        falsified_here += len(found.false) + len(found.false_assumed)
+        print(f"{root.name}: proofs {found.proofs}, run {found.run}, false {len(found.false)}", end="; ")
+        print(f"assumed {found.assumed}, run {found.run_assumed}, false {len(found.false_assumed)}", end="")
         print("".join(f", {cause} {count}" for cause, count in found.causes.most_common()), flush=True)
         if results is not None:
             with results.open("a", encoding="utf-8") as file:

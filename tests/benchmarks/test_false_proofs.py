@@ -16,15 +16,15 @@ torch = pytest.importorskip("torch")
 false_proofs = pytest.importorskip("false_proofs")
 
 
-def searched(code: str, expression: str) -> tuple[int, str]:
-    """What the search finds of an expression, as if it had been proved safe."""
+def searched(code: str, expression: str, *assumes: str) -> tuple[int, str]:
+    """What the search finds of an expression, as if it had been proved safe, or safe as long as something holds."""
     row = next(i for i, line in enumerate(code.split("\n"), 1) if expression in line)
     column = code.split("\n")[row - 1].index(expression) + 1
     span = Span(Position(row, column), Position(row, column + len(expression)))
     proved = Diagnostic(
         "SL101", "", "f.py", span, "", Severity.ERROR, Status.DISCHARGED, Level.POSSIBLE, expression
     )
-    part = false_proofs.cut(replace(proved, discharged_by="range"), ast.parse(code))
+    part = false_proofs.cut(replace(proved, discharged_by="range", assumes=assumes), ast.parse(code))
     found: tuple[int, str] = false_proofs.falsified(part, proved, 120, 0)
     return found
 
@@ -65,3 +65,41 @@ def test_one_turn_of_a_loop_is_run(code: str) -> None:
 def test_what_stands_in_a_lambda_is_left_alone() -> None:
     with pytest.raises(false_proofs.UnsuitedError, match="in a lambda"):
         searched("import torch\ndef f(x):\n    return lambda y: torch.log(y)\n", "torch.log(y)")
+
+
+MODEL = """
+import torch
+class M:
+    def __init__(self, eps=1e-6, scale=2.0):
+        self.margin = eps * scale
+    def f(self, x):
+        return torch.log(x.relu() + self.margin)
+    def g(self, x):
+        return torch.log(x.relu() + self.margin - 1e-6)
+    def h(self, x, t):
+        return torch.log(x + t)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "assumes", "is_false"),
+    [
+        ("torch.log(x.relu() + self.margin)", ("eps=1e-06", "scale=2.0"), False),
+        ("torch.log(x.relu() + self.margin)", ("eps=0.0", "scale=2.0"), True),
+        ("torch.log(x.relu() + self.margin - 1e-6)", ("eps=1e-06", "scale=1.0"), True),
+        ("torch.log(x.relu() + self.margin)", ("self.margin as `__init__` leaves it",), False),
+        ("torch.log(x + t)", ("t=0.001", "x is not negative"), False),
+        ("torch.log(x + t)", ("t=0.001",), True),
+    ],
+)
+def test_an_assumption_is_false_where_it_holds_and_the_operation_fails(
+    expression: str, assumes: tuple[str, ...], is_false: bool
+) -> None:
+    runs, failure = searched(MODEL, expression, *assumes)
+    assert runs > 0
+    assert bool(failure) == is_false
+
+
+def test_a_setting_that_the_slice_does_not_read_is_no_premise() -> None:
+    with pytest.raises(ValueError, match="not found"):
+        searched(MODEL, "torch.log(x + t)", "other=1.0")
