@@ -207,12 +207,13 @@ def written_attribute(node: ast.expr) -> str:
     return node.attr  # type: ignore[attr-defined, no-any-return]
 
 
+_CHANGING = frozenset("append extend insert pop popitem remove clear reverse sort update setdefault".split())
 WRITING = frozenset({ast.Subscript, ast.Attribute, ast.AugAssign, ast.keyword, ast.Call})
 """The kinds of nodes that `written_name` knows."""
 
 
 def written_name(node: ast.AST) -> str:
-    """The name of what a node writes into: `x.relu_()`, `x[0] = 1`, `x += y`, `init.ones_(x)`, `f(out=x)`; or ""."""
+    """The name of what a node writes into, or "": `x.relu_()`, `x[0] = 1`, `x += y`, `f(out=x)`, `x.append(y)`."""
     into: ast.AST | None = None
     if isinstance(node, ast.Subscript | ast.Attribute) and type(node.ctx) is ast.Store:
         into = node.value
@@ -228,7 +229,8 @@ def written_name(node: ast.AST) -> str:
 
 
 def _is_in_place(method: str) -> bool:
-    return method.endswith("_") and not method.endswith("__")
+    """Whether a method changes a tensor, or a container."""
+    return (method.endswith("_") and not method.endswith("__")) or method in _CHANGING
 
 
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.support import open_, unmet, violated
+from tests.analysis.support import assumed, open_, unmet, violated
 
 # `{}` is the last layer: a softmax, or one that is none.
 CONTAINERS = {
@@ -237,3 +237,35 @@ def test_alternatives_that_a_constructor_chose_together_go_together() -> None:
             return self.loss(self.act(x), y)
     """
     assert [code for _, code in open_(program)] == ["SL304"]
+
+
+@pytest.mark.parametrize("change", ["xs.append(0.0)", "xs.insert(0, 0.0)", "xs.extend([0.0])", "xs[0] = 0.0"])
+def test_what_a_function_adds_to_a_list_may_be_among_its_elements(change: str) -> None:
+    program = f"""
+    def add(xs):
+        {change}
+
+    def f(x):
+        xs = [1.0, 2.0]
+        add(xs)
+        return [x / v for v in xs]
+    """
+    assert [code for _, code in unmet(program)] == ["SL102"]
+
+
+@pytest.mark.parametrize(
+    ("made", "read"),
+    [("[1.0]", "made[0]"), ("[[1.0]]", "made[0][0]"), ('{"eps": 1.0}', 'made["eps"]')],
+)
+def test_numbers_of_a_container_are_assumed_once_it_is_handed_to_what_is_not_seen(
+    made: str, read: str
+) -> None:
+    program = f"""
+    def f(x, fill):
+        made = {made}
+        first = x / {read}
+        fill(made)
+        return first, x / {read}
+    """
+    assert assumed(program) == [(5, "SL102")]
+    assert unmet(program) == []

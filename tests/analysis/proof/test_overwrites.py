@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.support import open_
 
-HEAD = "def f(x: torch.Tensor, s: torch.Tensor):\n    s = s.relu()\n"
+HEAD = "import numpy as np\ndef f(x: torch.Tensor, s: torch.Tensor):\n    s = s.relu()\n"
 
 GUARDED = {
     "isnan overwrite": (
@@ -83,6 +83,9 @@ GUARDED = {
     "out add": "    y = torch.empty_like(x)\n    torch.add(s, 1e-3, out=y)\n    return torch.log(y)\n",
     "nan_to_num no grad": "    with torch.no_grad():\n        return torch.nan_to_num(x / s)\n",
     "copy_": "    s.copy_(x.abs() + 1)\n    return torch.log(s)\n",
+    "a copy of an array": (
+        "    y = np.abs(x) + 2\n    z = np.array(y)\n    z[0] = 0\n    return np.log(y)\n"
+    ),
     "all of it": "    s[:] = x.abs() + 1\n    return torch.log(s)\n",
     "all of it with a number": "    s[...] = 1\n    return torch.log(s)\n",
     "index_fill of what is positive": "    return torch.log((s + 1).index_fill(0, x.argmax(), 1.0))\n",
@@ -101,6 +104,19 @@ UNGUARDED = {
     "behind it, with a gradient": ("    p = s * x / s\n    p[p != p] = 0\n    return p\n", "SL503"),
     "an output argument": (
         "    y = torch.empty_like(x)\n    torch.relu(x, out=y)\n    return torch.log(y)\n",
+        "SL101",
+    ),
+    "an array that shares its elements": (
+        "    y = s + 1\n    y.numpy()[0] = 0\n    return torch.log(y)\n",
+        "SL101",
+    ),
+    "an array of another name": (
+        "    y = np.exp(x) + 1\n    z = np.asarray(y)\n    z -= 1\n    return np.log(y)\n",
+        "SL101",
+    ),
+    "an array that is filled": ("    y = np.exp(x) + 1\n    y.fill(0)\n    return np.log(y)\n", "SL101"),
+    "an array that a function fills": (
+        "    y = np.exp(x) + 1\n    np.copyto(y, x)\n    return np.log(y)\n",
         "SL101",
     ),
     "a blend with 0": ("    m = (s > 0).float()\n    return x / (s * m + s * (1 - m))\n", "SL102"),

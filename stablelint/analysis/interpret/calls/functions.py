@@ -193,6 +193,8 @@ def _call_numpy(
         return _call_math(name, positional[:1], node, frame)
     operation = arrays.function(name, positional, keywords)
     if operation is None:
+        if first is not None and arrays.writes(name):
+            written_into(first, frame.graph.unknown(first.name, node, first.kind), frame)
         result = frame.graph.foreign(node)
         return arrays.as_array(result) if arrays.makes_array(name) else result
     named = {arrays.keyword(k): v for k, v in keywords.items()}

@@ -8,7 +8,7 @@ from stablelint.analysis.interpret.calls.functions import apply_operation, name_
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.statements.assignment import bind, changed
-from stablelint.analysis.interpret.statements.writing import forgotten, written_into
+from stablelint.analysis.interpret.statements.writing import STORED, forgotten, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
@@ -51,6 +51,8 @@ def call_method(
         return _change_list(receiver, attr, positional, node, frame)
     if found is None or not _is_tensor_call(receiver, attr, positional, node):
         if receiver.kind in (Kind.STRING, Kind.FOREIGN, Kind.ARRAY):
+            if receiver.kind is Kind.ARRAY and arrays.writes(attr):
+                written_into(receiver, frame.graph.unknown(receiver.name, node, Kind.ARRAY), frame)
             return receiver if receiver.kind is Kind.ARRAY and attr in _COPIES else frame.graph.foreign(node)
         named = ((name, v.key) for name, v in keywords.items())
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
@@ -100,7 +102,7 @@ def _store(target: ast.expr, receiver: Value, value: Value, frame: Frame) -> Non
         target = target.func.value
     if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
         bind(target, value, frame)
-    if receiver.kind in (Kind.TENSOR, Kind.UNKNOWN):
+    if receiver.kind in STORED:
         written_into(receiver, value, frame)
 
 

@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.calls.elsewhere import numbers_told
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.storage import stored_spread
-from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers
+from stablelint.analysis.interpret.paths.narrowing import narrowed, open_container, open_to_callers
 from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
@@ -247,7 +247,7 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
     """An attribute as construction leaves it, which others may write; so may they the numbers that it holds."""
     if value.kind in (Kind.SEQUENCE, Kind.MAPPING) and value.data:
-        return _kept_container(instance, attr, value, frame)
+        return open_container(value, frame.graph.key("elements", instance.key, attr), f"self.{attr}", frame)
     numeric = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
     if not numeric or isinstance(value.constant(), bool) or (value.interval == TOP and value.belief is None):
         return value
@@ -258,19 +258,6 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
     kept = open_to_callers(value, key, said, (), attr, numbers_told(instance.data[0], attr, frame))
     written = value.is_constant and not isinstance(value.node, ast.arg)
     return replace(kept, node=node, module=frame.module) if written else kept
-
-
-def _kept_container(instance: Value, attr: str, container: Value, frame: Frame) -> Value:
-    """A list or mapping in an attribute, of which the numbers may be others."""
-    is_mapping = isinstance(container.data, dict)
-    parts: dict[object, Value] = container.data if is_mapping else dict(enumerate(container.data))
-    opened = {}
-    for place, part in parts.items():
-        key = frame.graph.key("element", instance.key, attr, place)
-        number = type(part.constant()) in (int, float)
-        said = f"self.{attr}[{place!r}]={part.data!r}"
-        opened[place] = open_to_callers(part, key, said, ()) if number else part
-    return replace(container, data=opened if is_mapping else list(opened.values()))
 
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:

@@ -16,7 +16,10 @@ _SAME = frozenset(
     isfinite
     """.split()
 )
-_COPIES = frozenset({"array", "asarray"})
+_COPIES = {"array": "clone", "asarray": "numpy"}  # of what is an array already, or a tensor
+_WRITING = frozenset(
+    "fill sort partition put itemset resize place putmask copyto fill_diagonal random.shuffle add.at subtract.at".split()
+)
 # Of these nothing is known but that they are arrays: what has just been made is filled by functions that are not followed.
 _MADE = frozenset(
     "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
@@ -32,8 +35,11 @@ _ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
 
 def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) -> Operation | None:
     """The operation that a function of NumPy computes of arrays; of numbers alone, or `where=` alone, it is none of ours."""
+    first = positional[0].kind if positional else None
+    if name in _COPIES and first in (Kind.ARRAY, Kind.TENSOR):
+        return operations.canonical(_COPIES[name])
     known = _RENAMED.get(name, name if name in _SAME else "")
-    if name in _COPIES and positional and positional[0].kind is Kind.SEQUENCE:
+    if name in _COPIES and first is Kind.SEQUENCE:
         return operations.function("torch.tensor")
     if not known or "where" in keywords or not any(v.kind in _ARRAYS for v in positional):
         return None
@@ -43,6 +49,11 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
 def makes_array(name: str) -> bool:
     """Whether a function of NumPy, of which no more is known, yields an array."""
     return name in _MADE or name in _SAME
+
+
+def writes(name: str) -> bool:
+    """Whether a method, or a function of its first argument, writes into the array."""
+    return name in _WRITING
 
 
 def is_method(name: str) -> bool:

@@ -26,6 +26,21 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
     return restricted(value, frame.graph.key("narrowed", value.key, interval), interval, "branch")
 
 
+def open_container(container: Value, key: int, said: str, frame: Frame) -> Value:
+    """A list or mapping of which the numbers, at whatever depth, may be set otherwise."""
+    is_mapping = isinstance(container.data, dict)
+    parts: dict[object, Value] = container.data if is_mapping else dict(enumerate(container.data))
+    opened = {}
+    for place, part in parts.items():
+        inner, name = frame.graph.key("element", key, place), f"{said}[{place!r}]"
+        if part.kind in (Kind.SEQUENCE, Kind.MAPPING) and part.data:
+            part = open_container(part, inner, name, frame)
+        elif type(part.constant()) in (int, float):
+            part = open_to_callers(part, inner, f"{name}={part.data!r}", ())
+        opened[place] = part
+    return replace(container, data=opened if is_mapping else list(opened.values()))
+
+
 def open_to_callers(
     value: Value,
     key: int,

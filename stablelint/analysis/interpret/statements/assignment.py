@@ -11,7 +11,13 @@ from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
-from stablelint.analysis.interpret.statements.writing import forgotten, replaced, trained, written_into
+from stablelint.analysis.interpret.statements.writing import (
+    STORED,
+    forgotten,
+    replaced,
+    trained,
+    written_into,
+)
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all
@@ -110,7 +116,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if base.kind in (Kind.MAPPING, Kind.SEQUENCE):
         changed(base, stored(base, index, value, target, frame), target.value, frame)
         return
-    if base.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+    if base.kind not in STORED:
         return
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
@@ -128,9 +134,9 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if isinstance(target.value, ast.Name | ast.Attribute):
         bind(target.value, updated, frame)
         written_into(base, updated, frame)
-    elif isinstance(target.value, ast.Subscript) and base.kind is Kind.TENSOR and _is_view(base):
+    elif isinstance(target.value, ast.Subscript) and base.kind is not Kind.UNKNOWN and _is_view(base):
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
-    elif base.kind is Kind.TENSOR:
+    elif base.kind is not Kind.UNKNOWN:
         written_into(base, updated, frame)  # `x.view(-1)[i] = v`
 
 

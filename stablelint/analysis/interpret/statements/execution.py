@@ -89,7 +89,7 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
         return
     result = binary(type(node.op), current, added, node, frame)
     bind(node.target, result, frame)
-    if current.kind is Kind.TENSOR:
+    if current.kind in (Kind.TENSOR, Kind.ARRAY):
         written_into(current, result, frame)
 
 

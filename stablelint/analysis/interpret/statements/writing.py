@@ -13,10 +13,10 @@ from stablelint.analysis.values.value import Ground, Kind, Value, join
 _SHARING = frozenset(
     "view permute transpose flatten unflatten squeeze unsqueeze expand contiguous detach movedim identity cpu cuda "
     "float double half bfloat16 to type type_as requires_grad_ narrow select diagonal chunk split unbind index part "
-    "overwritten".split()
+    "overwritten numpy tensor".split()
 )
 _DEPTH = 8
-_TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
+STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
 
 
 def written_into(target: Value, result: Value, frame: Frame) -> None:
@@ -26,7 +26,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
     """
 
     def renewed(value: Value) -> Value:
-        if value.key == target.key and value.kind in _TENSORS:
+        if value.key == target.key and value.kind in STORED:
             return result
         return Value(
             "written",
@@ -95,7 +95,7 @@ def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] |
     """Puts `result`, or what is `renewed`, for all names and attributes that share elements with one of `roots`."""
     for places in _tables(frame):
         for place, value in places.items():
-            if value is result or value.key == result.key or value.kind not in _TENSORS:
+            if value is result or value.key == result.key or value.kind not in STORED:
                 continue
             if not roots.isdisjoint(_storage(value, _DEPTH)):
                 if isinstance(place, str) and place.startswith(HELD):
