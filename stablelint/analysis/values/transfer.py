@@ -9,7 +9,7 @@ from typing import Any
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
 from stablelint.analysis.values.value import Ground, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import NONNEGATIVE, TOP, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS
 
@@ -55,7 +55,7 @@ def result_interval(
     if op == "fill_diagonal_" and "value" in ranges:
         return ranges["input"].join(ranges["value"])
     if op == "scatter_sum":
-        return Interval(0.0, math.inf, hi_open=True) if ranges["src"].lo >= 0 else TOP
+        return NONNEGATIVE if ranges["src"].lo >= 0 else TOP
     if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):
         return _scattered(op, ranges)
     special = related(op, operands, ranges)

@@ -11,7 +11,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.interpret.calls.elsewhere import told
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
-from stablelint.analysis.interpret.operations import arrays
+from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
@@ -209,6 +209,9 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     decomposed = part_named(base, attr, node, frame)
     if decomposed is not None:
         return decomposed
+    parameter = distributions.attribute(base, attr, node, frame)
+    if parameter is not None:
+        return parameter
     if attr in ("indices", "dtype", "device", "layout"):
         key = frame.graph.key("attribute", base.key, attr)
         return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=base.dtype, name=attr)

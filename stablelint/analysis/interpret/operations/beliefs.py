@@ -13,12 +13,11 @@ from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Belief, Ground, Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 
 Operands = Mapping[str, Value]
 Law = Callable[[Value, Operands, State], Belief | None]
 
-_POSITIVE = Interval(0.0, math.inf, lo_open=True, hi_open=True)
 _NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
 _TINY = 1e-2  # a literal below is added to keep a number off 0, and not for its own sake
 _DEPTH = 4
@@ -82,7 +81,7 @@ def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
     """`c[..., 1:] - c[..., :-1]`, where each element of c is larger than the one before it, but for rounding."""
     numbers = grown_between(operands)
     text = "no step is smaller than the rounding of the sums"
-    return _assumed(_POSITIVE, value, text, *numbers) if numbers is not None else None
+    return _assumed(POSITIVE, value, text, *numbers) if numbers is not None else None
 
 
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -113,7 +112,7 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0
         text = f"{lift.name or 'the offset'} is positive"
         return (
-            _assumed(_POSITIVE, value, text, base)
+            _assumed(POSITIVE, value, text, base)
             if free and (lift.op in SETTINGS or offset.lo == 0)
             else None
         )
@@ -191,7 +190,7 @@ def _entropy(value: Value, operands: Operands, state: State) -> Belief | None:
         return None
     held = "holds classes or chances" if value.op == "cross_entropy" else "lies in [0, 1]"
     text = f"{target.name or 'the target'} {held}"
-    return _assumed(Interval(0.0, math.inf, hi_open=True), value, text, target)
+    return _assumed(NONNEGATIVE, value, text, target)
 
 
 def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:

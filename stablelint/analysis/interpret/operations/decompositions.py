@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import math
 
 from stablelint.analysis.values.decompositions import FIELDS_OF, PARTS_OF
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value
-from stablelint.numerics.interval import Interval
-
-_NONNEGATIVE = Interval(0.0, math.inf, hi_open=True)
+from stablelint.numerics.interval import NONNEGATIVE
 
 
 def part_named(whole: Value, field: str, node: ast.AST, frame: Frame) -> Value | None:
@@ -29,7 +26,7 @@ def part_at(whole: Value, index: int, node: ast.AST, frame: Frame) -> Value | No
         names[index], key, Kind.TENSOR, {"input": whole}, dtype=whole.dtype, node=node, module=frame.module
     )
     if part.op == "singular_values":
-        part.interval, part.zero = _NONNEGATIVE, Ground.COINCIDENCE
+        part.interval, part.zero = NONNEGATIVE, Ground.COINCIDENCE
     if frame.reporting:
         frame.session.observe(part, frame)
     return part

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from stablelint.analysis.interpret.operations.apply import apply
-from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.state import Frame, quiet_frame
+from stablelint.analysis.values.value import Belief, Ground, Kind, Value, believed
+from stablelint.numerics.interval import POSITIVE
 
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "Normal": ("loc", "scale"),
@@ -27,6 +30,8 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "RelaxedOneHotCategorical": ("temperature", "probs", "logits"),
     "MultivariateNormal": ("loc", "covariance_matrix", "precision_matrix", "scale_tril"),
 }
+_POSITIVE = frozenset("scale rate concentration concentration0 concentration1 df temperature".split())
+_SPREADS = {"stddev": 1, "variance": 2}  # the power of the scale, for a Normal
 _PACKAGES = frozenset({"torch.distributions", "pyro.distributions"})  # the second hands on the first's
 
 
@@ -45,6 +50,39 @@ def make_distribution(
     if frame.reporting:
         frame.session.observe(value, frame)
     return value
+
+
+def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value | None:
+    """A parameter of a distribution, or a normal one's spread: positive, as long as the arguments are validated."""
+    power = _SPREADS.get(attr) if _class_of(base, frame) == "Normal" else None
+    name = "scale" if power is not None else attr
+    if name not in _POSITIVE or name not in _PARAMETERS.get(_class_of(base, frame) or "", ()):
+        return None
+    key = frame.graph.key("attribute", base.key, name)
+    given = base.operands.get(name) or Value(
+        "attribute", key, Kind.UNKNOWN, {"input": base}, node=node, name=attr
+    )
+    taken = replace(given, kind=Kind.TENSOR, key=key, module=frame.module)
+    if believed(taken).interval.contains(0.0):
+        setting = Assumption(f"{name} is positive", getattr(node, "lineno", 0))
+        taken.belief = Belief(POSITIVE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+    return (
+        taken
+        if power != 2
+        else apply("pow", {"input": taken, "exponent": frame.graph.constant(2)}, node, frame)
+    )
+
+
+def _class_of(value: Value, frame: Frame) -> str | None:
+    """The class of what may be a distribution: one that was made, or a parameter that is annotated so."""
+    if value.op.startswith("torch.distributions."):
+        return value.name
+    annotation = value.node.annotation if value.op == "argument" and isinstance(value.node, ast.arg) else None
+    if not isinstance(annotation, ast.Name | ast.Attribute) or value.module is None:
+        return None
+    named = frame.session.interpreter.evaluate(annotation, quiet_frame(value.module, frame))
+    package, _, name = named.data.rpartition(".") if isinstance(named.data, str) else ("", "", "")
+    return name if package in _PACKAGES else None
 
 
 def call(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value | None:

@@ -11,7 +11,7 @@ from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.relations.centres import is_distance_from_centre
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, recast, stripped
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
@@ -41,7 +41,7 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if _are_ordered(left, right):
         return Interval(-math.inf, 0.0, lo_open=True)
     if _are_ordered(right, left):
-        return Interval(0.0, math.inf, hi_open=True)
+        return NONNEGATIVE
     top, bottom = maximum_taken_out(operands["other"]), _extreme_of(right, "amin")
     finite = Interval(-math.inf, 0.0, lo_open=True)
     if (top is not None and _covers(top[0], left)) or _is_larger_of(right, left):
@@ -50,7 +50,7 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if bottom is not None and (
         bottom.key == left.key or (left_top is not None and left_top.key == bottom.key)
     ):
-        return Interval(0.0, math.inf, hi_open=True)
+        return NONNEGATIVE
     return None
 
 
@@ -65,7 +65,7 @@ def of_cholesky(operands: Mapping[str, Value]) -> Interval | None:
     """The diagonal of a Cholesky factor is positive."""
     if "offset" in operands or stripped(operands["input"]).op != "cholesky":
         return None
-    return Interval(0.0, math.inf, lo_open=True, hi_open=True)
+    return POSITIVE
 
 
 def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
@@ -185,7 +185,10 @@ def _runs_over(along: Hashable, rows: Hashable) -> bool:
 
 
 def maximum_taken_out(value: Value) -> tuple[Value, Hashable] | None:
-    """The operand, and the rows, of a maximum that can be subtracted from it row by row."""
+    """The operand, and the rows, of a maximum, or more, that can be subtracted from it row by row.
+
+    The rows are None where no element need attain it.
+    """
     reshaped = False
     while value.op in VIEWS and value.first is not None:
         reshaped = reshaped or value.op not in COPIES
@@ -199,14 +202,15 @@ def maximum_taken_out(value: Value) -> tuple[Value, Hashable] | None:
         return found if found is None or value.op not in _RAISED else (found[0], None)
     if _is_global_maximum(value):
         return stripped(value.operands["input"]), "pool"
-    if value.op != "amax" or "input" not in value.operands:
+    if value.op not in ("amax", "logsumexp") or "input" not in value.operands:
         return None
     rows = rows_of(value.operands)
     keeps = value.operands.get("keepdim")
     lies_beside = (
         rows in ("all", frozenset({0})) or reshaped or (keeps is not None and keeps.constant() is not False)
     )
-    return (stripped(value.operands["input"]), rows) if lies_beside else None
+    attained = rows if value.op == "amax" else None  # a log-sum-exp is not below the maximum
+    return (stripped(value.operands["input"]), attained) if lies_beside else None
 
 
 _RAISED = frozenset({"clamp", "maximum"})  # a maximum that is raised is attained by no element
@@ -252,7 +256,7 @@ def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         return None
     left, right = operands["input"], operands["other"]
     if recast(left).key == recast(right).key:
-        return Interval(0.0, math.inf, hi_open=True) if ranges["input"].contains(0.0) else None
+        return NONNEGATIVE if ranges["input"].contains(0.0) else None
     for value, test, name in ((left, stripped(right), "input"), (right, stripped(left), "other")):
         subject = test.operands.get("input")
         bound = test.operands.get("other")
@@ -273,7 +277,7 @@ def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
 
 def _sum_of_squares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """What a tensor contracted with itself is not below."""
-    return None if contracted(op, operands) is None else Interval(0.0, math.inf, hi_open=True)
+    return None if contracted(op, operands) is None else NONNEGATIVE
 
 
 def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:

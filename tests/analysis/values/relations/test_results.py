@@ -169,3 +169,19 @@ def test_the_largest_share_of_a_softmax_is_above_0(dim: str, found: bool) -> Non
         return x / top, chosen
     """
     assert bool(open_(program)) is found
+
+
+@pytest.mark.parametrize(
+    ("shift", "is_below"),
+    [
+        ("w.logsumexp(-1, keepdim=True)", True),
+        ("torch.logsumexp(w, 0)", True),
+        ("w.logsumexp(-1).unsqueeze(-1)", True),
+        ("w.logsumexp(-1)", False),
+        ("0.5 * w.logsumexp(-1, keepdim=True)", False),
+        ("v.logsumexp(-1, keepdim=True)", False),
+    ],
+)
+def test_a_log_sum_exp_is_not_below_what_it_sums(shift: str, is_below: bool) -> None:
+    found = open_(f"def f(w: torch.Tensor, v: torch.Tensor):\n    return torch.exp(w - {shift})\n")
+    assert (found == []) == is_below
