@@ -13,8 +13,7 @@ from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.matchers.common import make_site, receiver_text, scope_of
-from stablelint.matchers.tree import nodes_in
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review

@@ -10,10 +10,10 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.matchers.tree import nodes_in, parents, start
+from stablelint.matchers.tree import parents, start
 from stablelint.syntax.names import last_name
 from stablelint.syntax.sieve import is_of_self
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -73,9 +73,7 @@ def _is_empty(value: Value) -> bool:
 def _is_filled(name: str, tree: ast.AST) -> bool:
     """Whether a file hands an attribute to anybody, writes it, or walks over the parameters of a module."""
     above = parents(tree)
-    for node in descendants(tree):
-        if not isinstance(node, ast.Attribute):
-            continue
+    for node in nodes_below(tree, ast.Attribute):
         if node.attr in _FILLING:
             return True
         if node.attr == name:
@@ -101,9 +99,7 @@ def _holds_nothing(node: ast.AST) -> bool:
 
 def _first_use(name: str, after: ast.stmt, root: ast.AST) -> ast.Name | None:
     begun = (after.end_lineno or 0, after.end_col_offset or 0)
-    uses = [
-        n for n in nodes_in(root, ast.Name) if isinstance(n, ast.Name) and n.id == name and start(n) > begun
-    ]
+    uses = [n for n in nodes_in(root, ast.Name) if n.id == name and start(n) > begun]
     return min(uses, key=lambda n: _moment(n, root), default=None)
 
 

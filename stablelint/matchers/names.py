@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stablelint.matchers.tree import ancestors, nodes_in, start
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import ancestors, start
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -37,7 +37,7 @@ def functions_of(review: Review, *words: str) -> Iterator[ast.AST]:
 
 @lru_cache(maxsize=1)
 def _functions_in(tree: ast.AST) -> list[ast.AST]:
-    return [tree, *(node for node in descendants(tree) if isinstance(node, Function))]
+    return [tree, *functions_below(tree)]
 
 
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
@@ -53,11 +53,8 @@ def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
 
 def assigned_in(name: str, tree: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
     """The plain assignments of a name or attribute below a node."""
-    return [
-        n
-        for n in nodes_in(tree, ast.Assign, ast.AnnAssign)
-        if isinstance(n, ast.Assign | ast.AnnAssign) and name in _targets(n)
-    ]
+    plain = (n for n in nodes_in(tree, ast.Assign, ast.AnnAssign) if name in _targets(n))
+    return [n for n in plain if isinstance(n, ast.Assign | ast.AnnAssign)]
 
 
 def _targets(node: ast.AST) -> list[str]:
@@ -76,10 +73,8 @@ def modules_in(review: Review) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _modules_in(tree: ast.AST) -> frozenset[str]:
-    nodes = descendants(tree)
-    return frozenset(
-        ast.unparse(of) for n in nodes if called(n) in _OF_MODULES and (of := receiver(n)) is not None
-    )
+    calls = (n for n in nodes_below(tree, ast.Call) if called(n) in _OF_MODULES)
+    return frozenset(ast.unparse(of) for n in calls if (of := receiver(n)) is not None)
 
 
 def called(node: ast.AST) -> str:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.matchers.tree import nodes_in
 from stablelint.syntax.operations import VIEWS
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.names import called, receiver
-from stablelint.matchers.tree import nodes_in, start
+from stablelint.matchers.tree import start
 from stablelint.numerics.formats import FLOAT16, round_to
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -63,7 +63,7 @@ def _is_of_model(given: Value) -> bool:
 
 def _trains(tree: ast.AST) -> bool:
     """Whether a loop of the file steps an optimizer: a trainer that is elsewhere has limits of its own."""
-    loops = (n for n in descendants(tree) if isinstance(n, ast.For | ast.While))
+    loops = nodes_below(tree, ast.For, ast.While)
     return any(called(n) in ("step", "backward") for loop in loops for n in descendants(loop))
 
 

@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from stablelint.syntax.walk import children, descendants
+from stablelint.syntax.walk import SCOPES, children, descendants
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @lru_cache(maxsize=4)
@@ -31,7 +30,7 @@ def loop_around(node: ast.AST, root: ast.AST) -> ast.AST | None:
     """The innermost loop of the same function in whose body `node` stands."""
     inner = node
     for outer in ancestors(node, root):
-        if isinstance(outer, _SCOPES) and outer is not root:
+        if isinstance(outer, SCOPES) and outer is not root:
             return None
         if isinstance(outer, _LOOPS) and inner in outer.body:
             return outer
@@ -102,17 +101,6 @@ def _list_with(node: ast.stmt, parent: ast.AST) -> list[ast.stmt] | None:
 def start(node: ast.AST) -> tuple[int, int]:
     """Where a node begins in the text."""
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def nodes_in(tree: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of these kinds below `tree`, without those of functions defined in it."""
-    stack = children(tree)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kinds):
-            yield node
-        if not isinstance(node, _SCOPES):
-            stack.extend(children(node))
 
 
 def mentions(tree: ast.AST, *names: str) -> bool:

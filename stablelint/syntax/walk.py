@@ -1,12 +1,25 @@
 """Walks syntax trees.
 
 `ast.walk` spends most of its time on asking each node for fields that cannot hold another; a table by type says which
-ones can.
+ones can. What many ask for of the same tree is sorted by kind once, and remembered as long as the tree lives.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+_Node = TypeVar("_Node", bound=ast.AST)
+_Table = dict[
+    type[ast.AST], list[tuple[int, Any]]
+]  # by kind, each node with its place in the order of the walk
+_BELOW: WeakKeyDictionary[ast.AST, _Table] = WeakKeyDictionary()
+_WITHIN: WeakKeyDictionary[ast.AST, _Table] = WeakKeyDictionary()
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+"""What has names of its own."""
 
 
 def descendants(root: ast.AST) -> list[ast.AST]:
@@ -39,6 +52,52 @@ def children(node: ast.AST) -> list[ast.AST]:
         else:
             found.extend(value)
     return found
+
+
+def nodes_below(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
+    """The nodes of these kinds below `tree`, in the order of `descendants`."""
+    table = _BELOW.get(tree)
+    if table is None:
+        table = _BELOW[tree] = _by_kind(descendants(tree)[1:])
+    return _chosen(table, kinds)
+
+
+def nodes_in(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
+    """The nodes of these kinds below `tree`, without those of functions and classes defined in it."""
+    table = _WITHIN.get(tree)
+    if table is None:
+        table = _WITHIN[tree] = _by_kind(_within(tree))
+    return _chosen(table, kinds)
+
+
+def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions and methods below `tree`, in the order of `descendants`."""
+    kinds: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return nodes_below(tree, *kinds)
+
+
+def _within(tree: ast.AST) -> Iterable[ast.AST]:
+    stack = children(tree)
+    while stack:
+        node = stack.pop()
+        yield node
+        if type(node) not in SCOPES:
+            stack.extend(children(node))
+
+
+def _by_kind(nodes: Iterable[ast.AST]) -> _Table:
+    table: _Table = {}
+    for pair in enumerate(nodes):
+        table.setdefault(type(pair[1]), []).append(pair)
+    return table
+
+
+def _chosen(table: _Table, kinds: tuple[type[_Node], ...]) -> list[_Node]:
+    parts = [pairs for kind, pairs in table.items() if issubclass(kind, kinds)]
+    chosen = (
+        parts[0] if len(parts) == 1 else sorted((pair for part in parts for pair in part), key=itemgetter(0))
+    )
+    return [node for _, node in chosen]
 
 
 # Fields that hold a name, a number or a mark.

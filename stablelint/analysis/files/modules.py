@@ -71,8 +71,7 @@ class FunctionInfo:
     def writes(self) -> frozenset[str]:
         """The names of tensors that its text may change in place."""
         if self.written is None:
-            targets = (written_name(n) for n in descendants(self.node) if type(n) in WRITING)
-            self.written = frozenset(filter(None, targets))
+            self.written = _written(self.node)
         return self.written
 
     @property
@@ -226,6 +225,7 @@ class ModuleInfo:
     rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
     may_yield: bool = True
     may_hold_lambdas: bool = True
+    changed: frozenset[str] | None = None  # see `written_into`
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
     folders: Sequence[str] = ()  # below the project's root, of the file under analysis
 
@@ -243,6 +243,14 @@ class ModuleInfo:
             for one in self.source.tree.body
         )
 
+    @property
+    def written_into(self) -> frozenset[str]:
+        """The names in whose objects a statement of the file writes, assignments at the top level left out."""
+        if self.changed is None:
+            statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
+            self.changed = frozenset().union(*map(_written, statements))
+        return self.changed
+
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
         return any(map(self.sights.mentions, names))
@@ -256,6 +264,11 @@ class ModuleInfo:
         return (
             name in self.functions or name in self.classes or name in self.imports or name in self.assignments
         )
+
+
+def _written(tree: ast.AST) -> frozenset[str]:
+    """The names of tensors or collections that a piece of text may change in place."""
+    return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
 
 
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

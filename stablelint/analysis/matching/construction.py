@@ -10,7 +10,7 @@ from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.value import Value
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_below
 
 
 def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
@@ -41,7 +41,7 @@ def place_in_chain(layer: Value, module: ModuleInfo) -> ast.expr | ast.stmt | No
     made = layer.node
     if layer.module is not module or not isinstance(made, ast.expr):
         return None
-    for node in descendants(module.source.tree):
+    for node in nodes_below(module.source.tree, ast.List, ast.Call):
         if isinstance(node, ast.List) and made in node.elts:
             return made
         if isinstance(node, ast.Call) and made in node.args:
@@ -52,7 +52,7 @@ def place_in_chain(layer: Value, module: ModuleInfo) -> ast.expr | ast.stmt | No
 def _appending(call: ast.Call, module: ModuleInfo) -> ast.stmt | None:
     if called_name(call) not in ("append", "add_module"):
         return None
-    statements = (one for one in descendants(module.source.tree) if isinstance(one, ast.Expr))
+    statements = nodes_below(module.source.tree, ast.Expr)
     return next((one for one in statements if one.value is call), None)
 
 
@@ -73,7 +73,7 @@ def _made(
 ) -> list[ast.expr]:
     """What is assigned to a name, or in the class around the call to an attribute."""
     if isinstance(function, ast.Attribute):
-        around = (one for one in descendants(module.source.tree) if isinstance(one, ast.ClassDef))
+        around = nodes_below(module.source.tree, ast.ClassDef)
         return [value for one in around if encloses(one, call) for value in _assigned(function, one)]
     own = site.frame.function
     local = list(_assigned(function, own.node)) if own is not None else []

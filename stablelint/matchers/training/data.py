@@ -10,8 +10,8 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import Function, called, functions_of
 from stablelint.matchers.training.structure import classes_of
-from stablelint.matchers.tree import mentions, nodes_in, start
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import mentions, start
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -45,7 +45,7 @@ def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 def _before_fork(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
-    calls = [n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call)]
+    calls = nodes_in(root, ast.Call)
     forks = [c for c in calls if qualified(c.func, review.module) in _PROCESSES]
     first = min(map(start, forks), default=None)
     for call in sorted(calls, key=start):
@@ -83,7 +83,7 @@ def copied_generator(review: Review, rule: Rule) -> Iterator[Site]:
     tree = review.module.source.tree
     if not review.of_body or "Dataset" not in review.module.source.text or mentions(tree, "get_worker_info"):
         return
-    loaders = [n for n in descendants(tree) if isinstance(n, ast.Call) and called(n) == "DataLoader"]
+    loaders = [n for n in nodes_below(tree, ast.Call) if called(n) == "DataLoader"]
     if any(k.arg == "worker_init_fn" for loader in loaders for k in loader.keywords):
         return
     with_workers = [loader for loader in loaders if _has_workers(loader)]
@@ -118,8 +118,7 @@ def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
     for root in roots:
-        loaders = [n for n in nodes_in(root, ast.Assign) if isinstance(n, ast.Assign)]
-        loaders = [n for n in loaders if called(n.value) == "DataLoader"]
+        loaders = [n for n in nodes_in(root, ast.Assign) if called(n.value) == "DataLoader"]
         shuffled = {text for n in loaders if _shuffle(n.value) for text in _texts(n)}
         trained = iterated[root] | attributes | (_handed(root, iterated, shuffled) if loaders else set())
         for made in loaders:
@@ -134,7 +133,7 @@ def _texts(node: ast.Assign) -> set[str]:
 def _iterated(root: ast.AST) -> Iterator[str]:
     """The names and attributes that the loops of a function with a backward pass go over."""
     for loop in nodes_in(root, ast.For):
-        if isinstance(loop, ast.For) and any(called(n) == "backward" for n in descendants(loop)):
+        if any(called(n) == "backward" for n in descendants(loop)):
             names = (n for n in descendants(loop.iter) if isinstance(n, ast.Name | ast.Attribute))
             yield from map(ast.unparse, names)
 

@@ -11,7 +11,6 @@ from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import (
     CARRYING,
-    Function,
     bound_to,
     called,
     functions_of,
@@ -21,8 +20,8 @@ from stablelint.matchers.names import (
     receiver,
 )
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
-from stablelint.matchers.tree import ancestors, loop_around, mentions, nodes_in, start
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import ancestors, loop_around, mentions, start
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -49,7 +48,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
         "no_grad" not in module.source.text and "inference_mode" not in module.source.text
     ):
         return
-    calls = [n for n in descendants(module.source.tree) if isinstance(n, ast.Call)]
+    calls = nodes_below(module.source.tree, ast.Call)
     if (
         any(_sets_evaluation(c) for c in calls)
         or not any(map(_is_backward, calls))
@@ -60,15 +59,9 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
     for root in functions_of(review):
         for call in sorted(nodes_in(root, ast.Call), key=start):
             loop = loop_around(call, root)
-            if (
-                isinstance(call, ast.Call)
-                and ast.unparse(call.func) in modules
-                and loop
-                and not _trains(loop)
-            ):
-                if graph_is_off(call, root):
-                    yield site_at(review, rule, call)
-                    break
+            if loop and ast.unparse(call.func) in modules and not _trains(loop) and graph_is_off(call, root):
+                yield site_at(review, rule, call)
+                break
 
 
 def _trains(loop: ast.AST) -> bool:
@@ -97,14 +90,14 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Iterator[Site]:
     tree = review.module.source.tree
     if not review.of_body or ".eval()" not in review.module.source.text:
         return
-    calls = [n for n in descendants(tree) if isinstance(n, ast.Call)]
+    calls = nodes_below(tree, ast.Call)
     if any(called(c) == "train" and receiver(c) is not None for c in calls):
         return
     evals = [c for c in calls if called(c) == "eval" and receiver(c) is not None and not c.args]
     trained = {
         ast.unparse(of) for c in calls if called(c) == "parameters" and (of := receiver(c)) is not None
     }
-    functions = {n.name: n for n in descendants(tree) if isinstance(n, Function)}
+    functions = {n.name: n for n in functions_below(tree)}
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
             reached = _reached(loop, functions)
@@ -201,11 +194,8 @@ def _is_called_without_graph(root: ast.AST, review: Review) -> bool:
     if "set_grad_enabled(False)" in review.module.source.text:
         return True
     name = getattr(root, "name", "")
-    return any(
-        called(n) == name and graph_is_off(n, tree)
-        for n in descendants(tree)
-        if name and isinstance(n, ast.Call)
-    )
+    calls = nodes_below(tree, ast.Call) if name else ()
+    return any(called(n) == name and graph_is_off(n, tree) for n in calls)
 
 
 def _output_of(part: ast.expr, models: set[str], at: ast.AST, root: ast.AST) -> ast.expr | None:

@@ -12,11 +12,8 @@ from stablelint.matchers.names import (
     called,
     receiver,
 )
-from stablelint.matchers.tree import (
-    loop_around,
-    nodes_in,
-)
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import loop_around
+from stablelint.syntax.walk import nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -85,7 +82,7 @@ def known_collection(kept: Kept, root: ast.AST, review: Review) -> bool | None:
     if bound is None:
         found = [n.value for n in assigned_in(kept.base, root)] or [
             n.value
-            for n in descendants(review.module.source.tree)
+            for n in nodes_below(review.module.source.tree, ast.Assign, ast.AnnAssign)
             if isinstance(n, ast.Assign | ast.AnnAssign)
             and kept.base in map(ast.unparse, n.targets if isinstance(n, ast.Assign) else [n.target])
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
@@ -17,14 +17,8 @@ from stablelint.matchers.names import (
     receiver,
 )
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
-from stablelint.matchers.tree import (
-    ancestors,
-    exclusive,
-    loop_around,
-    mentions,
-    nodes_in,
-)
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions
+from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -46,7 +40,7 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Iterator[Site]:
                     yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
 
 
-def _is_differentiated(kept: Kept, backs: list[ast.AST], root: ast.AST) -> bool:
+def _is_differentiated(kept: Kept, backs: Sequence[ast.AST], root: ast.AST) -> bool:
     """Whether a loss is made of the collection: it needs the graphs."""
     name = kept.base.rpartition(".")[2]
     if any(mentions(back, name) for back in backs):

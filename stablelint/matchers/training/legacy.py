@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import functions_of
-from stablelint.matchers.tree import nodes_in
+from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -22,11 +22,7 @@ def variable(review: Review, rule: Rule) -> Iterator[Site]:
     """`Variable(x)`, with whatever keywords."""
     for root in functions_of(review, "Variable("):
         for call in nodes_in(root, ast.Call):
-            if (
-                isinstance(call, ast.Call)
-                and call.args
-                and qualified(call.func, review.module).endswith("autograd.Variable")
-            ):
+            if call.args and qualified(call.func, review.module).endswith("autograd.Variable"):
                 yield site_at(review, rule, call, {"x": call.args[0]})
 
 
@@ -35,7 +31,7 @@ def data_attribute(review: Review, rule: Rule) -> Iterator[Site]:
     """`x.data`, read or written through, of what is neither a module nor `self`."""
     for root in functions_of(review, ".data"):
         for node in nodes_in(root, ast.Attribute):
-            if isinstance(node, ast.Attribute) and node.attr == "data" and _is_tensor(node.value, review):
+            if node.attr == "data" and _is_tensor(node.value, review):
                 yield site_at(review, rule, node, shown=False)
 
 

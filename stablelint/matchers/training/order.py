@@ -11,14 +11,8 @@ from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, site_at
 from stablelint.matchers.names import called, functions_of, modules_in, receiver
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import (
-    block_of,
-    loop_around,
-    mentions,
-    nodes_in,
-    statement_in,
-)
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import block_of, loop_around, mentions, statement_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -132,8 +126,7 @@ def _clears(root: ast.AST, module: ModuleInfo) -> bool:
         return True
     if not module.mentions("zero_grad", "grad"):
         return False
-    nodes = descendants(module.source.tree)
-    functions = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    functions = {n.name: n for n in functions_below(module.source.tree)}
     pending, seen = [root], {root}
     while pending:
         node = pending.pop()
@@ -159,7 +152,7 @@ def _may_clear(optimizer: Value, review: Review) -> bool:
 def scheduler_first(review: Review, rule: Rule) -> Iterator[Site]:
     """`scheduler.step()` and, further down in the same block, the only `optimizer.step()` of the function."""
     for root in functions_of(review, "sched", ".step()"):
-        steps = [n for n in nodes_in(root, ast.Call) if called(n) == "step" and isinstance(n, ast.Call)]
+        steps = [n for n in nodes_in(root, ast.Call) if called(n) == "step"]
         schedulers = [n for n in steps if "sched" in _subject(n) and not n.args and not n.keywords]
         optimizers = [n for n in steps if n not in schedulers and _is_optimizer(_subject(n))]
         if len(schedulers) != 1 or len(optimizers) != 1:

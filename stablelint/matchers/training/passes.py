@@ -14,13 +14,8 @@ from stablelint.matchers.names import (
     modules_in,
 )
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import (
-    block_of,
-    loop_around,
-    nodes_in,
-    parents,
-    start,
-)
+from stablelint.matchers.tree import block_of, loop_around, parents, start
+from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import assigned_in, called, functions_of, receiver
-from stablelint.matchers.tree import exclusive, loop_around, mentions, nodes_in, start
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import exclusive, loop_around, mentions, start
+from stablelint.syntax.walk import nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -52,16 +52,11 @@ def _half_normalised(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site
     """The pipelines that data sets of a file transform their inputs by and that do not normalise, where another does."""
     given = {
         ast.unparse(keyword.value)
-        for node in descendants(review.module.source.tree)
-        if isinstance(node, ast.Call)
+        for node in nodes_below(review.module.source.tree, ast.Call)
         for keyword in node.keywords
         if keyword.arg == "transform"
     }
-    made = [
-        node.value
-        for node in nodes_in(root, ast.Assign)
-        if isinstance(node, ast.Assign) and given & set(map(ast.unparse, node.targets))
-    ]
+    made = [node.value for node in nodes_in(root, ast.Assign) if given & set(map(ast.unparse, node.targets))]
     made = [c for c in made if _is_pipeline(c, review.module)]
     normalising = [c for c in made if mentions(c, *_NORMALISING)]
     for pipeline in made if normalising else ():

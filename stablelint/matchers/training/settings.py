@@ -10,8 +10,8 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, qualified, scope_of, site_at
 from stablelint.matchers.names import called, functions_of
 from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.tree import exclusive, loop_around, nodes_in, parents, start
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import exclusive, loop_around, parents, start
+from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -65,9 +65,7 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]
         switched = {
             qualified(target, review.module): target
             for node in nodes_in(root, ast.Assign)
-            if isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Constant)
-            and node.value.value is True
+            if isinstance(node.value, ast.Constant) and node.value.value is True
             for target in node.targets
         }
         fastest = switched.get("torch.backends.cudnn.benchmark")
@@ -81,7 +79,7 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
     for root in functions_of(review, "manual_seed", "backward"):
         for call in nodes_in(root, ast.Call):
-            if not isinstance(call, ast.Call) or qualified(call.func, review.module) not in _SEEDS:
+            if qualified(call.func, review.module) not in _SEEDS:
                 continue
             loop = loop_around(call, root)
             constant = len(call.args) == 1 and isinstance(call.args[0], ast.Constant)

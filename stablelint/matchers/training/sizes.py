@@ -19,7 +19,7 @@ from stablelint.matchers.training.shapes import (
     last_size,
     through,
 )
-from stablelint.matchers.tree import nodes_in
+from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.interpret.operations.layers import Layer

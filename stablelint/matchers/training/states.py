@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import site_at
 from stablelint.matchers.names import called, functions_of, receiver
-from stablelint.matchers.tree import loop_around, nodes_in
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import loop_around
+from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review

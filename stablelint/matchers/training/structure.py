@@ -12,8 +12,8 @@ from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import called, functions_of
-from stablelint.matchers.tree import nodes_in, start
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import start
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -85,13 +85,13 @@ def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     """`model.load_state_dict(torch.load(f))` that names no device, in a file that runs with and without a GPU."""
     if not review.of_body or not review.module.mentions("is_available"):
         return
-    calls = [n for n in descendants(review.module.source.tree) if isinstance(n, ast.Call)]
+    calls = nodes_below(review.module.source.tree, ast.Call)
     written = {_subject(c, 1) for c in calls if qualified(c.func, review.module) == "torch.save"}
     named = (c for c in calls if called(c) == "load" and any(k.arg == "map_location" for k in c.keywords))
     known = written | {_subject(c, 0) for c in named}
     loads = set(definitions(review.module)[1])
     for root in functions_of(review, "load_state_dict"):
-        here = [n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call)]
+        here = nodes_in(root, ast.Call)
         if not any(called(n) == "load_state_dict" for n in here):
             continue
         for node in sorted(loads & set(here), key=start):
@@ -109,11 +109,7 @@ def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> boo
         return False
     name = path.value.id
     handed = any(name in map(_name, (*call.args, *(k.value for k in call.keywords))) for call in calls)
-    made = [
-        n.value
-        for n in descendants(module.source.tree)
-        if isinstance(n, ast.Assign) and name in map(_name, n.targets)
-    ]
+    made = [n.value for n in nodes_below(module.source.tree, ast.Assign) if name in map(_name, n.targets)]
     return handed and any(isinstance(m, ast.Call) and called(m)[:1].isupper() for m in made)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import Function, called, functions_of, modules_in, receiver
-from stablelint.matchers.tree import ancestors, block_of, mentions, nodes_in, start, statement_in
-from stablelint.syntax.walk import descendants
+from stablelint.matchers.tree import ancestors, block_of, mentions, start, statement_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -27,17 +27,17 @@ _WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "ba
 @observes()
 def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     """`start = time.time(); model(x); time.time() - start` on a GPU, with nothing between that waits for it."""
-    if not any(word in review.module.source.text for word in ("cuda", ".to(")):
+    text, origins = review.module.source.text, review.module.imports.values()
+    if not ("cuda" in text or ".to(" in text) or not any(o.partition(".")[0] == "time" for o in origins):
         return
     timings = [
         (taken, timed)
         for root in functions_of(review, "time")
         for taken in sorted(nodes_in(root, ast.BinOp), key=start)
-        if isinstance(taken, ast.BinOp) and (timed := _timed(taken, root, review))
+        if (timed := _timed(taken, root, review))
     ]
     modules = modules_in(review) | _layers(review) if timings else frozenset[str]()
-    nodes = descendants(review.module.source.tree) if timings else ()
-    functions = {n.name: n for n in nodes if isinstance(n, Function)}
+    functions = {n.name: n for n in functions_below(review.module.source.tree)}
     for taken, timed in timings:
         inside = [n for statement in timed for n in descendants(statement)]
         launched = any(_launches(n, modules) for n in inside) and not any(map(_goes_over_data, inside))
@@ -48,11 +48,11 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
 def _layers(review: Review) -> frozenset[str]:
     """What the file binds to a layer of torch.nn, moved or not: `conv = nn.Conv2d(3, 8, 3).cuda()`."""
     found = set[str]()
-    for node in descendants(review.module.source.tree):
-        made = node.value if isinstance(node, ast.Assign) else None
+    for node in nodes_below(review.module.source.tree, ast.Assign):
+        made: ast.expr | None = node.value
         while made is not None and isinstance(inner := receiver(made), ast.Call):
             made = inner
-        if isinstance(node, ast.Assign) and isinstance(made, ast.Call):
+        if isinstance(made, ast.Call):
             if qualified(made.func, review.module).startswith("torch.nn."):
                 found |= set(map(ast.unparse, node.targets))
     return frozenset(found)
@@ -78,8 +78,7 @@ def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> 
     bound = [
         made.value
         for made in nodes_in(root, ast.Assign)
-        if isinstance(made, ast.Assign)
-        and start(made) < start(before)
+        if start(made) < start(before)
         and text in map(ast.unparse, made.targets)
         and not any(isinstance(above, ast.If) for above in ancestors(made, root))
     ]

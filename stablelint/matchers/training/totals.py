@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import (
-    block_of,
-    exclusive,
-    loop_around,
-    mentions,
-    nodes_in,
-    parents,
-    start,
-)
+from stablelint.matchers.tree import block_of, exclusive, loop_around, mentions, parents, start
+from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -86,7 +79,6 @@ def _backed(step: Step) -> str:
 def _is_differentiated(total: str, root: ast.AST) -> bool:
     """Whether the sum itself has a backward."""
     for node in nodes_in(root, ast.Call):
-        assert isinstance(node, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
             texts = [ast.unparse(node.func.value), *(ast.unparse(a) for a in node.args)]
             if any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts):
@@ -97,7 +89,6 @@ def _is_differentiated(total: str, root: ast.AST) -> bool:
 def _is_begun_anew(total: str, loop: ast.AST, root: ast.AST) -> bool:
     """Whether each step of the optimizer sets the total to something else again: what it keeps goes then."""
     for node in nodes_in(loop, ast.Assign):
-        assert isinstance(node, ast.Assign)
         if mentions(node.value, total.rpartition(".")[2]) or total not in map(ast.unparse, node.targets):
             continue
         if any(mentions(statement, "zero_grad") for statement in block_of(node, root) or ()):
@@ -108,7 +99,6 @@ def _is_begun_anew(total: str, loop: ast.AST, root: ast.AST) -> bool:
 def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:
     """Whether the loop turns the loss into a number before it is added."""
     for node in nodes_in(loop, ast.Assign):
-        assert isinstance(node, ast.Assign)
         rebinds = any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
         if rebinds and start(node) < start(before) and mentions(node.value, *_TO_NUMBER):
             return True

@@ -23,8 +23,6 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import Interval
 from stablelint.syntax import operations
 from stablelint.syntax.names import normalise
-from stablelint.syntax.sieve import written_name
-from stablelint.syntax.walk import descendants
 
 _CONSTANTS = {
     "math.pi": math.pi,
@@ -137,15 +135,9 @@ def settled(identifier: str, value: Value, frame: Frame) -> Value:
     module = frame.module
     if value.kind in _NUMERIC and not module.is_constant(identifier):
         return frame.graph.unknown(identifier, kind=value.kind)
-    if value.kind in (Kind.MAPPING, Kind.SEQUENCE) and _is_written_into(identifier, module):
+    if value.kind in (Kind.MAPPING, Kind.SEQUENCE) and identifier in module.written_into:
         return forgotten(value, value.node or module.source.tree, frame)
     return value
-
-
-def _is_written_into(identifier: str, module: ModuleInfo) -> bool:
-    """Whether a function of the file assigns an element of what a top-level name stands for."""
-    functions = (node for node in module.source.tree.body if not isinstance(node, ast.Assign))
-    return any(written_name(n) == identifier for node in functions for n in descendants(node))
 
 
 def namespace(qualified: str, frame: Frame, origin: ModuleInfo | None = None) -> Value:
