@@ -207,6 +207,8 @@ class Passed:
 
 Place = tuple[str, str]
 """What may be set from another file: a function, class or table (see `passing.target_of`), and a name in it."""
+WHOLE = ""
+"""In a place, the project as a whole: what is passed to it are facts, by name (see `syntax.precision`)."""
 Told = Mapping[Place, Sequence[Passed]]
 """What files pass, by place."""
 NOTHING: Told = MappingProxyType({})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +30,7 @@ from stablelint.analysis.values.views import stripped
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import NOTHING, Diagnostic, FileReport, Level, Position, Problem, Status, Told
 from stablelint.numerics.interval import TOP
+from stablelint.syntax.precision import FLOAT16, shown_in, shows_half
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
@@ -40,7 +40,6 @@ _BUDGET = 300  # statements that the calls within one function may interpret
 _FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
 _OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
 _NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
-_HALF = re.compile(rb"float16|bfloat16|\.half\(|autocast|fp16|bf16|GradScaler")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,8 @@ def _analyse(
     source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, told: Told
 ) -> FileReport:
     project, module = _opened(parsed, options.root, told)
-    analysis = _Analysis(module, project, index_of(catalog), options, bool(_HALF.search(source)))
+    project.shown = frozenset(shown_in(source))
+    analysis = _Analysis(module, project, index_of(catalog), options, shows_half(source))
     try:
         return analysis.run()
     finally:
@@ -95,6 +95,7 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
             return FileReport(filename)
         try:
             look(module)
+            project.shown = frozenset(shown_in(source))
             passes = passes_of(module, module.sights.passing(), project)
             return FileReport(filename, passes=passes, consulted=dict(project.consulted))
         finally:
@@ -154,7 +155,7 @@ class _Analysis:
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
-        seen = survey(self._module, self._index.needs, self._half_shown)
+        seen = survey(self._module, self._index.needs, self._half_is_met)
         self._guarded(partial(self._run_module, seen), 1)
         self._awaited = {id(root.function.node) for root in seen.roots if root.awaited}
         for root in seen.roots:
@@ -174,6 +175,10 @@ class _Analysis:
             passes,
             frozenset(self._project.asked),
         )
+
+    def _half_is_met(self) -> bool:
+        """Whether the file shows half precision, or another of the project does."""
+        return self._half_shown or self._project.shows(FLOAT16) is not None
 
     def _guarded(self, step: Callable[[], None], row: int) -> None:
         """Runs a step; one that exhausts the stack costs its own findings only."""

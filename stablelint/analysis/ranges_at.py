@@ -84,7 +84,7 @@ def ranges_at(source: bytes, filename: str, root: Path | None = None) -> Ranges:
         project = Project()
         module = module_of(parsed, path, project.package_of(path)[1])
         project.adopt(module)
-        survey(module, (), half=False)
+        survey(module, (), half=lambda: False)
         session = Session(observe=ignore, interpreter=INTERPRETER, project=project, home=module)
         seen: dict[Span, RangeAt] = {}
         try:

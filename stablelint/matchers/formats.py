@@ -15,6 +15,7 @@ from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind
 from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT16, round_to
+from stablelint.syntax import precision
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -28,7 +29,14 @@ _BACK = re.compile(r"\.type_as\(|\.to\((dtype=)?(\w+\.)*\w*dtype\)")
 _EPS = 1e-12  # the default
 _TINY = "an eps of {!r} guards nothing in float16: where a row is constant its gradient overflows"
 _SIZES = frozenset({"size", "shape", "len", "numel"})
+_SHOWING = {
+    precision.SOFTMAX: "{} computes a softmax in float32",
+    precision.FLOAT16: "{} casts to float16",
+}
 _TOLD_APART = 256  # whole numbers, by bfloat16
+_SQUEEZED = frozenset(
+    "linear_module softmax sigmoid tanh layer_norm norm_module".split()
+)  # a layer lies between
 
 
 @observes("normalize", "layer_norm", "LayerNorm|GroupNorm|RMSNorm|BatchNorm1d|BatchNorm2d")
@@ -57,7 +65,7 @@ def _tiny_eps(review: Review, rule: Rule) -> Iterator[Site]:
         eps = given.constant() if given is not None else None
         if x is None or not isinstance(eps, float) or round_to(eps, FLOAT16) != 0 or frame.state.autocast:
             continue  # autocast computes it, and its gradient, in float32
-        half = maybe_half(x, review.collector.context(value, {"x": x}, frame))
+        half = maybe_half(x, review.collector.context(value, {"x": x}, frame), precision.FLOAT16)
         if half is not Truth.NO:
             yield make_site(review, rule, pair, {"x": x}, shown=half is Truth.YES, message=_TINY.format(eps))
 
@@ -93,3 +101,28 @@ def casts_up_and_back(module: ModuleInfo) -> bool:
     return any(
         _UP.search(line) and _BACK.search(" ".join(lines[row : row + 3])) for row, line in enumerate(lines)
     )
+
+
+@observes("softmax")
+def softmax_of_products(review: Review, rule: Rule) -> Iterator[Site]:
+    """`softmax(q @ k.mT)` in the type of `q`, where the project shows that this can be float16."""
+    for pair in observed(review, "softmax"):
+        value, frame = pair
+        scores = value.first
+        if scores is None or "dtype" in value.operands or frame.state.autocast or not _is_product(scores):
+            continue
+        context = review.collector.context(value, {"x": scores}, frame)
+        half = maybe_half(scores, context, *_SHOWING)
+        if half is not Truth.NO:
+            dim = value.operands.get("dim")
+            bound = {"x": scores, **({"d": dim} if dim is not None else {})}
+            elsewhere = [
+                text.format(file) for fact, text in _SHOWING.items() if (file := context.shows(fact))
+            ]
+            message = "; ".join([rule.message, *elsewhere[:1]]) if half is Truth.MAYBE else None
+            yield make_site(review, rule, pair, bound, shown=half is Truth.YES, message=message)
+
+
+def _is_product(scores: Value) -> bool:
+    """Whether scores are products of vectors, scaled or masked."""
+    return any(v.op == "matmul" for v in behind(scores, lambda v: v.op in _SQUEEZED))

@@ -13,8 +13,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from stablelint.diagnostic import FileReport, Place, Told
+from stablelint.diagnostic import WHOLE, FileReport, Passed, Place, Told
 from stablelint.syntax.content import digest
+from stablelint.syntax.precision import shows
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import codec, pool
@@ -46,7 +47,11 @@ class Callers:
 
     def passes(self, asked: Collection[Place]) -> Sequence[Told]:
         """What the files pass that may pass something to one of these places."""
-        names = self._with_heirs({name.encode() for place in asked for name in _names_of(place)})
+        facts = {name for target, name in asked if target == WHOLE}
+        shown = {(WHOLE, fact): first for fact in sorted(facts) if (first := self._showing(fact))}
+        names = self._with_heirs(
+            {name.encode() for place in asked if place[0] != WHOLE for name in _names_of(place)}
+        )
         naming = [file for file, data in self._unread.values() if any(name in data for name in names)]
         for file, outcome in pool.run(partial(_glimpser, self._root), naming, self._jobs):
             _, data = self._unread.pop(file.path)
@@ -57,7 +62,12 @@ class Callers:
                 places = codec.encode_places(outcome.passes)
                 entry = {GLIMPSE: True, "passes": places, "consulted": dict(outcome.consulted)}
                 self._cache.put(file, digest(data), entry)
-        return self._passes
+        return [*self._passes, shown]
+
+    def _showing(self, fact: str) -> tuple[Passed, ...]:
+        """The first of the files that were not read that shows a fact about the project."""
+        first = next((path for path, (_, data) in sorted(self._unread.items()) if shows(data, fact)), None)
+        return (Passed(first, 1, ""),) if first is not None else ()
 
     def _with_heirs(self, names: set[bytes]) -> set[bytes]:
         """The names, and those of classes that inherit from one of them."""

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings, is_project
-from stablelint.diagnostic import NOTHING, Diagnostic, Level, Passed, Place, Problem, Told
+from stablelint.diagnostic import NOTHING, WHOLE, Diagnostic, Level, Passed, Place, Problem, Told
 from stablelint.syntax.content import NOTEBOOK, digest
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
@@ -167,10 +167,15 @@ def told_by_others(answers: Mapping[str, Answer], around: Iterable[Told] = ()) -
             passed.setdefault(place, []).extend(several)
     told: dict[str, Told] = {}
     for path, answer in answers.items():
-        known = {place: tuple(sorted(passed[place])) for place in answer.asks if place in passed}
+        known = {place: _sorted(place, passed[place]) for place in answer.asks if place in passed}
         if known:
             told[path] = known
     return told
+
+
+def _sorted(place: Place, passed: Sequence[Passed]) -> tuple[Passed, ...]:
+    """What is passed to a place; of what shows a fact about the project, the first."""
+    return (min(passed),) if place[0] == WHOLE else tuple(sorted(passed))
 
 
 def check_text(

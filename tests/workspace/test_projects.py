@@ -26,6 +26,40 @@ def found_in(root: Path, jobs: int = 1) -> tuple[Diagnostic, ...]:
     return result.diagnostics
 
 
+ATTENTION = """
+import torch
+
+def attend(q, k, v, padding):
+    scores = (q @ k.transpose(-1, -2)).masked_fill(padding, -1e9)
+    return scores.softmax(dim=-1) @ v
+"""
+FLOAT32 = (
+    "import torch\n\ndef attend(scores):\n    return torch.softmax(scores, dim=-1, dtype=torch.float32)\n"
+)
+CASTS = "import torch\n\ndef serve(model: torch.nn.Module):\n    return model.half().eval()\n"
+IN_BFLOAT16 = CASTS.replace("half", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (CASTS, {"SL403": "serve.py casts to it", "SL415": "serve.py casts to float16"}),
+        (FLOAT32, {"SL415": "serve.py computes a softmax in float32"}),
+        (IN_BFLOAT16, {}),
+    ],
+)
+@pytest.mark.parametrize("checked", [".", "model.py"])
+def test_half_precision_that_another_file_shows(
+    other: str, told: dict[str, str], checked: str, tmp_path: Path
+) -> None:
+    for name, text in {"pyproject.toml": "[project]\n", "model.py": ATTENTION, "serve.py": other}.items():
+        (tmp_path / name).write_text(text)
+    settings = Settings(root=tmp_path, source=tmp_path / "pyproject.toml", level=Level.POSSIBLE)
+    request = Request(settings, Selection(frozenset({"SL403", "SL415"}), "/"), use_cache=False, jobs=1)
+    found = check([str(tmp_path / checked)], request, CATALOG).diagnostics
+    assert {item.code: item.message.rpartition("; ")[2] for item in found} == told
+
+
 def marked(root: Path) -> set[tuple[str, str, str]]:
     """(file, rule, file of the chain) of each mark."""
     marks: set[tuple[str, str, str]] = set()

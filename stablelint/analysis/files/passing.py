@@ -14,7 +14,7 @@ from itertools import chain
 from stablelint.analysis.files.callsites import argument_of, default_of, is_number, parameters_of
 from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, ModuleInfo, statements_of
 from stablelint.analysis.files.project import Found, Project
-from stablelint.diagnostic import Passed, Place, Told
+from stablelint.diagnostic import WHOLE, Passed, Place, Told
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants
@@ -33,8 +33,8 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
 
 
 def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Told:
-    """What a file passes elsewhere, by the place to which it is passed."""
-    found: dict[Place, set[Passed]] = {}
+    """What a file passes elsewhere, by the place to which it is passed, and what it shows of the project."""
+    found = {(WHOLE, fact): {Passed(str(module.path), 1, "")} for fact in project.shown}
     pairs = [_passed_in(site, module, project) for site in calls]
     for info in module.classes.values():
         pairs += [_registered(info, project), _overridden(info, project)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
-from stablelint.diagnostic import NOTHING, Passed, Place, Told
+from stablelint.diagnostic import NOTHING, WHOLE, Passed, Place, Told
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
@@ -128,6 +128,9 @@ class Project:
         self._found: dict[tuple[tuple[str, ...], str], Found | None] = {}
         self._read = 0
         self._told = told
+        self.shown: frozenset[str] = (
+            frozenset()
+        )  # what the file under analysis shows of it: see `syntax.precision`
         self.asked: set[Place] = set()
         self.consulted: dict[str, str] = {}
 
@@ -163,6 +166,14 @@ class Project:
         """What other files pass to a place, as far as they are checked together with this one; notes that it was asked."""
         self.asked.add((target, name))
         return self._told.get((target, name), ())
+
+    def shows(self, fact: str) -> str | None:
+        """The file that shows a fact about the project, by its path below the root: "" for the one under analysis, None
+        where none is known to."""
+        if fact in self.shown:
+            return ""
+        passed = self.told_of(WHOLE, fact)
+        return os.path.relpath(passed[0].path, self._root or None) if passed else None
 
     def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:
         """What a qualified name means in this project: a function, a class, or (module, global name)."""

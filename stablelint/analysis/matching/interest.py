@@ -45,7 +45,7 @@ class Need:
 
     here: tuple[Words, ...]
     anywhere: tuple[Words, ...] = ()
-    half: bool = False  # only where the file shows half precision
+    half: bool = False  # only where the file, or its project, shows half precision
 
     @property
     def within(self) -> tuple[Words, ...]:
@@ -79,12 +79,12 @@ def met(row: tuple[Words, ...], words: set[str] | Words) -> bool:
     return not any(map(words.isdisjoint, row))
 
 
-def interest_of(needs: Iterable[Need], words: set[str], half: bool) -> Interest:
-    """What matters in a file that holds `words`; `half` tells that it shows half precision."""
+def interest_of(needs: Iterable[Need], words: set[str], half: Callable[[], bool]) -> Interest:
+    """What matters in a file that holds `words`; `half` tells whether it can be run in half precision."""
     alone: set[str] = set()
     together: set[tuple[Words, ...]] = set()
     for need in needs:
-        if (need.half and not half) or not met((*need.here, *need.anywhere), words):
+        if not met((*need.here, *need.anywhere), words) or (need.half and not half()):
             continue
         if len(need.here) == 1:
             alone.update(need.here[0])

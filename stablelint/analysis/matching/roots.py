@@ -7,7 +7,7 @@ with what they pass.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import (
@@ -54,10 +54,10 @@ class Survey:
     body_tells: bool  # a rule can find something there, or it calls one of the roots
 
 
-def survey(module: ModuleInfo, needs: Sequence[Need], half: bool) -> Survey:
+def survey(module: ModuleInfo, needs: Sequence[Need], half: Callable[[], bool]) -> Survey:
     """The functions of a file in which a rule can find something, and those that pass values to one.
 
-    `half` tells that the file shows half precision.
+    `half` tells whether the file, or another of its project, shows half precision; it is asked where that matters.
     """
     found, body = look(module)
     risky = _appraise(found, body, module, needs, half)
@@ -123,7 +123,9 @@ def _by_name(found: list[Root]) -> dict[str, list[Root]]:
     return names
 
 
-def _appraise(found: list[Root], body: Glance, module: ModuleInfo, needs: Sequence[Need], half: bool) -> bool:
+def _appraise(
+    found: list[Root], body: Glance, module: ModuleInfo, needs: Sequence[Need], half: Callable[[], bool]
+) -> bool:
     """Decides which functions are risky, and which are called in this file alone; whether its body is risky."""
     glances = [body, *(root.seen for root in found)]
     interest = interest_of(needs, set().union(*(seen.words for seen in glances)), half)

@@ -31,6 +31,7 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.interval import Interval
+from stablelint.syntax import precision
 from stablelint.syntax.walk import descendants
 
 
@@ -178,6 +179,7 @@ class Collector:
             state.plural,
             state.gradient,
             self._half_used,
+            frame.session.project.shows,
         )
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
@@ -203,6 +205,7 @@ class Collector:
             texts,
             frame.statement,
             frame.state.gradient,
+            _resting_on_project(rule, context) if truth is Truth.MAYBE else None,
         )
         key = (rule.code, id(value.node))
         known = self.sites.setdefault(key, site)
@@ -223,6 +226,13 @@ class Collector:
         held = (v for v in found.bindings.values() if v.belief is not None)
         beliefs = {v.key: frame.state.believed(v) for v in held}
         return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient, beliefs)
+
+
+def _resting_on_project(rule: Rule, context: Context) -> str | None:
+    """The message of a match that rests on the half precision which another file shows."""
+    asks = any(p.name == "dtype" and p.op == "<" for p in map(parse_predicate, rule.where))
+    file = context.shows(precision.FLOAT16) if asks and not context.half_shown else None
+    return f"{rule.message}; {file} casts to it" if file else None
 
 
 def _is_passed_on(judgement: Judgement, found: Match, value: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from stablelint.analysis.values.value import Value
@@ -24,6 +24,9 @@ class Context:
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
     gradient: bool = True  # gradients are recorded at this place
     half_used: bool = False  # the file is a script that casts to half precision itself
+    shows: Callable[[str], str | None] = lambda fact: (
+        None
+    )  # the file of the project that shows a fact about it
 
 
 def value_of(predicate: Predicate, context: Context, position: int = 0) -> Value:

@@ -10,6 +10,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, FloatFormat, round_to
+from stablelint.syntax import precision
 
 _HALF = ("float16", "bfloat16")
 
@@ -17,22 +18,30 @@ _HALF = ("float16", "bfloat16")
 def _dtype(predicate: Predicate, context: Context) -> Truth:
     value = value_of(predicate, context)
     if predicate.op == "<":
-        return maybe_half(value, context)
+        return maybe_half(value, context, precision.FLOAT16)
     if predicate.op == ">=":
         return Truth.of(is_upcast(value))
     dtype = value.dtype
     return Truth.of(dtype is not None and (dtype == predicate.value) == (predicate.op == "=="))
 
 
-def maybe_half(value: Value, context: Context) -> Truth:
-    """Whether the value can be half precision: it is, it is cast or autocast here, or the file shows such a mode."""
+def maybe_half(value: Value, context: Context, *facts: str) -> Truth:
+    """Whether the value can be half precision, by what is known of it, or as its file shows such a mode.
+
+    `facts` are those of which it suffices that another file of the project shows one.
+    """
+    known = _is_half(value, context)
+    shown = known is not Truth.MAYBE or context.half_shown or any(map(context.shows, facts))
+    return known if shown else Truth.NO
+
+
+def _is_half(value: Value, context: Context) -> Truth:
+    """Whether the value is half precision, by its type, what it is made of, and the mode it is computed in."""
     if value.dtype is not None:
         return Truth.of(value.dtype in _HALF)
-    if value.kind is Kind.NUMBER or is_upcast(value):
+    if value.kind in (Kind.NUMBER, Kind.ARRAY) or is_upcast(value):
         return Truth.NO
-    if context.autocast in _HALF or context.half_used:
-        return Truth.YES
-    return Truth.MAYBE if context.half_shown else Truth.NO
+    return Truth.YES if context.autocast in _HALF or context.half_used else Truth.MAYBE
 
 
 def is_upcast(value: Value, depth: int = 12) -> bool:

@@ -1,0 +1,36 @@
+"""What a file shows of the precision that its project runs in, by a look at its bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+FLOAT16 = "float16"
+"""The project casts to float16, or names it as the type of something."""
+SOFTMAX = "softmax"
+"""A softmax of the project is computed in float32 whatever comes in."""
+
+_HALF = re.compile(rb"float16|\.half\(|autocast|fp16|bf16|GradScaler")
+_UPCAST = rb"(?:\.float\(\)|dtype=torch\.float(?:32)?\b|\.to\(torch\.float(?:32)?\))"
+_SHOWN: Mapping[str, re.Pattern[bytes]] = MappingProxyType(
+    {
+        FLOAT16: re.compile(rb"\.half\(\)|torch\.(?:float16|half)\b"),
+        SOFTMAX: re.compile(rb"softmax\([^\n]*" + _UPCAST + rb"|" + _UPCAST + rb"\.softmax\("),
+    }
+)
+
+
+def shows_half(data: bytes) -> bool:
+    """Whether a file speaks of half precision, of either format, by a cast, an option or a mode."""
+    return _HALF.search(data) is not None
+
+
+def shown_in(data: bytes) -> Iterator[str]:
+    """The facts about its project that a file shows."""
+    return (fact for fact in _SHOWN if shows(data, fact))
+
+
+def shows(data: bytes, fact: str) -> bool:
+    """Whether a file shows one fact about its project."""
+    return _SHOWN[fact].search(data) is not None
