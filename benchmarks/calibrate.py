@@ -32,13 +32,16 @@ import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.evidence.fact import all_facts
 from stablelint.catalog import load_catalog
-from stablelint.diagnostic import RULE, Diagnostic, Level
+from stablelint.diagnostic import RULE, WHOLE, Diagnostic, Level, Passed, Told
+from stablelint.syntax import precision
+from stablelint.syntax.relevance import brings_torch
 
 WEIGHTS = Path(__file__).parents[1] / "stablelint/analysis/evidence/weights.json"
 JUDGEMENTS = Path(__file__).with_name("judgements.jsonl")
@@ -64,12 +67,22 @@ def unpack(git: Path, commit: str, folder: Path) -> bool:
     return archive.wait() == 0
 
 
+@cache
+def shown_by_project(root: Path) -> Told:
+    """What the files of a tree show of it as a whole."""
+    files = {str(path): path.read_bytes() for path in sorted(root.rglob("*.py")) if path.is_file()}
+    by_fact = {
+        fact: [path for path, data in files.items() if brings_torch(data) and precision.shows(data, fact)]
+        for fact in (precision.FLOAT16, precision.SOFTMAX)
+    }
+    return {(WHOLE, fact): (Passed(paths[0], 1, ""),) for fact, paths in by_fact.items() if paths}
+
+
 def findings(root: Path, name: str) -> list[Diagnostic]:
     """What the analysis finds in a file, with the facts that hold of each finding."""
-    options = AnalysisOptions(root=root, level=Level.LIKELY)
-    return list(
-        check_source((root / name).read_bytes(), name, load_catalog(entry_points=False), options).diagnostics
-    )
+    options, catalog = AnalysisOptions(root=root, level=Level.LIKELY), load_catalog(entry_points=False)
+    source, told = (root / name).read_bytes(), shown_by_project(root)
+    return list(check_source(source, name, catalog, options, told).diagnostics)
 
 
 def near(found: Diagnostic, line: int) -> bool:
