@@ -19,8 +19,8 @@ def _lines(crash: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield ""
     yield from headed(f"{crash['error']}[{crash['kind']}]", crash["summary"], context, context.style.error)
     yield from placed(crash, context, context.style.error)
-    for other in crash["other"]:
-        yield from note(other["what"], f"{at(other, context)}: {plain(other['expression'])}", context)
+    for what, other in crash["other"]:
+        yield from note(what, f"{at(other, context)}: {plain(other['expression'])}", context)
     for text in crash["because"]:
         yield from note("because", plain(text), context)
     yield from _operands(crash["operands"], context)
@@ -45,10 +45,12 @@ def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[s
     for one in operands:
         made = one["made_at"]
         if made is not None:
-            if made["text"] in told:
+            text = made["expression"]
+            if text in told:
                 continue
-            told.add(made["text"])
-            place = f"{context.shown(made['filename'])}:{made['row']}"
-            yield from note(f"{plain(one['name'])} comes from", f"{place}: {plain(made['text'])}", context)
+            told.add(text)
+            yield from note(
+                f"{plain(one['name'])} comes from", f"{at(made, context)}: {plain(text)}", context
+            )
         elif one["origin"]:
             yield from note(f"{plain(one['name'])} is", one["origin"], context)

@@ -13,8 +13,8 @@ from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Li
 from stablelint.runtime.compare.parting.align import Kind, Parting
 from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
 from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.session import Session, describe, told_of
-from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.compare.session import Session, describe, losses_agree, told_of
+from stablelint.runtime.compare.tensors.tolerance import Tolerances
 
 STEPS = 3
 """Steps that are judged where the user names none: each operation is computed twice more."""
@@ -100,8 +100,7 @@ def _losses_agree(runs: tuple[Told, Told], dtype: str | None) -> bool:
     atol = rtol * max(
         (abs(value) for run in runs for _, value in run.losses if math.isfinite(value)), default=0.0
     )
-    one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float64) for run in runs)
-    return compare_tensors("loss", one, other, Tolerances(rtol, atol, equal_nan=True)).same
+    return losses_agree(runs, rtol, atol)
 
 
 def _same(found: Followed) -> str:

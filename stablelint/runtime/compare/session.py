@@ -110,6 +110,12 @@ def told_of(first: Run, second: Run) -> tuple[Told, Told]:
     return one, other
 
 
+def losses_agree(runs: tuple[Told, Told], rtol: float, atol: float) -> bool:
+    """Whether the losses of two runs are within tolerances."""
+    one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float64) for run in runs)
+    return compare_tensors("loss", one, other, Tolerances(rtol, atol, equal_nan=True)).same
+
+
 def describe(parting: Parting) -> Difference:
     """The parting with a sentence."""
     record = parting.first or parting.second

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from stablelint.runtime.crash import explain
@@ -42,9 +42,12 @@ def _walk() -> Iterator[Explainer]:
 
 
 def explanation_of(scene: Scene) -> Explanation | None:
-    """What the first explainer that knows the error says of it; None where none does."""
+    """What the first explainer that knows the error says of it; None where none does.
+
+    It is about the expression that failed, unless the explainer names another place.
+    """
     for one in all_explainers():
         match = one.pattern.search(scene.message)
         if match is not None and (found := one.explain(scene, match)) is not None:
-            return found
+            return found if found.location is not None else replace(found, location=scene.location)
     return None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
-from stablelint.runtime.plain import Json
+from stablelint.runtime.plain import Json, plain
 from stablelint.runtime.program.location import Location, place_json
 
 _LONGEST_MESSAGE = 20_000
@@ -21,33 +21,15 @@ class Operand:
     dtype: str
     device: str
     origin: str | None = None
-    location: Location | None = None  # of the statement that made it
+    made_at: Location | None = None  # the statement that made it
 
     @classmethod
     def of(
-        cls, tensor: torch.Tensor, name: str, origin: str | None = None, location: Location | None = None
+        cls, tensor: torch.Tensor, name: str, origin: str | None = None, made_at: Location | None = None
     ) -> Operand:
         """The operand that `tensor` is."""
         dtype = str(tensor.dtype).removeprefix("torch.")
-        return cls(name, tuple(tensor.shape), dtype, str(tensor.device), origin, location)
-
-    def as_json(self) -> dict[str, Json]:
-        """Name, shape, dtype, device and origin."""
-        made: Json = None
-        if self.location is not None:
-            made = {
-                "filename": self.location.filename,
-                "row": self.location.row,
-                "text": self.location.expression,
-            }
-        return {
-            "name": self.name,
-            "shape": list(self.shape),
-            "dtype": self.dtype,
-            "device": self.device,
-            "origin": self.origin,
-            "made_at": made,
-        }
+        return cls(name, tuple(tensor.shape), dtype, str(tensor.device), origin, made_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +43,10 @@ class Explanation:
     operands: tuple[Operand, ...] = ()
     layers: tuple[tuple[str, str, str], ...] = ()
     location: Location | None = None
-    other: tuple[tuple[str, Location], ...] = ()  # further places, and what they are
+    other: tuple[tuple[str, Location], ...] = ()  # what further places are
 
     def as_json(self, error: BaseException) -> dict[str, Json]:
         """The explanation as ``run --output-format json`` prints it under `crash`."""
-        return {
-            "kind": self.kind,
-            "error": type(error).__name__,
-            "message": str(error)[:_LONGEST_MESSAGE],
-            "summary": self.summary,
-            **place_json(self.location),
-            "because": list(self.because),
-            "advice": list(self.advice),
-            "operands": [one.as_json() for one in self.operands],
-            "layers": [list(row) for row in self.layers],
-            "other": [{"what": what, **at.as_json()} for what, at in self.other],
-        }
+        told = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name != "location"}
+        message = str(error)[:_LONGEST_MESSAGE]
+        return {**told, **place_json(self.location), "error": type(error).__name__, "message": message}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 import torch
 from torch import nn
 
-from stablelint.diagnostic import Position, Span
+from stablelint.diagnostic import Span
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.trail import Trail
@@ -193,13 +193,13 @@ def assigned(code: CodeType, name: str, before: int) -> Location | None:
                 best = node
     if best is None:
         return None
-    end_row, end_column = best.end_lineno or best.lineno, best.end_col_offset or 0
-    text = ast.unparse(best)
-    if isinstance(best, ast.For):
-        text = f"for {ast.unparse(best.target)} in {ast.unparse(best.iter)}"
-        end_row, end_column = best.iter.end_lineno or best.lineno, best.iter.end_col_offset or 0
-    span = Span(Position(best.lineno, best.col_offset + 1), Position(end_row, end_column + 1))
-    return Location(code.co_filename, best.lineno, span, text, "")
+    found = Location.of(best, code.co_filename)
+    if not isinstance(best, ast.For) or found.span is None:
+        return found
+    header = Location.of(best.iter, code.co_filename)
+    text = f"for {ast.unparse(best.target)} in {header.expression}"
+    end = header.span.end if header.span else found.span.end
+    return replace(found, span=Span(found.span.start, end), expression=text)
 
 
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For) -> Iterator[ast.expr]:

@@ -62,7 +62,7 @@ def writer_behind(kept: Location) -> Location | None:
     }
     for statement in sorted(statements, key=lambda one: one.lineno):
         if statement.lineno > kept.row and _written(statement) & names:
-            return _place_of(kept.filename, statement)
+            return Location.of(statement, kept.filename)
     return None
 
 
@@ -87,10 +87,6 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _place_of(filename: str, statement: ast.stmt) -> Location:
-    return Location(filename, statement.lineno, None, ast.unparse(statement), "")
 
 
 def is_without_gradients(filename: str, row: int) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
-from stablelint.diagnostic import Span
+from stablelint.diagnostic import Position, Span
 from stablelint.runtime.plain import Json
 
 
@@ -17,6 +18,13 @@ class Location:
     span: Span | None
     expression: str
     function: str
+
+    @classmethod
+    def of(cls, node: ast.stmt | ast.expr, filename: str, function: str = "") -> Location:
+        """A node of a file's syntax, with its text as it would be written."""
+        end_row, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        span = Span(Position(node.lineno, node.col_offset + 1), Position(end_row, end_column + 1))
+        return cls(filename, node.lineno, span, ast.unparse(node), function)
 
     def as_json(self) -> dict[str, Json]:
         """File, start, end and text of the expression."""

@@ -66,7 +66,7 @@ def test_says_what_met_what_and_what_to_do(crash: Crash, tmp_path: Path) -> None
             *found.because,
             *(f"{what} {at.expression}" for what, at in found.other),
             *(
-                f"{one.name} {one.shape} {one.location.expression if one.location else ''}"
+                f"{one.name} {one.shape} {one.made_at.expression if one.made_at else ''}"
                 for one in found.operands
             ),
             shown["expression"] or "",
@@ -129,5 +129,5 @@ def test_the_explanation_follows_the_traceback(tmp_path: Path) -> None:
     assert explanation.startswith(
         "fc1 (Linear(in_features=200, out_features=32, bias=True)) takes 200 features"
     )
-    assert "weight of fc1 comes from: train.py:11: self.fc1 = nn.Linear(200, 32)" in explanation
+    assert "weight of fc1 comes from: train.py:11:9: self.fc1 = nn.Linear(200, 32)" in explanation
     assert "help: nn.Linear(288, 32) fits what it is given" in explanation

@@ -17,67 +17,8 @@ from torch.fx import GraphModule
 from stablelint.runtime.compare.compiling.minimise import Reduced
 from stablelint.runtime.tensors.measure import tensors_in
 
+_TEMPLATE = Path(__file__).with_suffix(".template")
 _LITERAL = 256  # elements of an input that are written into the script; more stand in a file beside it
-
-_BODY = '''
-"""{title}
-
-torch {version}, {machine}, backend {backend}.
-{verdict}
-"""
-
-import math
-
-import torch
-{imports}
-
-{backend_source}
-class Graph(torch.nn.Module):
-{forward}
-
-
-def run(function, inputs):
-    inputs = [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
-    results = [y for y in function(*inputs) if isinstance(y, torch.Tensor)]
-    wanted = [y for y in results if y.requires_grad]
-    if wanted:
-        torch.autograd.backward([(y * weights(y)).sum() for y in wanted])
-    gradients = [x.grad for x in inputs if x.grad is not None]
-    return [*results, *gradients, *inputs]
-
-
-def weights(y):
-    count = torch.arange(y.numel(), dtype=torch.float64)
-    return (1 + 0.5 * torch.sin(count)).reshape(y.shape).to(y.dtype)
-
-
-def wide(x):
-    return x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x
-
-
-generator = torch.Generator().manual_seed(0)
-inputs = [
-{inputs}
-]
-graph = Graph()
-eager = run(graph, inputs)
-compiled = run(torch.compile(graph, backend={backend_name}), inputs)
-try:
-    exact = run(graph, [wide(x) for x in inputs])
-except (RuntimeError, TypeError):
-    exact = eager
-wrong = False
-for index, (a, b, c) in enumerate(zip(eager, compiled, exact)):
-    scale = c.detach().double().abs().nan_to_num(0, 0, 0).max().item() if c.numel() else 0.0
-    unit = scale * torch.finfo(a.dtype).eps if a.is_floating_point() else 1.0
-    errors = [(x.detach().double() - c.detach().double()).abs() for x in (a, b)]
-    far = [e.max().item() / max(unit, 1e-300) if e.numel() else 0.0 for e in errors]
-    far = [math.inf if math.isnan(x) else x for x in far]
-    wrong |= far[1] > 32 + 8 * far[0]
-    print(f"value {{index}}: eager is {{far[0]:.3g}} ulps from float64, compiled {{far[1]:.3g}}")
-print("compiled differs from eager" if wrong else "no difference beyond rounding")
-raise SystemExit(1 if wrong else 0)
-'''
 
 
 def write(found: Reduced, backend: Any, spec: str | None, path: Path, title: str) -> list[str]:
@@ -90,7 +31,7 @@ def write(found: Reduced, backend: Any, spec: str | None, path: Path, title: str
     verdict = (
         f"{judged.place}: eager is {judged.eager:.3g} ulps from float64, compiled {judged.compiled:.3g}."
     )
-    text = _BODY.format(
+    text = _TEMPLATE.read_text(encoding="utf-8").format(
         title=title.replace('"""', "'''"),
         version=torch.__version__,
         machine=f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
@@ -102,7 +43,7 @@ def write(found: Reduced, backend: Any, spec: str | None, path: Path, title: str
         inputs="\n".join(f"    {one}," for one in _inputs(found, path)),
         backend_name=name,
     )
-    path.write_text(text.lstrip(), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return _operations(found.graph)
 
 

@@ -9,14 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, launch, plan_of, why_empty
 from stablelint.runtime.compare.compiling.child import STAGES
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Side, Told
 from stablelint.runtime.compare.parting.align import Kind
-from stablelint.runtime.compare.session import Session
-from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
+from stablelint.runtime.compare.session import Session, losses_agree
 
 _CHILD = "stablelint.runtime.compare.compiling.child"
 _PATIENCE = 300.0  # seconds for the script to show what it shows
@@ -41,7 +38,7 @@ def compare_compiled(
     graphs, judged = (sum(one[key] for one in told) for key in ("graphs", "judged"))
     if not judged:
         raise CommandFailedError("nothing was compiled: no graph ran in the steps that were looked at")
-    if _losses_agree(runs):
+    if losses_agree(runs, 1e-3, 1e-5):
         graph = f"{graphs} graph{'s' if graphs != 1 else ''}"
         text = f"compiled and eager agree within rounding: {graph}, {judged} calls judged against float64"
         return Comparison("compiled", True, text, runs)
@@ -69,11 +66,6 @@ def _told(run: Run) -> Told:
     losses = tuple((int(step), float(value)) for one in told for step, value in one["losses"])
     steps = max(int(one["steps"]) for one in told)
     return Told(run.setup.label, steps, 0, False, losses, told[0]["facts"])
-
-
-def _losses_agree(runs: tuple[Told, Told]) -> bool:
-    one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float32) for run in runs)
-    return compare_tensors("loss", one, other, Tolerances(rtol=1e-3, atol=1e-5, equal_nan=True)).same
 
 
 def _faulty(fault: dict[str, Any], runs: tuple[Told, Told], script: Path) -> Comparison:

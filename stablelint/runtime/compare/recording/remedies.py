@@ -13,7 +13,8 @@ import shutil
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -42,7 +43,7 @@ class Remedy:
     cause: str
     advice: str
     environment: Mapping[str, str] = field(default_factory=dict)
-    prefix: tuple[str, ...] = ()
+    prefix: Sequence[str] = ()
     early: Callable[[], object] | None = None
     late: Callable[[], object] | None = None
 
@@ -176,80 +177,18 @@ def _plain_attention() -> None:
     torch.backends.cuda.enable_mem_efficient_sdp(False)
 
 
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_EARLY = {"entropy": _entropy, "clock": _clock, "files": _files}
+_LATE = {
+    "seed": _seed,
+    "dropout": _no_dropout_in_evaluation,
+    "deterministic": _deterministic,
+    "workers": _no_workers,
+    "tf32": _full_precision,
+    "attention": _plain_attention,
+}
+_TOLD = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 REMEDIES = {
-    remedy.name: remedy
-    for remedy in (
-        Remedy(
-            "seed",
-            "a generator that is not seeded",
-            "seed every generator first: torch.manual_seed(0); numpy.random.seed(0); random.seed(0)",
-            late=_seed,
-        ),
-        Remedy(
-            "entropy",
-            "numbers from the system (uuid, os.urandom, secrets, an unseeded default_rng, os.getpid)",
-            "pass a seed: numpy.random.default_rng(0), random.Random(0), a counter instead of a uuid",
-            early=_entropy,
-        ),
-        Remedy(
-            "dropout",
-            "dropout that is left on where no gradient is asked for",
-            "model.eval() before the model is evaluated, model.train() before it is trained on",
-            late=_no_dropout_in_evaluation,
-        ),
-        Remedy(
-            "clock",
-            "the clock",
-            "take no number from time or datetime into the computation, nor a seed",
-            early=_clock,
-        ),
-        Remedy(
-            "hash",
-            "the order of a set or the hash of a text, which another hash seed changes",
-            "iterate over sorted(…), or set PYTHONHASHSEED=0 before Python starts",
-            {"PYTHONHASHSEED": "0"},
-        ),
-        Remedy(
-            "address",
-            "the order of objects that are sorted or hashed by their address",
-            "iterate over a list, or sort by a name: a set of modules or tensors has another order in every run",
-            {"PYTHONHASHSEED": "0"},
-            prefix=("setarch", "-R"),
-        ),
-        Remedy("files", "the order in which the system lists files", "sort what is listed", early=_files),
-        Remedy(
-            "memory",
-            "memory that is read before it is written",
-            "torch.zeros instead of torch.empty",
-        ),
-        Remedy(
-            "deterministic",
-            "an operation whose threads add in any order",
-            "torch.use_deterministic_algorithms(True)",
-            {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"},
-            late=_deterministic,
-        ),
-        Remedy("threads", "threads that share the work otherwise", "torch.set_num_threads(1)", _ONE_THREAD),
-        Remedy(
-            "workers",
-            "workers of a DataLoader",
-            "give DataLoader a generator and a worker_init_fn that seed every worker",
-            late=_no_workers,
-        ),
-        Remedy(
-            "tf32",
-            "products in TF32",
-            "torch.backends.cuda.matmul.allow_tf32 = False",
-            late=_full_precision,
-        ),
-        Remedy(
-            "attention",
-            "a flash or memory-efficient attention kernel",
-            "torch.backends.cuda.enable_flash_sdp(False)",
-            late=_plain_attention,
-        ),
-    )
+    name: Remedy(name, **told, early=_EARLY.get(name), late=_LATE.get(name)) for name, told in _TOLD.items()
 }
 """Every remedy by name."""
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.modules import module as torch_module
 
-from stablelint.diagnostic import Position, Span
+from stablelint.diagnostic import Span
 from stablelint.runtime.compare.recording.trace import Place
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
@@ -126,10 +126,5 @@ def _header(found: Location, span: Span) -> Location:
     tree = parse_file(found.filename)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.For) and (node.lineno, node.end_lineno) == (span.start.row, span.end.row):
-            source = node.iter
-            inner = Span(
-                Position(source.lineno, source.col_offset + 1),
-                Position(source.end_lineno or source.lineno, (source.end_col_offset or 0) + 1),
-            )
-            return Location(found.filename, source.lineno, inner, ast.unparse(source), found.function)
+            return Location.of(node.iter, found.filename, found.function)
     return found

@@ -173,8 +173,7 @@ class _Measure:
         same = a == b
         if self._equal_nan:
             same |= nan_a & nan_b
-        error = torch.where(same, 0.0, (a - b).abs().double()) if not exact else (_as_double(a, b))
-        error = torch.where(same, 0.0, error)
+        error = torch.where(same, 0.0, (a.double() - b.double() if exact else a - b).abs().double())
         allowed = self._atol + self._rtol * b.abs().double() if b.dtype != torch.bool else self._atol
         self.beyond += int((~(same | (error <= allowed) & torch.isfinite(error))).sum())
         self.identical += int(same.sum())
@@ -201,7 +200,7 @@ class _Measure:
         place = int(known.argmax())
         error = float(known[place])
         if error > (self.worst[kind].error if kind in self.worst else 0.0):
-            index = tuple(int(i) for i in _unravel(start + place, self._shape))
+            index = tuple(int(one) for one in torch.unravel_index(torch.tensor(start + place), self._shape))
             self.worst[kind] = Worst(error, index, first[place].item(), second[place].item())
 
 
@@ -244,17 +243,6 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
-
-
-def _as_double(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    return (first.double() - second.double()).abs()
-
-
-def _unravel(place: int, shape: tuple[int, ...]) -> Iterator[int]:
-    for index in range(len(shape)):
-        size = math.prod(shape[index + 1 :])
-        yield place // size
-        place %= size
 
 
 def _defaults(dtype: torch.dtype) -> tuple[float, float]:

@@ -47,7 +47,6 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
                 "call backward() once for each loss; add losses up first",
                 "retain_graph=True, if twice is meant",
             ),
-            location=scene.location,
             other=tuple(other),
         )
     old = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
@@ -71,9 +70,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             summary += f": {carried} is carried from step to step"
             advice = [f"{carried} = {carried}.detach() after each step"]
     advice.append("or one backward call for the sum of the losses")
-    return Explanation(
-        "second-backward", summary, advice=tuple(advice), location=scene.location, other=tuple(other)
-    )
+    return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 
 
 def _is_old(node: Any, sequence: int) -> bool:
@@ -114,7 +111,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
-    return Explanation("in-place", summary, advice=tuple(advice), location=scene.location, other=tuple(other))
+    return Explanation("in-place", summary, advice=tuple(advice), other=tuple(other))
 
 
 def _lost_a_value(node: Any) -> bool:
@@ -183,7 +180,6 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         f"{name or 'what went backward'} has no graph: nothing it was computed from asks for gradients",
         tuple(because),
         tuple(advice),
-        location=scene.location,
         other=tuple(other),
     )
 
@@ -197,7 +193,7 @@ def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     operand = scene.operand(losses[0], "the loss")
     advice = f"{operand.name}.mean().backward(), or a loss whose reduction is not 'none'"
     summary = f"{operand.name} {operand.shape} is not one number"
-    return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,), location=scene.location)
+    return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,))
 
 
 @explains(
@@ -215,7 +211,6 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
             f"{name}.clone(), if it computes with it",
         ),
         operands=operands,
-        location=scene.location,
     )
 
 
@@ -225,9 +220,5 @@ def to_numpy(scene: Scene, _: re.Match[str]) -> Explanation:
     operands = scene.operands()[:1]
     name = operands[0].name if operands else "the tensor"
     return Explanation(
-        "no-array",
-        f"{name} has a graph",
-        advice=(f"{name}.detach().numpy()",),
-        operands=operands,
-        location=scene.location,
+        "no-array", f"{name} has a graph", advice=(f"{name}.detach().numpy()",), operands=operands
     )

@@ -35,7 +35,7 @@ def class_labels(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary = (
         f"cross entropy takes class numbers of dtype int64, and {operands[1].name} is {operands[1].dtype}"
     )
-    return Explanation("dtype", summary, advice=(advice,), operands=operands, location=scene.location)
+    return Explanation("dtype", summary, advice=(advice,), operands=operands)
 
 
 @explains(_DTYPES)
@@ -57,12 +57,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
         advice += _cast(operands)
     return Explanation(
-        "dtype",
-        summary,
-        advice=tuple(advice),
-        operands=operands,
-        layers=shapes_through_layers(scene),
-        location=scene.location,
+        "dtype", summary, advice=tuple(advice), operands=operands, layers=shapes_through_layers(scene)
     )
 
 
@@ -114,4 +109,4 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     advice += [
         f"{one.name} must be made on, or moved to, {home}" for one in strays if not one.name.isidentifier()
     ]
-    return Explanation("device", summary, advice=tuple(advice), operands=operands, location=scene.location)
+    return Explanation("device", summary, advice=tuple(advice), operands=operands)

@@ -8,7 +8,7 @@ import re
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.frames import is_library, resolve
+from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
@@ -41,10 +41,8 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         "data",
         summary,
         advice=tuple(advice),
-        location=at or scene.location,
-        other=(("the loop waited here", scene.location),)
-        if at is not None and scene.location is not None
-        else (),
+        location=at,
+        other=(("the loop waited here", scene.location),) if at and scene.location else (),
     )
 
 
@@ -58,9 +56,7 @@ def killed(scene: Scene, match: re.Match[str]) -> Explanation:
         advice = ["more shared memory (docker run --shm-size), or fewer workers"]
     elif match[3] and "Killed" in match[3]:
         advice = ["fewer workers, or smaller samples: the system ends processes when memory is short"]
-    return Explanation(
-        "data", f"a worker of the loader {match[2]}", advice=tuple(advice), location=scene.location
-    )
+    return Explanation("data", f"a worker of the loader {match[2]}", advice=tuple(advice))
 
 
 @explains(r"")
@@ -70,8 +66,7 @@ def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
     found = _SAMPLE.search(notes)
     if found is None or scene.user is None:
         return None
-    summary = f"{found[1]}: {type(scene.error).__name__}: {scene.message}"
-    return Explanation("data", summary, location=resolve(scene.user.site))
+    return Explanation("data", f"{found[1]}: {type(scene.error).__name__}: {scene.message}")
 
 
 @explains(r"Cannot re-initialize CUDA in forked subprocess")
@@ -84,5 +79,4 @@ def forked(scene: Scene, _: re.Match[str]) -> Explanation:
             "keep the data set on the CPU, and move batches in the loop",
             "multiprocessing_context='spawn'",
         ),
-        location=scene.location,
     )

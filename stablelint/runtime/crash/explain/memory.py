@@ -44,15 +44,7 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
         at = filled_at(name, _files(held))
         other += [(f"{name} is filled here", at)] if at is not None else []
     summary = f"{sized(asked)} were asked for at once" if asked else "the memory of the device is full"
-    return Explanation(
-        "memory",
-        summary,
-        tuple(because),
-        tuple(advice),
-        operands,
-        location=scene.location,
-        other=tuple(other),
-    )
+    return Explanation("memory", summary, tuple(because), tuple(advice), operands, other=tuple(other))
 
 
 def _files(held: dict[str, Holding]) -> set[str]:

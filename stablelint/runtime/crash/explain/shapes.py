@@ -23,7 +23,6 @@ def _explained(scene: Scene, summary: str, *advice: str, operands: tuple[Operand
         advice=advice,
         operands=operands or scene.operands(),
         layers=shapes_through_layers(scene),
-        location=scene.location,
     )
 
 

@@ -14,7 +14,7 @@ _SHOWN = 4
 
 
 def _explained(scene: Scene, summary: str, operands: tuple[Operand, ...], *advice: str) -> Explanation:
-    return Explanation("target", summary, advice=advice, operands=operands, location=scene.location)
+    return Explanation("target", summary, advice=advice, operands=operands)
 
 
 def _loss(scene: Scene, *names: str) -> tuple[torch.Tensor, torch.Tensor, tuple[Operand, Operand]] | None:
@@ -80,7 +80,6 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary,
         advice=(f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made",),
         operands=operands,
-        location=scene.location,
     )
 
 
@@ -171,4 +170,4 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
     if not operands:
         return None
     summary = f"dimension {match[2]} has {match[3]} entries, 0 … {int(match[3]) - 1}, and entry {match[1]} is asked for"
-    return Explanation("index", summary, operands=operands, location=scene.location)
+    return Explanation("index", summary, operands=operands)
