@@ -15,7 +15,7 @@ from stablelint.report.source import Sources
 
 _AROUND = 3  # source lines shown on either side of an expression
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 14, 12, 24
-_COLOURS = ("--before", "--after")
+COLOURS = ("--before", "--after")
 
 
 def page(command: str, parts: Iterable[str], style: str = "", script: str = "") -> str:
@@ -106,7 +106,7 @@ def curves(*series: Sequence[tuple[float, object]], width: int = 400, height: in
     low, high = (math.log10(one) if logarithmic else one for one in (min(numbers), max(numbers)))
     axes = Axes(min(steps), max(steps), low, high, width, height)
     inside = ""
-    for one, colour in zip(series, _COLOURS[-len(series) :], strict=True):
+    for one, colour in zip(series, COLOURS[-len(series) :], strict=True):
         points = [
             axes.at(step, math.log10(value) if logarithmic else value) for step, value in one if finite(value)
         ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
-from stablelint.report.numbers import listed
 
 
 def note(title: str, text: str, context: Context) -> Iterator[str]:
@@ -47,14 +46,6 @@ def at(one: Mapping[str, Any], context: Context) -> str:
     """File, or cell of a notebook, row and column of a place."""
     row, column = one["location"]["row"], one["location"]["column"]
     return f"{one.get('cell') or context.shown(one['filename'])}:{row}" + (f":{column}" if column else "")
-
-
-def listing(head: str, items: Iterable[Mapping[str, Any]], columns: str, context: Context) -> Iterator[str]:
-    """A table on what has a name and numbers (see `listed`), an empty line before it; nothing without items."""
-    rows = listed(head, items, columns)
-    if len(rows) > 1:
-        yield ""
-        yield from table(rows, context)
 
 
 def table(rows: Sequence[Sequence[str]], context: Context) -> Iterator[str]:

@@ -1,16 +1,14 @@
-"""Two sets of tensors compared within tolerances: as text and as rows of a page."""
+"""Two sets of tensors compared within tolerances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from stablelint.report import page
 from stablelint.report.cells import plain
-from stablelint.report.context import Context
 from stablelint.report.numbers import shape, short
-from stablelint.report.tables import note, table
+from stablelint.report.parts import Code, Head, Note, Part, Rows
 
 _ROWS = 20
 _NAMES = 8
@@ -29,30 +27,20 @@ _HEADS = (
 )
 
 
-def render(report: Mapping[str, Any], context: Context) -> str:
+def parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
     """The verdict in one line, then the values that are apart, the worst first."""
-    return "\n".join(_lines(report, context)) + "\n"
-
-
-def _lines(report: Mapping[str, Any], context: Context) -> Iterator[str]:
-    style = context.style
-    verdict = style.added("same") if report["same"] else style.error("different")
-    yield f"{verdict}: {style.bold(headline(report))}"
-    apart = worst_first(report)
-    if apart:
-        yield ""
-        yield from table([_HEADS, *(cells(one) for one in apart[:_ROWS])], context)
-        if len(apart) > _ROWS:
-            yield style.dim(f"    … and {len(apart) - _ROWS} more")
+    yield Head("same" if report["same"] else "different", headline(report), report["same"])
+    rows = [cells(one) for one in worst_first(report)]
+    yield Rows([_HEADS, *rows[:_ROWS]], (lambda: page.table([_HEADS, *rows])) if rows else None)
+    if len(rows) > _ROWS:
+        yield Code([f"… and {len(rows) - _ROWS} more"])
     for title, names in sides(report):
-        shown = ", ".join(map(plain, names[:_NAMES])) + (
-            f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-        )
-        yield from note(title, shown, context)
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        yield Note(title, ", ".join(names[:_NAMES]) + more)
     for dtypes, pair in _tolerances(report).items():
-        yield from note("tolerance", f"{dtypes}: rtol {pair[0]:g}, atol {pair[1]:g}", context)
+        yield Note("tolerance", f"{dtypes}: rtol {pair[0]:g}, atol {pair[1]:g}")
     if report["note"]:
-        yield from note("note", plain(report["note"]), context)
+        yield Note("note", report["note"])
 
 
 def headline(report: Mapping[str, Any]) -> str:
@@ -114,20 +102,6 @@ def sides(report: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
         yield f"missing in {report['second']}", report["missing"]
     if report["extra"]:
         yield f"only in {report['second']}", report["extra"]
-
-
-def section(report: Mapping[str, Any]) -> Iterator[str]:
-    """The same as parts of a page."""
-    yield f"<h2>{escape(headline(report))}</h2>"
-    apart = worst_first(report)
-    if apart:
-        yield page.table([_HEADS, *map(cells, apart)])
-    for title, names in sides(report):
-        yield f"<p>{escape(title)}: {escape(', '.join(names))}</p>"
-    for dtypes, pair in _tolerances(report).items():
-        yield f"<p>Tolerance of {escape(dtypes)}: rtol {pair[0]:g}, atol {pair[1]:g}.</p>"
-    if report["note"]:
-        yield f"<p>{escape(report['note'])}</p>"
 
 
 def _tolerances(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

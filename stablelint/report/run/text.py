@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from typing import Any
 
-from stablelint.report.cells import lay_out, plain
+from stablelint.report import page
 from stablelint.report.context import Context
-from stablelint.report.numbers import short, spark
+from stablelint.report.numbers import listed, short, spark
+from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_text
 from stablelint.report.source import Sources
-from stablelint.report.tables import headed, listing, note, placed, table
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
 _PARAMETERS_SHOWN = 3
 _ACTIVATIONS_SHOWN = 8
+_ON_PAGE = 16  # rows and layers
 TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients"}
 """What an event is called."""
-OPERAND = "shape, dtype, min, max, zeros=zero, nan, inf"
-PARAMETER = "norm, min, max, nan, inf"
-LAYER = "mean, std, largest, step before=before"
-"""Columns of the tables on operands, parameters and layers."""
 
 
 def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
     """Every report, blocks apart."""
-    return "\n\n".join("\n".join(_report(report, context)) for report in reports) + "\n" if reports else ""
+    blocks = ("\n".join(as_text(parts_of(report), context)) for report in reports)
+    return "\n\n".join(blocks) + "\n" if reports else ""
 
 
 def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:
@@ -34,24 +33,29 @@ def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:
     return Sources({one["filename"]: one["source"].encode() for one in events if one.get("source")})
 
 
-def _report(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+def parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
+    """The report on one event."""
     event, cause = report["event"], report["cause"]
     code = cause.get("code")
-    head = TITLES.get(event["kind"], event["kind"]) + (f"[{code}]" if code else "")
-    yield from headed(head, cause["summary"], context, context.style.error)
-    yield from placed(event, context, context.style.error, _label(event))
-    yield from _notes(report, context)
-    yield from listing("operand", event["operands"], OPERAND, context)
-    yield from _element(event.get("element"), context)
-    yield from _batch(event.get("batch", ()), context)
-    yield from _history(event["history"], context)
-    for warned in event.get("warned", ()):
-        yield from note("warned", _warned(warned), context)
-    if event["growth"]:
-        yield from _growth(event["growth"], context)
-    yield from listing("parameter", event.get("parameters", ())[:_PARAMETERS_SHOWN], PARAMETER, context)
-    yield from _activations(event.get("activations", ()), context)
-    yield from _fix(report, context)
+    yield Head(TITLES.get(event["kind"], event["kind"]) + (f"[{code}]" if code else ""), cause["summary"])
+    yield Place(event, _label(event))
+    yield from _notes(report)
+    yield Rows(listed("operand", event["operands"], "shape, dtype, min, max, zeros=zero, nan, inf"))
+    yield from _element(event.get("element"))
+    yield from _batch(event.get("batch", ()))
+    yield from _history(event["history"])
+    yield from (Note("warned", _warned(warned)) for warned in event.get("warned", ()))
+    yield from _growth(event)
+    columns = "norm, min, max, nan, inf"
+    yield _shortened("parameter", event.get("parameters", ()), columns, _PARAMETERS_SHOWN)
+    yield from _activations(event.get("activations", ()))
+    yield from _fix(report)
+
+
+def _shortened(head: str, items: Sequence[Mapping[str, Any]], columns: str, most: int) -> Rows:
+    """The first few of a table that a page shows longer."""
+    longer = listed(head, items[:_ON_PAGE], columns)
+    return Rows(listed(head, items[:most], columns), (lambda: page.table(longer)) if items else None)
 
 
 def _label(event: Mapping[str, Any]) -> str:
@@ -61,25 +65,23 @@ def _label(event: Mapping[str, Any]) -> str:
     return f"{value} in its gradient" if event["phase"] == "backward" else f"{value} here"
 
 
-def _notes(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _notes(report: Mapping[str, Any]) -> Iterator[Part]:
     event, cause = report["event"], report["cause"]
     where = f"{event['phase']} pass of step {event['step']}, {event['origin']}"
     if event["module"]:
         where += f", module {event['module']}"
     if event["rank"] is not None:
         where += f", rank {event['rank']}"
-    yield from note("where", where, context)
+    yield Note("where", where)
     if event["parameter"]:
-        yield from note("reaches", event["parameter"], context)
-    for step in cause["derivation"]:
-        yield from note("because", plain(step), context)
-    replayed = same_values(event) or event["note"]
-    if replayed:
-        yield from note("replay", replayed, context)
+        yield Note("reaches", event["parameter"])
+    yield from (Note("because", step) for step in cause["derivation"])
+    if replayed := same_values(event) or event["note"]:
+        yield Note("replay", replayed)
     if event["exact"] and event["note"]:
-        yield from note("note", event["note"], context)
+        yield Note("note", event["note"])
     if cause.get("code"):
-        yield from note("page", f"stablelint rule {cause['code']}", context)
+        yield Note("page", f"stablelint rule {cause['code']}")
 
 
 def same_values(event: Mapping[str, Any]) -> str:
@@ -90,41 +92,42 @@ def same_values(event: Mapping[str, Any]) -> str:
     return f"the step replayed gave the same values, bit for bit ({names})"
 
 
-def _element(element: Mapping[str, Any] | None, context: Context) -> Iterator[str]:
+def _element(element: Mapping[str, Any] | None) -> Iterator[Part]:
     """Which element is the first to go wrong."""
-    if not element or not element["index"]:
-        return
-    terms = "".join(f", {what} {number}" for what, number in element["terms"].items())
-    place = f"[{', '.join(str(one) for one in element['index'])}]{terms}"
-    values = ", ".join(f"{name} = {short(value)}" for name, value in element["operands"].items())
-    yield ""
-    yield from note("first bad element", f"{place}: {values}" if values else place, context)
+    if element and element["index"]:
+        terms = "".join(f", {what} {number}" for what, number in element["terms"].items())
+        place = f"[{', '.join(str(one) for one in element['index'])}]{terms}"
+        values = ", ".join(f"{name} = {short(value)}" for name, value in element["operands"].items())
+        yield Note("first bad element", f"{place}: {values}" if values else place, apart=True)
 
 
-def _batch(batch: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+def _batch(batch: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     """How far the batch is from the others."""
-    if not batch:
-        return
     keys = ("mean", "std", "largest")
     rows: list[tuple[str, ...]] = [("batch", *keys)]
     for one in batch:
         numbers = [one[key] for key in keys]
         rows.append((f"this{one['name']}", *(short(number["value"]) for number in numbers)))
-        rows.append(
-            (f"{one['others']} others", *(" to ".join(map(short, number["others"])) for number in numbers))
-        )
-    yield ""
-    yield from table(rows, context)
+        ranges = (" to ".join(map(short, number["others"])) for number in numbers)
+        rows.append((f"{one['others']} others", *ranges))
+    yield Rows(rows)
 
 
-def _history(history: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
-    if len(history) < 2:
-        return
-    rows = [("step", "loss", "gradient norm")]
-    for record in history[-_STEPS_SHOWN:]:
-        rows.append((str(record["step"]), short(record["loss"]), short(record["gradient_norm"])))
-    yield ""
-    yield from table(rows, context)
+def _history(history: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    if len(history) > 1:
+        rows = [
+            (str(one["step"]), short(one["loss"]), short(one["gradient_norm"]))
+            for one in history[-_STEPS_SHOWN:]
+        ]
+        yield Rows([("step", "loss", "gradient norm"), *rows], lambda: _curves(history))
+
+
+def _curves(history: Sequence[Mapping[str, Any]]) -> str:
+    drawings = (
+        f"<figure><h3>{title}</h3>{page.curves([(one['step'], one[key]) for one in history])}</figure>"
+        for title, key in (("loss", "loss"), ("gradient norm", "gradient_norm"))
+    )
+    return f'<div class="plots">{"".join(drawings)}</div>'
 
 
 def _warned(warned: Mapping[str, Any]) -> str:
@@ -134,10 +137,12 @@ def _warned(warned: Mapping[str, Any]) -> str:
     return f"step {warned['step']}: gradient norm {short(warned['norm'])}, beyond {limit}{layer}"
 
 
-def _activations(layers: Sequence[Mapping[str, Any]], context: Context) -> Iterator[str]:
+def _activations(layers: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     """Of layers that grew the most or are not finite, in the order of their calls, what they handed out."""
     told = sorted(layers, key=_grown, reverse=True)[:_ACTIVATIONS_SHOWN]
-    yield from listing("layer", [one for one in layers if one in told], LAYER, context)
+    yield Rows(
+        listed("layer", [one for one in layers if one in told], "mean, std, largest, step before=before")
+    )
 
 
 def _grown(layer: Mapping[str, Any]) -> float:
@@ -147,55 +152,69 @@ def _grown(layer: Mapping[str, Any]) -> float:
     return now / before if isinstance(before, float | int) and before else now
 
 
-def _growth(growth: Mapping[str, Any], context: Context) -> Iterator[str]:
-    yield ""
+def _growth(event: Mapping[str, Any]) -> Iterator[Part]:
     rows = [("gradient norm by layer", "first", "last", "")]
-    for layer in growth["layers"][:_LAYERS_SHOWN]:
-        numbers = [value for value in layer["norms"] if isinstance(value, float | int)]
-        if numbers:
-            rows.append((layer["name"], short(numbers[0]), short(numbers[-1]), spark(numbers)))
-    yield from table(rows, context)
-    rates = ", ".join(short(rate) for rate in growth["learning_rates"])
-    yield from note("learning rate", rates or "unknown", context)
+    layers = list(_norms_by_layer(event))
+    drawn = (lambda: _layers(layers)) if any(len(norms) > 1 for _, norms in layers) else None
+    if event["growth"]:
+        grown = [(name, [norm for _, norm in norms if page.finite(norm)]) for name, norms in layers]
+        grown = [(name, norms) for name, norms in grown if norms]
+        grown.sort(key=lambda one: one[1][-1] / (one[1][0] or 1.0), reverse=True)
+        for name, norms in grown[:_LAYERS_SHOWN]:
+            rows.append((name, short(norms[0]), short(norms[-1]), spark(norms)))
+    yield Rows(rows, drawn)
+    if event["growth"]:
+        rates = ", ".join(map(short, event["growth"]["learning_rates"]))
+        yield Note("learning rate", rates or "unknown")
+        yield from (Note("clipping", text) for text in _clipping(event["growth"]))
+
+
+def _norms_by_layer(event: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[float, Any]]]]:
+    """The gradient norms of each parameter, with the steps that they are of."""
+    told = [record for record in event["history"] if record["layers"]]
+    for name, column in zip(
+        event["layers"], zip(*(one["layers"] for one in told), strict=False), strict=False
+    ):
+        yield name, [(one["step"], norm) for one, norm in zip(told, column, strict=True)]
+
+
+def _layers(layers: Sequence[tuple[str, list[tuple[float, Any]]]]) -> str:
+    drawings = (
+        f"<figure>{page.curves(norms)}<figcaption>{escape(name)}</figcaption></figure>"
+        for name, norms in layers[:_ON_PAGE]
+    )
+    more = f"<p>{len(layers) - _ON_PAGE} more layers are not shown.</p>" if len(layers) > _ON_PAGE else ""
+    return f'<h3>gradient norm by layer</h3><div class="layers">{"".join(drawings)}</div>{more}'
+
+
+def _clipping(growth: Mapping[str, Any]) -> Iterator[str]:
+    """What clipping would have done to the step, where norms are known."""
     typical, last = growth["typical_norm"], growth["last_norm"]
     if isinstance(typical, float) and isinstance(last, float) and last > 0:
         scale = min(1.0, typical / last)
-        text = f"clipping at the usual norm, {typical:.3g}, would have scaled the last step by {scale:.3g}"
-        yield from note("clipping", text, context)
+        yield f"clipping at the usual norm, {typical:.3g}, would have scaled the last step by {scale:.3g}"
 
 
-def _fix(report: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _fix(report: Mapping[str, Any]) -> Iterator[Part]:
     fix, proof = report["fix"], report["verification"]
     if fix is None:
         if report.get("fix_withheld"):
-            yield from note("no fix", plain(report["fix_withheld"]), context)
+            yield Note("no fix", report["fix_withheld"])
         return
     if proof is not None and not proof["finite"]:
-        yield from note("not alone", plain(proof["note"]), context)
-    yield ""
-    yield from note(f"fix ({fix['applicability']})", plain(fix["message"]), context)
-    yield from _diff(fix["diff"], context)
+        yield Note("not alone", proof["note"])
+    yield Note(f"fix ({fix['applicability']})", fix["message"], apart=True)
+    yield Code(fix["diff"].splitlines()[2:])
     if proof is None:
-        yield from note("not tried", "the step could not be replayed up to its end", context)
+        yield Note("not tried", "the step could not be replayed up to its end")
         return
-    yield from note("replayed with the fix", _verdict(deciding(proof), context), context)
+    decided = deciding(proof)
+    verdict = ("confirmed", True) if decided["finite"] else ("refuted", False)
+    yield Note("replayed with the fix", decided["note"], verdict)
     if proof.get("further_steps"):
-        yield from note("further steps", proof["further_steps"]["note"], context)
+        yield Note("further steps", proof["further_steps"]["note"])
 
 
 def deciding(proof: Mapping[str, Any]) -> Mapping[str, Any]:
     """The replay that speaks of the fix which is shown: its own, or that of all fixes of the file."""
     return proof.get("with_all_fixes") or proof
-
-
-def _diff(text: str, context: Context) -> Iterator[str]:
-    style = context.style
-    for line in text.splitlines()[2:]:
-        paint = {"+": style.added, "-": style.removed, "@": style.dim}.get(line[:1], str)
-        yield f"    {paint(lay_out(line)[0])}"
-
-
-def _verdict(proof: Mapping[str, Any], context: Context) -> str:
-    style = context.style
-    verdict = style.added("confirmed") if proof["finite"] else style.error("refuted")
-    return f"{verdict}: {plain(proof['note'])}"
