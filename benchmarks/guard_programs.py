@@ -51,7 +51,7 @@ class Program:
         text = "\n".join(self.texts)
         needed = [name for name in LIBRARIES if f"import {name}" in text or f"from {name}" in text]
         if self.path.suffix == ".ipynb":
-            needed.append("IPython")
+            needed += ["IPython", "nbformat"]
         return [name for name in needed if find_spec(name) is None]
 
     @property

@@ -22,7 +22,7 @@ from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.taps import Taps
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import tensors_in
-from stablelint.runtime.tensors.names import gradients_in, parameters_of
+from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.tensors.norms import fused_norms
 from stablelint.runtime.tracing import hooks
 
@@ -151,7 +151,7 @@ class Recorder(CallRecorder, hooks.Observer):
         if not losses or self.elsewhere():
             return
         for key, optimizer in enumerate(self.run.optimizers):
-            present = any(fused_norms([one.detach() for one in gradients_in(optimizer)]))
+            present = any(fused_norms([one.detach() for one in gradients_of(parameters_of(optimizer))]))
             self._used[key] = self._used.get(key, False) and present
             self._stale[key] = self._used[key]
         loss = losses[0]

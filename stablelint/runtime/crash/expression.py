@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 
 from stablelint.runtime.program.frames import Site, parse_file, raw_position
-from stablelint.runtime.program.nodes import call_that_ends_at
+from stablelint.runtime.program.nodes import call_that_ends_at, operands_of
 
 _UNKNOWN = object()
 # Methods of tensors that compute nothing but a view or a copy.
@@ -36,7 +36,7 @@ def node_at(site: Site) -> ast.expr | ast.stmt | None:
 
 def operands(node: ast.AST | None, scope: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors that an operation takes, with the text of each."""
-    for one in _parts(node):
+    for one in _items(operands_of(node)):
         value = value_of(one, scope)
         if isinstance(value, torch.Tensor):
             yield ast.unparse(one), value
@@ -49,26 +49,10 @@ def operands(node: ast.AST | None, scope: dict[str, Any]) -> Iterator[tuple[str,
             )
 
 
-def _parts(node: ast.AST | None) -> Iterator[ast.expr]:
-    match node:
-        case ast.BinOp(left, _, right):
-            yield from (left, right)
-        case ast.Compare(left, _, rights):
-            yield from (left, *rights)
-        case ast.AugAssign(target, _, value):
-            yield from (target, value)
-        case ast.UnaryOp(_, operand):
-            yield operand
-        case ast.Subscript(value, index):
-            yield value
-            yield from index.elts if isinstance(index, ast.Tuple) else (index,)
-        case ast.Call(function, arguments, keywords):
-            if isinstance(function, ast.Attribute):
-                yield function.value
-            for one in (*arguments, *(keyword.value for keyword in keywords)):
-                yield from one.elts if isinstance(one, (ast.List, ast.Tuple)) else (one,)
-        case ast.Return(value) | ast.Expr(value) | ast.Assign(_, value) if value is not None:
-            yield from _parts(value)
+def _items(operands: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """Operands, and instead of a list or tuple that is written out what it holds."""
+    for one in operands:
+        yield from one.elts if isinstance(one, (ast.List, ast.Tuple)) else (one,)
 
 
 def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:

@@ -25,25 +25,16 @@ class _Order(ast.NodeVisitor):
             self.written.add(node.id)
             self.ever_written.add(node.id)
 
-    def visit_Assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        for target in node.targets:
-            self.visit(target)
+    def _value_first(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+            for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+                self.visit(target)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name) and node.target.id not in self.written:
             self.early.add(node.target.id)
-        self.visit(node.value)
-        self.visit(node.target)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.visit(node.value)
-            self.visit(node.target)
-
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        self.visit(node.value)
-        self.visit(node.target)
+        self._value_first(node)
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
@@ -78,12 +69,6 @@ class _Order(ast.NodeVisitor):
         self.written.add(node.name)
         self.ever_written.add(node.name)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._inner(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._inner(node)
-
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.written.add(node.name)
         self.ever_written.add(node.name)
@@ -92,8 +77,12 @@ class _Order(ast.NodeVisitor):
         if isinstance(node, _COMPREHENSIONS):
             for generator in node.generators:
                 self.visit(generator.iter)
-            return
-        super().generic_visit(node)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+            self._value_first(node)
+        elif isinstance(node, (ast.AsyncFunctionDef, ast.Lambda)):
+            self._inner(node)
+        else:
+            super().generic_visit(node)
 
     def _inner(self, node: ast.AST) -> None:
         # A nested function reads what it encloses when called; that it is called at once is the safe guess.

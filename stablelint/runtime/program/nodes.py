@@ -58,6 +58,32 @@ def call_that_ends_at(tree: ast.Module | None, row: int | None, column: int | No
     return None
 
 
+def operands_of(node: ast.AST | None) -> Iterator[ast.expr]:
+    """What an operation takes as it is written, in its order: of a call what its method is called on comes first."""
+    match node:
+        case ast.BinOp(left, _, right):
+            yield from (left, right)
+        case ast.Compare(left, _, rights):
+            yield from (left, *rights)
+        case ast.AugAssign(target, _, value):
+            yield from (target, value)
+        case ast.UnaryOp(_, operand):
+            yield operand
+        case ast.Subscript(value, index):
+            yield value
+            yield from index.elts if isinstance(index, ast.Tuple) else (index,)
+        case ast.Call(function, arguments, keywords):
+            if isinstance(function, ast.Attribute):
+                yield function.value
+            yield from arguments
+            yield from (one.value for one in sorted(keywords, key=lambda one: one.arg not in _FIRST))
+        case ast.Return(value) | ast.Expr(value) | ast.Assign(_, value) if value is not None:
+            yield from operands_of(value)
+
+
+_FIRST = ("input", "self")  # what torch calls the operand that comes first, wherever a call names it
+
+
 def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     for name in ("body", "orelse", "finalbody"):
         block = getattr(statement, name, None)

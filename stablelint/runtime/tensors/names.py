@@ -52,16 +52,6 @@ def parameters_of(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def gradients_in(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
-    """The gradients that an optimizer will read, in its order."""
-    return [
-        gradient
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-        if (gradient := parameter.grad) is not None
-    ]
-
-
 def gradients_of(parameters: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """The gradients of those parameters that have one."""
     return [gradient for parameter in parameters if (gradient := parameter.grad) is not None]

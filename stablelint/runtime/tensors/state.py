@@ -94,15 +94,15 @@ def current_state() -> RandomState:
     return RandomRecorder().take()
 
 
-def same_random(one: RandomState, other: RandomState) -> bool:
-    """Whether all generators stand alike in both; what one of them does not know is taken to be alike."""
-    devices = zip(one.devices, other.devices, strict=False)
-    return (
-        torch.equal(one.default, other.default)
-        and all(torch.equal(*pair) for pair in devices)
-        and (one.python is None or other.python is None or one.python == other.python)
-        and (one.numpy is None or other.numpy is None or _same_numpy(one.numpy, other.numpy))
-    )
+def moved(before: RandomState, after: RandomState) -> list[bool]:
+    """For each generator whether it stands elsewhere; one that either state does not know is taken to stand still."""
+    devices = zip(before.devices, after.devices, strict=False)
+    return [
+        not torch.equal(before.default, after.default),
+        None not in (before.python, after.python) and before.python != after.python,
+        before.numpy is not None and after.numpy is not None and not _same_numpy(before.numpy, after.numpy),
+        *(not torch.equal(*pair) for pair in devices),
+    ]
 
 
 class BufferRecorder:

@@ -100,6 +100,14 @@ def written_by(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, A
     return written + [kwargs[name] for name in operation.written_names if name in kwargs]
 
 
+def storage_of(tensor: torch.Tensor) -> Any:
+    """The memory of a tensor; None where it has none of its own, as sparse, fake and wrapped tensors."""
+    try:
+        return tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
 def updated_by(func: Any, args: Sequence[Any]) -> list[torch.Tensor]:
     """Running statistics that a normalisation in training writes though its schema does not tell."""
     given = dict(zip((one.name for one in func._schema.arguments), args, strict=False))

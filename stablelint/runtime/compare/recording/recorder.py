@@ -23,6 +23,7 @@ from stablelint.runtime.tracing.operation import (
     leaves_of,
     operation_of,
     outputs_of,
+    storage_of,
     traits_of_a_draw,
     written_by,
 )
@@ -214,7 +215,7 @@ class Recorder(Observer):
         """The records that made the operands; a tensor that none made is written down first."""
         found: set[int] = set()
         for tensor in tensors:
-            storage = _storage(tensor)
+            storage = storage_of(tensor)
             if storage is None or (operation.overwrites and any(tensor is one for one in written)):
                 continue
             stretch, made = getattr(storage, _MARK, (0, 0))
@@ -228,7 +229,7 @@ class Recorder(Observer):
 
     def _mark(self, tensors: Iterable[torch.Tensor], record: int) -> None:
         for tensor in tensors:
-            storage = _storage(tensor)
+            storage = storage_of(tensor)
             if storage is not None:
                 setattr(storage, _MARK, (self._stretch, record))
 
@@ -256,13 +257,6 @@ class Recorder(Observer):
 def _told(number: int, tensor: torch.Tensor) -> dict[str, Any]:
     one = result_of(tensor)
     return {**statistics_of(tensor, f"operand {number}").as_json(), "digest": one.digest if one else None}
-
-
-def _storage(tensor: torch.Tensor) -> Any:
-    try:
-        return tensor.untyped_storage()
-    except (NotImplementedError, RuntimeError):  # sparse and wrapped tensors have none
-        return None
 
 
 def _fill(result: Any) -> None:

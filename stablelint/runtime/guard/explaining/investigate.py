@@ -165,11 +165,11 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
     fault = root.fault
     known = {**outcome.tensors, **target.parameters}
     mechanism = naming.mechanism_of(root, watch.history.is_exploding())
-    locations = tuple(resolve(site) for site in fault.sites)
+    locations = tuple(resolve(site) for site in fault.place.sites)
     location = locations[0] if locations else None
     growth = None
     if mechanism is Mechanism.GROWTH:
-        growth = watch.history.growth(watch.parameter_names(_optimizer(watch, alarm)), _rates(watch, alarm))
+        growth = watch.history.growth(_rates(watch, alarm))
     return replace(
         _seen(alarm),
         kind=naming.kind_of(root, mechanism),
@@ -178,7 +178,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         mechanism=mechanism,
         location=location,
         operation=fault.operation,
-        module=fault.modules[-1] if fault.modules else None,
+        module=fault.place.modules[-1] if fault.place.modules else None,
         operands=naming.named_operands(root, location),
         element=naming.element_of(root, location),
         parameter=naming.parameter_name(root, known) or outcome.parameter,
@@ -293,8 +293,5 @@ def _optimizer(watch: Watch, alarm: Alarm) -> torch.optim.Optimizer | None:
 
 def _rates(watch: Watch, alarm: Alarm) -> tuple[float, ...]:
     optimizer = _optimizer(watch, alarm)
-    return (
-        ()
-        if optimizer is None
-        else tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
-    )
+    groups = optimizer.param_groups if optimizer is not None else ()
+    return tuple(float(group["lr"]) for group in groups if "lr" in group)

@@ -15,7 +15,8 @@ from stablelint.runtime.guard.replay.operands import first_bad
 from stablelint.runtime.guard.reporting.event import Element, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.tensors.measure import Badness, OperandStats
+from stablelint.runtime.program.nodes import operands_of
+from stablelint.runtime.tensors.measure import Badness, OperandStats, largest
 from stablelint.syntax import operations
 from stablelint.syntax.names import imported_names
 
@@ -68,13 +69,13 @@ def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Map
     fault = root.fault
     if root.leaf is not None:
         return Origin.PARAMETERS if _parameter_name(root.leaf, parameters) else Origin.BATCH
-    if fault.in_custom:
+    if fault.place.in_custom:
         return Origin.CUSTOM_FUNCTION
     if fault.in_backward:
         return Origin.BACKWARD
-    if fault.modules:
-        return Origin.LOSS if _is_loss(fault.modules[0], outermost) else Origin.MODULE
-    return Origin.LOSS if fault.after_model else Origin.FUNCTION
+    if fault.place.modules:
+        return Origin.LOSS if _is_loss(fault.place.modules[0], outermost) else Origin.MODULE
+    return Origin.LOSS if fault.place.after_model else Origin.FUNCTION
 
 
 def phase_of(root: Root) -> Phase:
@@ -121,14 +122,11 @@ def element_of(root: Root, location: Location | None) -> Element | None:
         names = [one.name for one in named_operands(root, location) if one.nan or one.inf]
         made = [(name, value) for name, value in zip(names[:1], values, strict=False) if value is not None]
         return Element(place, tuple(made), tuple(root.leaf.shape)) if place and made else None
-    if fault.in_backward or not fault.place:
+    if fault.in_backward or not fault.first:
         return None
     named = named_operands(root, location)
     made = [(one.name, value) for one, value in zip(named, fault.elements, strict=False) if value is not None]
-    return Element(fault.place, tuple(made), fault.shape)
-
-
-_FIRST = ("input", "self")  # what torch calls the operand that comes first, wherever a call names it
+    return Element(fault.first, tuple(made), fault.shape)
 
 
 def operand_texts(expression: str, filename: str) -> list[str]:
@@ -137,19 +135,10 @@ def operand_texts(expression: str, filename: str) -> list[str]:
         tree = ast.parse(expression.strip()).body[0]
     except (SyntaxError, IndexError):
         return []
-    node: ast.AST = tree.value if isinstance(tree, ast.Expr) else tree
-    parts: list[ast.expr] = []
-    if isinstance(node, ast.BinOp):
-        parts = [node.left, node.right]
-    elif isinstance(node, ast.UnaryOp):
-        parts = [node.operand]
-    elif isinstance(node, ast.AugAssign):
-        parts = [node.target, node.value]
-    elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and _is_tensor(node.func.value, node.func.attr, filename):
-            parts = [node.func.value]
-        named = sorted(node.keywords, key=lambda keyword: keyword.arg not in _FIRST)
-        parts = [*parts, *node.args, *(keyword.value for keyword in named)]
+    node = tree.value if isinstance(tree, ast.Expr) else tree
+    parts = list(operands_of(node))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        parts = parts if _is_tensor(node.func.value, node.func.attr, filename) else parts[1:]
     return [ast.unparse(part) for part in parts if not _is_literal(part)]
 
 
@@ -192,15 +181,11 @@ def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]
 
 
 def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:
-    parameterless = outermost.get(module.split(".", 1)[0], False)
-    return parameterless
+    return outermost.get(module.split(".", 1)[0], False)
 
 
 def _huge(operands: tuple[OperandStats, ...]) -> bool:
-    return any(
-        max(abs(operand.minimum or 0.0), abs(operand.maximum or 0.0)) > _HUGE.get(operand.dtype, math.inf)
-        for operand in operands
-    )
+    return any(largest(operand) > _HUGE.get(operand.dtype, math.inf) for operand in operands)
 
 
 def _no_zero_divisor(operation: str, operands: tuple[OperandStats, ...]) -> bool:

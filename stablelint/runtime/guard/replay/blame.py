@@ -69,25 +69,20 @@ def _feeding(fault: Fault, wants_nan: bool) -> list[tuple[Source, bool]]:
 def _is_mask(source: Source) -> bool:
     """Whether the program itself put an infinity there: a literal, or a tensor of -inf from outside."""
     if source.fault is None:
-        return source.badness == Badness.NEGATIVE and not (
-            source.leaf is not None and source.leaf.requires_grad and source.leaf.is_leaf
-        )
-    return all(root.fault.written and root.leaf is None for root in _masks(source.fault))
+        return _is_given(source)
+    return all(map(_is_written, _roots([(source.fault, False)])))
 
 
-def _masks(fault: Fault) -> list[Root]:
-    return [
-        root if root.leaf is None or not _leaf_mask(root) else Root(_WRITTEN, None, False)
-        for root in _roots([(fault, False)])
-    ]
+def _is_written(root: Root) -> bool:
+    if root.leaf is None:
+        return root.fault.written
+    held = [source for source in root.fault.sources if source.leaf is root.leaf]
+    return len(held) == 1 and _is_given(held[0])
 
 
-def _leaf_mask(root: Root) -> bool:
-    assert root.leaf is not None
-    held = [source.badness for source in root.fault.sources if source.leaf is root.leaf]
-    return held == [Badness.NEGATIVE] and not (root.leaf.requires_grad and root.leaf.is_leaf)
-
-
-_WRITTEN = Fault(
-    -1, "", (), (), False, False, False, False, None, Badness.NEGATIVE, (), (), True, False, False
-)
+def _is_given(source: Source) -> bool:
+    """Whether a tensor from outside is a mask: nothing but -inf is not finite in it, and it is not trained."""
+    leaf = source.leaf
+    return source.badness == Badness.NEGATIVE and not (
+        leaf is not None and leaf.requires_grad and leaf.is_leaf
+    )

@@ -10,7 +10,7 @@ import torch
 
 from stablelint.runtime.program.frames import step_frames
 from stablelint.runtime.tensors.measure import tensors_in
-from stablelint.runtime.tensors.state import RandomState, current_state, same_random
+from stablelint.runtime.tensors.state import RandomState, current_state, moved
 
 _FRAMES = 6
 _NAMED = 4
@@ -64,10 +64,11 @@ def likeness(
                 differing = differing or name
             elif finite and name not in compared:
                 compared.append(name)
-    drew = begun is None or not same_random(begun, replayed.random)
-    # Where the replay drew nothing, what was drawn before or behind it is no part of it.
-    same = not drew or same_random(recorded.random, replayed.random)
-    return Likeness(tuple(compared[:_NAMED]), differing, same, drew and begun is not None)
+    apart = moved(recorded.random, replayed.random)
+    # Of a generator from which the replay drew nothing, what was drawn before or behind it is no part of it.
+    drawn = moved(begun, replayed.random) if begun is not None else [True] * len(apart)
+    same = not any(one and other for one, other in zip(drawn, apart, strict=True))
+    return Likeness(tuple(compared[:_NAMED]), differing, same, any(drawn) and begun is not None)
 
 
 def _compared(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[tuple[str, bool, bool]]:

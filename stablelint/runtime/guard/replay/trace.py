@@ -20,7 +20,6 @@ from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in
 from stablelint.runtime.guard.replay.places import ForwardSite, Places
 from stablelint.runtime.guard.replay.writes import Writes, storage_key
-from stablelint.runtime.program.frames import Site
 from stablelint.runtime.tensors.measure import (
     FINE,
     Badness,
@@ -51,13 +50,9 @@ class Fault:
 
     index: int
     operation: str
-    sites: tuple[Site, ...]  # user frames, innermost first
-    modules: tuple[str, ...]
-    after_model: bool  # the outermost module call had returned
+    place: ForwardSite
     in_backward: bool
     in_hook: bool  # user code that runs inside the backward pass
-    in_custom: bool  # inside a custom autograd.Function
-    node: str | None
     result: Badness
     sources: tuple[Source, ...]
     operands: tuple[OperandStats, ...]
@@ -65,7 +60,7 @@ class Fault:
     uninitialised: bool
     in_place: bool
     shape: tuple[int, ...] = ()  # of the result
-    place: tuple[int, ...] = ()  # of the first non-finite element of the result
+    first: tuple[int, ...] = ()  # index of the first non-finite element of the result
     elements: tuple[float | None, ...] = ()  # of the operands, from which it was made
     named: frozenset[str] = frozenset()  # what the frame had names for
 
@@ -164,13 +159,9 @@ class Trace(Mode):
         fault = Fault(
             index=len(self.faults),
             operation=canonical(operation),
-            sites=place.sites,
-            modules=place.modules,
-            after_model=place.after_model and not place.modules,
+            place=place,
             in_backward=node is not None,
             in_hook=in_hook,
-            in_custom=place.in_custom,
-            node=None if node is None else str(node.name()),
             result=badness,
             sources=sources,
             operands=operands,
@@ -178,7 +169,7 @@ class Trace(Mode):
             uninitialised=operation.startswith(("empty", "new_empty")),
             in_place=in_place,
             shape=tuple(bad[0][0].shape),
-            place=first,
+            first=first,
             elements=elements,
             named=named,
         )
@@ -201,7 +192,8 @@ class Trace(Mode):
             if made is not None:
                 return replace(made, in_custom=custom), False
             sites = ()
-        return ForwardSite(sites, tuple(self.modules.active), self.modules.finished > 0, custom), in_hook
+        stack = tuple(self.modules.active)
+        return ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom), in_hook
 
     def _sources(self, inputs: list[torch.Tensor], overwritten: set[int], tainted: bool) -> Iterator[Source]:
         for tensor in inputs:

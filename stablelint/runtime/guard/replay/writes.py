@@ -12,7 +12,7 @@ from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 
 from stablelint.runtime.guard.watching.step_state import modules_in
 from stablelint.runtime.tensors.measure import tensors_in
-from stablelint.runtime.tracing.operation import operation_of, written_by
+from stablelint.runtime.tracing.operation import operation_of, storage_of, written_by
 
 
 class Writes:
@@ -56,7 +56,8 @@ def tensors_of(frames: Iterable[FrameType]) -> Iterator[torch.Tensor]:
 
 def storage_key(tensor: torch.Tensor) -> int:
     """The address of a tensor's memory; 0 where it has none of its own."""
+    storage = storage_of(tensor)
     try:
-        return tensor.untyped_storage().data_ptr()
-    except (NotImplementedError, RuntimeError):  # sparse, fake and wrapped tensors
+        return 0 if storage is None else int(storage.data_ptr())
+    except RuntimeError:  # a storage without memory
         return 0

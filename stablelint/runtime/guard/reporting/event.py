@@ -134,18 +134,9 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerGrowth:
-    """How the gradient norm of one parameter moved over the remembered steps."""
-
-    name: str
-    norms: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Growth:
-    """The account of a run whose gradients grew until they overflowed."""
+    """The account of a run whose gradients grew until they overflowed; the norms by layer stand in its history."""
 
-    layers: tuple[LayerGrowth, ...]
     learning_rates: tuple[float, ...]
     typical_norm: float | None  # median of the remembered norms: what clipping would have held the step to
     last_norm: float | None

@@ -34,8 +34,7 @@ class Checks:
         state.loss = value
         if math.isfinite(value):
             return
-        frame = user_frame()
-        if frame is not None:
+        if (frame := user_frame()) is not None:
             state.history.add(state.number, value, None)
             self.on_alarm(Alarm(state.number, value, loss, True, None, frame, closure=state.closure))
 

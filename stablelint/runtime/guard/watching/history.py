@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 
-from stablelint.runtime.guard.reporting.event import Growth, LayerGrowth, StepRecord
+from stablelint.runtime.guard.reporting.event import Growth, StepRecord
 
 _GROWTH_FACTOR = 10.0  # over the remembered steps, for a run to count as exploding
 _GROWTH_STEPS = 3
@@ -36,22 +36,11 @@ class History:
         """The remembered steps, oldest first; of a step that was added twice, what was added last."""
         return tuple(StepRecord(*entry) for entry in {entry[0]: entry for entry in self._entries}.values())
 
-    def growth(self, names: Sequence[str], learning_rates: tuple[float, ...]) -> Growth:
-        """Gradient norms by parameter over the remembered steps, largest last norm first."""
-        vectors = [layers for *_, layers in self._entries if layers]
-        width = len(vectors[-1]) if vectors else 0
-        vectors = [vector for vector in vectors if len(vector) == width]
-        layers = [
-            LayerGrowth(names[index] if index < len(names) else f"parameter {index}", tuple(column))
-            for index, column in enumerate(zip(*vectors, strict=True))
-        ]
-        layers.sort(key=lambda layer: _ratio(layer.norms), reverse=True)
+    def growth(self, learning_rates: tuple[float, ...]) -> Growth:
+        """What the remembered norms tell of a run that exploded."""
         norms = [norm for _, _, norm, _ in self._entries if norm is not None and math.isfinite(norm)]
         return Growth(
-            layers=tuple(layers),
-            learning_rates=learning_rates,
-            typical_norm=statistics.median(norms) if norms else None,
-            last_norm=norms[-1] if norms else None,
+            learning_rates, statistics.median(norms) if norms else None, norms[-1] if norms else None
         )
 
     def learned_limit(self) -> float | None:
@@ -74,9 +63,3 @@ def _grows(values: Sequence[float | None]) -> bool:
     recent = known[-_GROWTH_STEPS:]
     rising = all(later > earlier for earlier, later in pairwise(recent))
     return rising and recent[-1] > _GROWTH_FACTOR * recent[0]
-
-
-def _ratio(norms: Sequence[float]) -> float:
-    finite = [norm for norm in norms if math.isfinite(norm)]
-    first = next((norm for norm in finite if norm > 0), 0.0)
-    return finite[-1] / first if first else 0.0

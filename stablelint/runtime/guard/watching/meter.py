@@ -10,7 +10,7 @@ import torch
 from torch._utils import _flatten_dense_tensors
 
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.tensors.names import gradients_in, gradients_of
+from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.tensors.norms import fused_norms, total_norm
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
@@ -68,7 +68,7 @@ class Meter:
         """The norm over an optimizer's gradients where no more is due: it is finite and has not risen; else None."""
         if not self._wait or not self._small or self.sharded:
             return None
-        return self._total(gradients_in(optimizer))
+        return self._total(gradients_of(parameters_of(optimizer)))
 
     def _total(self, gradients: list[torch.Tensor]) -> float | None:
         if self._wait and self._small and len(gradients) == self._count:

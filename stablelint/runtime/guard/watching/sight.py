@@ -27,7 +27,7 @@ from stablelint.runtime.tracing.patches import replaced
 
 _OWN = os.path.dirname(os.path.abspath(stablelint.__file__)) + os.sep
 _LARGEST = 1 << 24  # elements of a module's result that are looked at
-_TO_CALLER = 3  # frames from a look to whoever shows the value
+_TO_CALLER = 4  # frames from where a warning is caught to whoever shows the value
 
 Seen = Callable[[torch.Tensor, FrameType], None]
 
@@ -37,7 +37,7 @@ class _Within(threading.local):
 
     modules = 0
     looking = False
-    has_warned = False  # of a number that is read from a tensor with a graph, which torch does once
+    has_warned = False  # of a number that is made of a tensor with a graph, which torch does once
 
 
 @contextmanager
@@ -57,18 +57,22 @@ def watching(on_seen: Seen) -> Iterator[None]:
         if frame is not None:
             on_seen(tensor, frame)
 
-    def asked_by_guard() -> bool:
-        return sys._getframe(_TO_CALLER).f_code.co_filename.startswith(_OWN)
-
     def item(original: Any, tensor: torch.Tensor) -> Any:
-        value = original(tensor) if within.has_warned else _warning_the_caller(original, tensor)
-        within.has_warned = within.has_warned or tensor.requires_grad
-        if isinstance(value, float | complex) and not cmath.isfinite(value) and not asked_by_guard():
+        return read(original(tensor), tensor)
+
+    def converted(original: Any, tensor: torch.Tensor) -> Any:
+        if within.has_warned or not tensor.requires_grad:
+            return read(original(tensor), tensor)
+        value, within.has_warned = _warning_the_caller(original, tensor)
+        return read(value, tensor)
+
+    def read(value: Any, tensor: torch.Tensor) -> Any:
+        if isinstance(value, float | complex) and not cmath.isfinite(value) and not _asked_by_guard():
             look(tensor, nan_only=False)
         return value
 
     def shown(original: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not asked_by_guard():
+        if not _asked_by_guard():
             look(tensor, nan_only=False)
         return original(tensor, *args, **kwargs)
 
@@ -86,7 +90,7 @@ def watching(on_seen: Seen) -> Iterator[None]:
     with ExitStack() as stack:
         for holder, name, wrapper in (
             (torch.Tensor, "item", item),
-            (torch.Tensor, "__float__", item),
+            (torch.Tensor, "__float__", converted),
             (torch.Tensor, "numpy", shown),
             (torch.Tensor, "__repr__", shown),
             (torch.Tensor, "tolist", shown),
@@ -96,16 +100,22 @@ def watching(on_seen: Seen) -> Iterator[None]:
         yield
 
 
-def _warning_the_caller(read: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> Any:
-    """What `read` gives; what it warns of is told of the line that shows the value, not of this file's."""
-    if not tensor.requires_grad:
-        return read(tensor)
+def _asked_by_guard() -> bool:
+    """Whether it is code of this package that reads the value."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_OWN)
+
+
+def _warning_the_caller(read: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> tuple[Any, bool]:
+    """What `read` gives, and whether it warned: of the line that shows the value, not of one of this file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         value = read(tensor)
     for one in caught:
-        warnings.warn(one.message, stacklevel=_TO_CALLER + 1)
-    return value
+        warnings.warn(one.message, stacklevel=_TO_CALLER)
+    return value, bool(caught)
 
 
 def _calling(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:

@@ -121,7 +121,7 @@ def test_what_torch_warns_of_is_told_of_the_line_that_reads_the_number() -> None
     torch.set_warn_always(True)
     try:
         with stablelint.guard(shown=True), pytest.warns(UserWarning, match="requires_grad=True") as caught:
-            assert float(value) == 2.0
+            assert value.item() == float(value) == 2.0
     finally:
         torch.set_warn_always(False)
     assert [one.filename for one in caught] == [__file__]
