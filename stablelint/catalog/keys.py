@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stablelint.catalog.predicates import DTYPES, SIGNATURES
+from stablelint.catalog.predicates import DTYPES, FORMS, SIGNATURES
 from stablelint.diagnostic import Applicability, Severity
 
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
@@ -121,10 +121,20 @@ def _reference() -> Iterator[str]:
     yield from ("| condition | holds where the operand is |", "| --- | --- |")
     for name, signature in SIGNATURES.items():
         places = ["x", "y"][: signature.metavariables] + ["0"] * signature.numbers
-        compared = {"dtype": " == float16", "exponent": " == chosen", "number": " >= 0"}.get(
+        compared = {"dtype": " == float16", "form": " == chosen", "number": " >= 0"}.get(
             signature.compared, ""
         )
         yield f"| `{name}({', '.join(places) or 'eps'}){compared}` | {signature.meaning} |"
+    yield from (
+        "",
+        "## Forms",
+        "",
+        "Of the condition `form(x) == word`.",
+        "",
+        "| word | the operand is, or may be |",
+        "| --- | --- |",
+    )
+    yield from (f"| `{word}` | {meaning} |" for word, meaning in FORMS.items())
     yield from ("", "## Contracts", "", "Comparisons of metavariables with constants, joined by `and`.")
     constants = ", ".join(f"`{name}`" for name in sorted(CONSTANTS))
     functions = ", ".join(f"`{name}`" for name in sorted(FUNCTIONS))

@@ -11,15 +11,30 @@ The engine evaluates them. A condition whose metavariables the matched pattern d
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError, nearest
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")
-EXPONENTS = ("fractional", "chosen", "inverse", "learned")
-_WORDS: Mapping[str, tuple[str, ...]] = {"dtype": DTYPES, "exponent": EXPONENTS}
+# What the value of a metavariable may be: the words of `form(x) == word`.
+FORMS: Mapping[str, str] = {
+    "fractional": "a number known to be no integer",
+    "chosen": "a setting whose default or annotation is a float",
+    "inverse": "one over a value",
+    "learned": "a trained parameter",
+    "boolean": "truth values",
+    "gradient": "what a tensor has gathered as its gradient",
+    "displacement": "the difference of rows of one tensor, as of positions",
+    "all_zero": "values that can all be 0 at once, as those of raw data can",
+    "single_element": "something of which nothing shows that a reduction over it runs over more than one element",
+    "large_sum": "something a sum over which can leave the range of float16",
+    "empty_mask": "a mask that the path has not shown to hold a true element",
+    "empty_selection": "what a mask selects, element by element, and the path has not shown to be anything",
+    "masked_rows": "scores masked with -inf by a mask not known to spare an element of each row",
+}
+_WORDS: Mapping[str, Iterable[str]] = {"dtype": DTYPES, "form": FORMS}
 _OPERATORS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -36,7 +51,7 @@ class Signature:
 
     metavariables: int
     numbers: int = 0
-    compared: str = ""  # "", "dtype", "exponent" or "number"
+    compared: str = ""  # "", "dtype", "form" or "number"
     meaning: str = ""
 
 
@@ -56,34 +71,17 @@ SIGNATURES: Mapping[str, Signature] = {
     "vanishes": Signature(
         2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"
     ),
-    "gradient": Signature(1, meaning="what a tensor has gathered as its gradient"),
-    "overflows": Signature(1, meaning="a sum over it can leave the range of float16"),
     "literal": Signature(1, meaning="a number written in the code, or a name bound to one"),
-    "exponent": Signature(
-        1,
-        compared="exponent",
-        meaning="a number known to be no integer (`fractional`), a setting whose default or annotation is a float "
-        "(`chosen`), one over a value (`inverse`), or a trained parameter (`learned`)",
+    "form": Signature(
+        1, compared="form", meaning="something of this form, or possibly so; the forms stand below"
     ),
-    "tensor": Signature(1, meaning="known, or likely, to be a tensor"),
     "python": Signature(1, meaning="known to be a Python number"),
     "integral": Signature(
         1, meaning="holds integers, whatever its type: a count, a size, an index, the sum of a mask"
     ),
     "floating": Signature(1, meaning="shown to hold floating-point numbers"),
-    "boolean": Signature(1, meaning="holds truth values"),
     "shifted": Signature(1, meaning="its maximum over the reduced dimension has been subtracted"),
-    "masked_rows": Signature(
-        1, meaning="masked with -inf by a mask not known to spare an element of each row"
-    ),
-    "single": Signature(1, meaning="something shows that the reduction over it can run over one element"),
     "differentiable": Signature(1, meaning="a gradient can flow back to it"),
-    "can_vanish": Signature(1, meaning="all its elements can be 0 at once, as those of raw data can"),
-    "displacement": Signature(1, meaning="the difference of rows of one tensor, as of positions"),
-    "emptiable": Signature(1, meaning="a mask that the path has not shown to hold a true element"),
-    "selection": Signature(
-        1, meaning="what a mask selects, element by element, and the path has not shown to be anything"
-    ),
     "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }
 

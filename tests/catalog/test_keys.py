@@ -6,7 +6,7 @@ import pytest
 
 from stablelint.catalog import Rule, load_catalog, page
 from stablelint.catalog.keys import CONSTANT, FIX, PAGE, REQUIRES, reference, schema
-from stablelint.catalog.predicates import SIGNATURES
+from stablelint.catalog.predicates import FORMS, SIGNATURES, parse_predicate
 
 RULES = load_catalog(entry_points=False).rules
 
@@ -17,12 +17,25 @@ def test_the_reference_names_all_that_a_page_may_say() -> None:
         assert f"| `{name}` |" in text
     for name in SIGNATURES:
         assert f"`{name}(" in text
+    for word in FORMS:
+        assert f"| `{word}` |" in text
 
 
 def test_every_key_is_used_by_a_page_of_ours() -> None:
     tables = [tomllib.loads(page.split(rule.text).table) for rule in RULES.values()]
     assert {key for table in tables for key in table} == set(PAGE)
     assert {key for table in tables for fix in table.get("fix", ()) for key in fix} == set(FIX)
+
+
+def test_every_condition_is_used_by_a_page_of_ours() -> None:
+    texts = [
+        text
+        for rule in RULES.values()
+        for text in (*rule.where, *(w for fix in rule.fixes for w in fix.when))
+    ]
+    asked = [parse_predicate(text) for text in texts]
+    assert {predicate.name for predicate in asked} == set(SIGNATURES)
+    assert {predicate.value for predicate in asked if predicate.name == "form"} == set(FORMS)
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)

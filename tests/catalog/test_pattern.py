@@ -102,7 +102,7 @@ def test_a_predicate_is_parsed_into_its_parts() -> None:
         ("literal(x) == 1", "not compared"),
         ("dtype(x) == float12", "compared with one of float16"),
         ("dtype(x) <= float32", "by >= or <"),
-        ("exponent(x) == whole", "one of fractional"),
+        ("form(x) == whole", "one of fractional"),
         ("range(x)", "compared with a number"),
         ("x > 0", "written `name(x)`"),
         ("literal(x + 1)", "names and numbers only"),

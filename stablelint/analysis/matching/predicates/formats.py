@@ -7,7 +7,6 @@ from collections.abc import Callable
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, FloatFormat, round_to
 from stablelint.syntax import precision
@@ -69,14 +68,7 @@ def _is_lost(number: float, fmt: FloatFormat) -> bool:
     return round_to(number, fmt) in (0.0, 1.0)
 
 
-def _gradient(predicate: Predicate, context: Context) -> bool:
-    """The gradient that a tensor has gathered: `p.grad`, `p.grad.data`."""
-    value = stripped(value_of(predicate, context))
-    return value.op == "attribute" and value.name == "grad"
-
-
 FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "dtype": _dtype,
     "vanishes": _vanishes,
-    "gradient": _gradient,
 }

@@ -1,4 +1,4 @@
-"""Predicates about masks, and what they leave or select."""
+"""Forms of masks, and what they leave or select."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _is_diagonal(value: Value) -> bool:
     return len(places) == 2 and len(set(places)) == 1
 
 
-def _emptiable(predicate: Predicate, context: Context) -> Truth:
+def _empty_mask(predicate: Predicate, context: Context) -> Truth:
     """Nothing on the path shows that some element is true."""
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
@@ -122,7 +122,7 @@ def _emptiable(predicate: Predicate, context: Context) -> Truth:
     return Truth.NO if mask.op in _WEIGHTS or mask.op == "eye" else _can_be_false(mask, context)
 
 
-def _selection(predicate: Predicate, context: Context) -> Truth:
+def _empty_selection(predicate: Predicate, context: Context) -> Truth:
     """What a mask selects, and nothing on the path shows that this is anything."""
     value = value_of(predicate, context)
     mask = selecting_mask(value)
@@ -150,8 +150,8 @@ def _is_shown(value: Value, mask: int, depth: int) -> bool:
     return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
 
 
-MASK_PREDICATES: dict[str, Callable[[Predicate, Context], Truth]] = {
+MASK_FORMS: dict[str, Callable[[Predicate, Context], Truth]] = {
     "masked_rows": _masked_rows,
-    "emptiable": _emptiable,
-    "selection": _selection,
+    "empty_mask": _empty_mask,
+    "empty_selection": _empty_selection,
 }

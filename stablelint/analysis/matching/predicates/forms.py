@@ -1,0 +1,121 @@
+"""The forms that a value may have: what it was made of, and what it can be at its worst."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from stablelint.analysis.matching.predicates.context import Context, value_of
+from stablelint.analysis.matching.predicates.masks import MASK_FORMS
+from stablelint.analysis.matching.predicates.values import is_handed_over
+from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
+from stablelint.analysis.values.relations.vanishing import is_masked_difference
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.catalog.predicates import Predicate
+from stablelint.numerics.interval import Interval
+
+
+def form(predicate: Predicate, context: Context) -> Truth:
+    """Whether a value has the form that the predicate is compared with, or has it not."""
+    found = _FORMS[str(predicate.value)](predicate, context)
+    answer = found if isinstance(found, Truth) else Truth.of(found)
+    return answer if predicate.op == "==" else answer.negated()
+
+
+def _fractional(predicate: Predicate, context: Context) -> bool:
+    number = value_of(predicate, context).constant()
+    return isinstance(number, float) and not number.is_integer()
+
+
+def _chosen(predicate: Predicate, context: Context) -> Truth:
+    """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
+    value = value_of(predicate, context)
+    number = value.constant()
+    if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
+        return Truth.NO
+    if isinstance(number, float):
+        return Truth.MAYBE
+    parameter = value.node
+    if (number is None and value.op != "argument") or not isinstance(parameter, ast.arg):
+        return Truth.NO
+    annotated = isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
+    return Truth.MAYBE if annotated else Truth.NO
+
+
+def _inverse(predicate: Predicate, context: Context) -> bool:
+    """One over a value, or that and a whole number: `1 / alpha - 1`."""
+    value = stripped(value_of(predicate, context))
+    while value.op in ("add", "sub") and value.operands["other"].is_constant:
+        value = stripped(value.operands["input"])
+    dividend, divisor = value.operands.get("input"), value.operands.get("other")
+    if value.op != "div" or dividend is None or divisor is None:
+        return False
+    return isinstance(dividend.constant(), int | float) and not divisor.is_constant
+
+
+def _learned(predicate: Predicate, context: Context) -> bool:
+    return _is_trained(value_of(predicate, context), 4)
+
+
+def _is_trained(value: Value, depth: int) -> bool:
+    value = stripped(value)
+    if value.op != "phi" or not depth:
+        return value.op == "parameter"
+    return any(_is_trained(path, depth - 1) for path in value.operands.values())
+
+
+def _boolean(predicate: Predicate, context: Context) -> Truth:
+    """Truth values; not known where nothing is known of what is handed over."""
+    value = value_of(predicate, context)
+    known = value.dtype or stripped(value).dtype
+    if known is None and is_handed_over(value):
+        return Truth.MAYBE
+    return Truth.of(known == "bool")
+
+
+def _gradient(predicate: Predicate, context: Context) -> bool:
+    """The gradient that a tensor has gathered: `p.grad`, `p.grad.data`."""
+    value = stripped(value_of(predicate, context))
+    return value.op == "attribute" and value.name == "grad"
+
+
+def _displacement(predicate: Predicate, context: Context) -> Truth:
+    """Rows of one tensor are taken from each other; whether any two of them are equal is not known."""
+    return Truth.MAYBE if is_displacement(value_of(predicate, context)) else Truth.NO
+
+
+def _can_vanish(predicate: Predicate, context: Context) -> Truth:
+    """All elements can be 0 at once, as a row that is paired with itself shows, and nothing excludes of raw data."""
+    value = value_of(predicate, context)
+    return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
+
+
+def _single(predicate: Predicate, context: Context) -> Truth:
+    """Nothing shows that the reduction runs over more than one element."""
+    value = stripped(value_of(predicate, context))
+    if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return Truth.NO
+    return Truth.MAYBE
+
+
+def _large_sum(predicate: Predicate, context: Context) -> Truth:
+    """A sum over it can leave float16; how many elements there are, and how large, is seldom known."""
+    within = context.ranges[str(predicate.args[0])].subset_of(Interval(-1.0, 1.0))
+    return Truth.NO if within else Truth.MAYBE
+
+
+_FORMS: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
+    "fractional": _fractional,
+    "chosen": _chosen,
+    "inverse": _inverse,
+    "learned": _learned,
+    "boolean": _boolean,
+    "gradient": _gradient,
+    "displacement": _displacement,
+    "all_zero": _can_vanish,
+    "single_element": _single,
+    "large_sum": _large_sum,
+    **MASK_FORMS,
+}
