@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,9 +114,10 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
     from stablelint.codemod.text.source import SourceError as UnreadableError
 
     try:
-        accept = _Acceptance(examiner, scope, wanted, before, path)
-        found = partial(_findings, examiner, wanted, path)
-        idle = partial(_idle, examiner, wanted, path)
+        examined = cache(partial(examiner.findings, path=path))
+        found = partial(_findings, examined, wanted, path)
+        idle = partial(_idle, examined, wanted, path)
+        accept = _Acceptance(examiner, scope, wanted, before, found(before))
         first = fix_source(before, _sparing(found, wanted, scope), accept)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
         second = fix_source(first.source, _sparing(idle, wanted, scope), accept)
@@ -154,13 +155,14 @@ def _place(item: Diagnostic) -> tuple[str, Span, str]:
 class _Acceptance:
     """Decides on single fixes; the evidence is read against the file as it was when it was gathered."""
 
-    def __init__(self, examiner: Examiner, scope: Scope, wanted: Wanted, before: bytes, path: str) -> None:
+    def __init__(
+        self, examiner: Examiner, scope: Scope, wanted: Wanted, before: bytes, found: Sequence[Diagnostic]
+    ) -> None:
         self._wanted = wanted
         self._proved = None
         if wanted.verified:
             from stablelint.workspace.runs.evidence import proved
 
-            found = _findings(examiner, wanted, path, before)
             self._proved = proved(before, found, Path(scope.root), examiner.catalog)
 
     def __call__(self, item: Diagnostic) -> bool:
@@ -171,11 +173,13 @@ class _Acceptance:
         return self._proved is None or proof_of(item) in self._proved
 
 
-def _findings(examiner: Examiner, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
-    return [item for item in examiner.findings(data, path)[0] if wanted.selection.enabled(item.code, path)]
+# What a check of a text finds, and the comments in it that silence nothing.
+_Examined = Callable[[bytes], tuple[Sequence[Diagnostic], Sequence[Diagnostic]]]
 
 
-def _idle(examiner: Examiner, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
-    if not wanted.selection.enabled(UNUSED_CODE, path):
-        return []
-    return examiner.findings(data, path)[1]
+def _findings(examined: _Examined, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
+    return [item for item in examined(data)[0] if wanted.selection.enabled(item.code, path)]
+
+
+def _idle(examined: _Examined, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
+    return examined(data)[1] if wanted.selection.enabled(UNUSED_CODE, path) else []

@@ -86,7 +86,7 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
         result = without_known(result, wanted.known, session)
         problems = [*session.problems, *result.problems]
         fixes: list[FileFix] = []
-        names = sorted({item.filename for item in result.diagnostics})
+        names = sorted({item.filename for item in result.shown})
         for _, outcome in fix_files(names, request, wanted, result.told):
             if isinstance(outcome, Problem):
                 problems.append(outcome)
