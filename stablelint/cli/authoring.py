@@ -12,7 +12,8 @@ from stablelint.catalog import Catalog, Rule, RuleError, load_catalog
 from stablelint.catalog.discover import builtin_folder
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import print_problems
-from stablelint.cli.setup_files import with_setting
+from stablelint.cli.setup_files import Change, setting_added
+from stablelint.codemod.text.apply import WriteRefused
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
 from stablelint.report.style import Style, wants_colour
@@ -40,28 +41,27 @@ def new_page(name: str, settings: Settings) -> int:
         return FAILED
     template = (Path(__file__).parent / "pages" / "new-rule.md").read_text("utf-8")
     text = template.replace("NAME", name, 1).replace("CODE", _free_code(settings), 1)
+    shown = os.path.relpath(path)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        shown = os.path.relpath(path)
+        Change(path, None, text, "").write()
         print(f"Wrote {shown}: a page that passes its tests. Change it to say what yours should.")
         if not settings.rules:
             print(_announce(settings))
-    except OSError as error:
-        print_problems([Problem(f"cannot write the page: {error.strerror}", error.filename)])
+    except WriteRefused as error:
+        print_problems([Problem(str(error), shown)])
         return FAILED
     print(f"Next: stablelint rules test {shown}")
     return CLEAN
 
 
 def _announce(settings: Settings) -> str:
-    """Names the folder of the pages in the settings, and says so. Raises OSError."""
+    """Names the folder of the pages in the settings, and says so. Raises WriteRefused."""
     path = settings.source or Path(settings.root, "pyproject.toml")
     setting = f'rules = ["{FOLDER}"]'
-    after = with_setting(path.read_text("utf-8") if path.exists() else "", setting)
-    if after is None:
+    change = setting_added(path, setting)
+    if change is None:
         return f"Add `{setting}` to [tool.stablelint] in {os.path.relpath(path)}, so that checks read it."
-    path.write_text(after, encoding="utf-8")
+    change.write()
     return f"Added `{setting}` to {os.path.relpath(path)}, so that checks read it."
 
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint import __version__
+from stablelint.codemod.text.apply import WriteRefused, write
+from stablelint.config import ConfigError
+from stablelint.diagnostic import Problem
 
 BASELINE = ".stablelint-baseline.json"
 REPOSITORY = "https://github.com/stablelint/stablelint"
@@ -40,9 +43,22 @@ class Change:
     after: str
     why: str
 
+    def write(self) -> None:
+        """Writes the file, whole or not at all, with the line ends it had. Raises WriteRefused."""
+        if self.before is not None:
+            ends = "\r\n" if self.before.endswith("\r\n") else "\n"
+            write(self.path, self.before.encode(), re.sub("\r?\n", ends, self.after).encode())
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(self.after, encoding="utf-8")
+        except OSError as error:
+            self.path.unlink(missing_ok=True)
+            raise WriteRefused(f"not written: {error.strerror}") from None
+
 
 def changes(root: Path, findings: int) -> Iterator[Change]:
-    """What the project lacks. With findings, the settings name a baseline. Raises OSError, UnicodeDecodeError."""
+    """What the project lacks. With findings, the settings name a baseline. Raises ConfigError."""
     pyproject = root / "pyproject.toml"
     text = _read(pyproject)
     if not _is_set_up(text or ""):
@@ -60,8 +76,14 @@ def changes(root: Path, findings: int) -> Iterator[Change]:
         yield Change(workflow, None, text, "annotates pull requests with what is found")
 
 
-def with_setting(text: str, setting: str) -> str | None:
-    """The text of a pyproject.toml with one more setting; None where its section is written in an unusual way."""
+def setting_added(pyproject: Path, setting: str) -> Change | None:
+    """One more setting in a pyproject.toml; None where its section is written in an unusual way. Raises ConfigError."""
+    before = _read(pyproject)
+    after = _with_setting(before or "", setting)
+    return None if after is None else Change(pyproject, before, after, "")
+
+
+def _with_setting(text: str, setting: str) -> str | None:
     if header := _HEADER.search(text):
         return f"{text[: header.end()]}{setting}\n{text[header.end() :]}"
     return None if _is_set_up(text) else _joined(text, f"[tool.stablelint]\n{setting}\n")
@@ -115,6 +137,10 @@ def _joined(text: str, section: str) -> str:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8")
+        return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise ConfigError([Problem(f"cannot read this file: {error.strerror}", str(path))]) from None
+    except UnicodeDecodeError:
+        raise ConfigError([Problem("not UTF-8", str(path))]) from None

@@ -10,6 +10,7 @@ from pathlib import Path
 from stablelint.cli.main import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.cli.setup_files import BASELINE, Change, changes
+from stablelint.codemod.text.apply import WriteRefused
 from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.report.style import Style, is_terminal, wants_colour
@@ -37,22 +38,17 @@ def run(options: argparse.Namespace) -> int:
     try:
         found = _findings(root)
         wanted = list(changes(root, len(found)))
-        written = [change for change in wanted if _agreed(_show(change), options.yes) and _write(change)]
     except ConfigError as error:
         print_problems(error.problems)
         return FAILED
-    except UnicodeDecodeError as error:
-        print_problems([Problem(f"not UTF-8: {error.reason}", str(root))])
-        return FAILED
-    except OSError as error:
-        print_problems([Problem(f"cannot set the project up: {error.strerror}", error.filename)])
-        return FAILED
-    names_baseline = any(f'baseline = "{BASELINE}"' in change.after for change in written)
-    if names_baseline:
-        baseline.write(os.fspath(root / BASELINE), found, os.fspath(root))
-        print(f"Recorded {plural(len(found), 'finding')} in {BASELINE}: only new ones fail from now on.")
+    written: list[Change] = []
+    problems: list[Problem] = []
+    for change in wanted:
+        if _agreed(_show(change), options.yes):
+            _write(change, root, found, written, problems)
     _conclude(wanted, written, options.yes)
-    return CLEAN
+    print_problems(problems)
+    return FAILED if problems else CLEAN
 
 
 def _findings(root: Path) -> tuple[Diagnostic, ...]:
@@ -91,10 +87,24 @@ def _agreed(change: Change, yes: bool) -> bool:
     return input(f"Write {os.path.relpath(change.path)}? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _write(change: Change) -> bool:
-    change.path.parent.mkdir(parents=True, exist_ok=True)
-    change.path.write_text(change.after, encoding="utf-8")
-    return True
+def _write(
+    change: Change,
+    root: Path,
+    found: tuple[Diagnostic, ...],
+    written: list[Change],
+    problems: list[Problem],
+) -> None:
+    """Writes a file, and before it the baseline that it names."""
+    try:
+        if f'baseline = "{BASELINE}"' in change.after:
+            baseline.write(os.fspath(root / BASELINE), found, os.fspath(root))
+            print(f"Recorded {plural(len(found), 'finding')} in {BASELINE}: only new ones fail from now on.")
+        change.write()
+        written.append(change)
+    except baseline.BaselineError as error:
+        problems.append(error.problem)
+    except WriteRefused as error:
+        problems.append(Problem(str(error), os.fspath(change.path)))
 
 
 def _conclude(wanted: list[Change], written: list[Change], yes: bool) -> None:
