@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stablelint.config import ConfigError, load
 from stablelint.report.style import is_terminal
+from stablelint.report.summary import plural
 from stablelint.workspace.discover import discover
 
 _PAUSE = 0.4  # seconds between two looks
@@ -27,7 +28,7 @@ def watch(check: Callable[[], int], paths: Sequence[str], looks: int | None = No
                 if is_terminal(sys.stdout):
                     sys.stdout.write("\x1b[H\x1b[2J")
                 check()
-                print(f"Watching {len(seen):,} files; Ctrl-C ends.", file=sys.stderr)
+                print(f"Watching {plural(len(seen), 'file')}; Ctrl-C ends.", file=sys.stderr)
             time.sleep(_PAUSE)
             looks = None if looks is None else looks - 1
     except KeyboardInterrupt:

@@ -10,8 +10,12 @@ from pathlib import Path
 
 from stablelint import __version__
 from stablelint.config import ConfigError, load
-from stablelint.report.style import Style, wants_colour
+from stablelint.report.cells import wrap
+from stablelint.report.style import Style, wants_colour, width_of
 from stablelint.report.summary import plural
+from stablelint.syntax.content import NOTEBOOK
+from stablelint.syntax.source import SourceError
+from stablelint.workspace.notebooks import python_of
 
 _ENOUGH = 500  # files and folders to be looked into: a greeting does not keep anyone waiting
 _COMMANDS = (
@@ -36,7 +40,7 @@ def _lines(style: Style) -> Iterator[str]:
     width = max(len(name) for name, _ in _COMMANDS)
     yield from (f"  stablelint {style.bold(f'{name:<{width}}')}  {does}" for name, does in _COMMANDS)
     yield ""
-    yield _first_step(style)
+    yield from wrap(_first_step(style), width_of(sys.stdout))
     yield style.dim("`stablelint --help` lists every command, `stablelint check --help` its options.")
 
 
@@ -67,11 +71,11 @@ def _counts() -> tuple[int, int]:
 def _python_files(top: str) -> Iterator[str]:
     for folder, folders, names in islice(os.walk(top), _ENOUGH):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "site-packages"]
-        yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
+        yield from (os.path.join(folder, name) for name in names if name.endswith((".py", NOTEBOOK)))
 
 
 def _read(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except OSError:
+        return python_of(Path(path).read_bytes(), path)
+    except (OSError, SourceError):
         return b""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +30,9 @@ def test_alone_it_says_what_to_do_here(run: Run, project: Path) -> None:
     assert "with its settings" in run().out
     (project / "bad.py").write_text("print(1)\n")
     assert "Here none of 1 Python file imports torch: name a folder" in run().out
+    notebook = {"cells": [{"cell_type": "code", "source": ["import torch\n"]}], "metadata": {}, "nbformat": 4}
+    (project / "tour.ipynb").write_text(json.dumps(notebook | {"nbformat_minor": 5}))
+    assert "Here 1 file uses torch" in run().out
     (project / "pyproject.toml").write_text("[tool.stablelint]\nx = 1\n")
     assert 'The settings cannot be used: unknown key "x"' in run().out
 
@@ -88,6 +93,29 @@ def test_init_refuses_what_it_cannot_read(run: Run, project: Path) -> None:
     assert "pyproject.toml:1:" in outcome.err
     assert (project / "pyproject.toml").read_text() == "[tool.stablelint\n"
     assert run("init", "nowhere").code == 2
+
+
+def test_init_keeps_line_ends(run: Run, project: Path) -> None:
+    (project / "pyproject.toml").write_bytes(b'[project]\r\nname = "x"\r\n')
+    assert run("init", "--yes").code == 0
+    written = (project / "pyproject.toml").read_bytes()
+    assert written.startswith(b'[project]\r\nname = "x"\r\n\r\n[tool.stablelint]\r\n')
+    assert written.count(b"\n") == written.count(b"\r\n")
+
+
+def test_init_loses_nothing_where_the_disk_is_full(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (project / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    monkeypatch.setattr(os, "fsync", full)
+    outcome = run("init", "--yes")
+    assert outcome.code == 2
+    assert "error: pyproject.toml: not written: No space left on device" in outcome.err
+    assert (project / "pyproject.toml").read_text() == '[project]\nname = "x"\n'
+    assert (project / ".pre-commit-config.yaml").exists(), "the others are written"
 
 
 def test_the_words_of_findings_are_explained_once(run: Run, project: Path) -> None:
