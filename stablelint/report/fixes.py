@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from stablelint.diagnostic import Applicability, Diagnostic
 from stablelint.report.cells import lay_out, plain
 from stablelint.report.context import Context
+from stablelint.report.style import Style
 from stablelint.report.summary import plural
 from stablelint.workspace.fixing import FileFix
 
@@ -99,31 +100,35 @@ def summary(
     """
     style = context.style
     changed = [item for item in fixes if item.before != item.after]
-    count = sum(len(item.applied) for item in changed)
-    if count:
-        verb = "Fixed" if written else "Would fix"
-        advice = "" if written or not writable else f" `--apply` writes {'it' if count == 1 else 'them'}."
-        by_rule = Counter(finding.code for item in changed for finding in item.applied)
-        rules = ", ".join(f"{number} {code}" for code, number in sorted(by_rule.items()))
-        head = style.bold(f"{verb} {plural(count, 'finding')}")
-        yield f"{head} in {plural(len(changed), 'file')} ({rules}).{advice}"
-    else:
-        yield style.bold("Nothing to fix.")
+    kept = {_name(finding) for item in fixes for finding in item.withheld}
+    left = [finding for item in fixes for finding in item.left if _name(finding) not in kept]
+    ways = Counter(item.fix.applicability if item.fix else Applicability.DISPLAY for item in left)
+    yield from _made(changed, bool(ways[Applicability.UNSAFE]), written, writable, style)
     yield from _withheld(fixes, context)
-    left = [finding for item in fixes for finding in item.left]
-    kept = {_name(finding) for item in fixes for finding in item.withheld}  # told above
-    unsafe = [
-        item
-        for item in left
-        if item.fix and item.fix.applicability is Applicability.UNSAFE and _name(item) not in kept
-    ]
-    if unsafe:
-        yield f"{plural(len(unsafe), 'more finding')} fixable with `--unsafe-fixes`, which can change values."
-    without = sum(1 for item in left if item.fix is None or item.fix.applicability is Applicability.DISPLAY)
-    if without:
-        yield f"{plural(without, 'finding')} left without a fix: `stablelint check` shows them."
+    if unsafe := ways[Applicability.UNSAFE]:
+        more = "more " if changed else ""
+        verb = "has" if unsafe == 1 else "have"
+        yield f"{plural(unsafe, f'{more}finding')} {verb} a rewrite that can change values: `--unsafe-fixes`."
+    if without := ways[Applicability.DISPLAY]:
+        verb = "has" if without == 1 else "have"
+        yield f"{plural(without, 'finding')} {verb} no rewrite: `stablelint check` shows what is wrong."
     if known:
         yield style.dim(f"Not touched: {known:,} in the baseline.")
+
+
+def _made(
+    changed: Sequence[FileFix], unsafe: bool, written: bool, writable: bool, style: Style
+) -> Iterator[str]:
+    """How many findings the changes mend, by rule; or that there are none, of those that were asked for."""
+    by_rule = Counter(finding.code for item in changed for finding in item.applied)
+    count = by_rule.total()
+    if not count:
+        yield style.bold("Nothing to fix safely." if unsafe else "Nothing to fix.")
+        return
+    advice = "" if written or not writable else f" `--apply` writes {'it' if count == 1 else 'them'}."
+    rules = ", ".join(f"{number} {code}" for code, number in sorted(by_rule.items()))
+    head = style.bold(f"{'Fixed' if written else 'Would fix'} {plural(count, 'finding')}")
+    yield f"{head} in {plural(len(changed), 'file')} ({rules}).{advice}"
 
 
 def _name(finding: Diagnostic) -> tuple[str, str, str]:

@@ -32,13 +32,18 @@ def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
 
 def _line(item: Diagnostic, widest: int, context: Context) -> str:
     place = f"{item.span.start.row}:{item.span.start.column}"
-    lead = f"    {place:<{widest}}  {item.code}  {item.confidence:4.0%}  "
+    lead = f"    {place:<{widest}}  {item.code}  {share(item.confidence):>4}  "
     text = plain(one_line(item.expression))
     room = max(context.width - len(lead) - 2, 20)
     tail = f"  {_seen(item) or item.name}"
     if width(text) + len(tail) > room:
         text = crop(text, 0, max(room - len(tail), 20))
     return lead + text + context.style.dim(tail)
+
+
+def share(confidence: float) -> str:
+    """`13%`; what would round to nothing is `<1%`, for a finding is never known to be worth nothing."""
+    return "<1%" if confidence < 0.005 else f"{confidence:.0%}"
 
 
 def _seen(item: Diagnostic) -> str:

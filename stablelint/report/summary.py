@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity, Status
-from stablelint.report.cells import plain
+from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 
 if TYPE_CHECKING:
@@ -29,11 +29,14 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
     elif result.files:
         yield f"{style.bold('No findings')} {scope}"
     if safe := " and ".join(_safe(result)):
-        yield f"Proved safe: {safe}" + ("." if result.discharged else "; `--show-discharged` lists them.")
+        listed = "." if result.discharged else "; `--show-discharged` lists them."
+        yield from wrap(f"Proved safe: {safe}{listed}", context.width)
     if left_out := ", ".join(_left_out(result)):
         yield style.dim(f"Not shown: {left_out}.")
     for at, step in enumerate(_next_steps(result, context)):
-        yield f"{'      ' if at else 'Next: '}{step}."
+        first, *rest = wrap(f"{step}.", context.width - 6)
+        yield f"{'      ' if at else 'Next: '}{first}"
+        yield from (f"      {line}" for line in rest)
 
 
 def _safe(result: CheckResult) -> Iterator[str]:

@@ -11,12 +11,12 @@ from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
 
 
-def note(title: str, text: str, context: Context) -> Iterator[str]:
+def note(title: str, text: str, context: Context, indent: str = " ") -> Iterator[str]:
     """`= title: text`, broken between words."""
     style = context.style
-    lead = f"  = {title}: "
+    lead = f"{indent} = {title}: "
     first, *rest = wrap(text, max(context.width - len(lead), 30)) or [""]
-    yield f"  {style.gutter('=')} {style.bold(title)}: {first}"
+    yield f"{indent} {style.gutter('=')} {style.bold(title)}: {first}"
     yield from (" " * len(lead) + line for line in rest)
 
 

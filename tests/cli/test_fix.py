@@ -56,8 +56,8 @@ def test_unsafe_fixes_are_opted_into(run: Run, project: Path) -> None:
     (project / "bad.py").write_text(UNSAFE)
     outcome = run("fix")
     assert outcome.code == 0
-    assert "Nothing to fix." in outcome.out
-    assert "1 more finding fixable with `--unsafe-fixes`" in outcome.out
+    assert "Nothing to fix safely." in outcome.out
+    assert "1 finding has a rewrite that can change values: `--unsafe-fixes`." in outcome.out
     outcome = run("fix", "--unsafe-fixes")
     assert outcome.code == 1
     assert "unsafe fix" in outcome.out

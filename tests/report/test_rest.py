@@ -55,6 +55,11 @@ def test_a_terminal_is_given_a_screenful_and_a_pipe_everything() -> None:
     assert len(lines(render("full", result(*items), PIPED))) == len(items)
 
 
+def test_no_confidence_is_rounded_to_nothing() -> None:
+    text = render("full", result(possible(1, 0.001), possible(2, 0.006)), PIPED)
+    assert [line.split()[2] for line in lines(text)] == ["1%", "<1%"]
+
+
 def test_at_the_level_possible_nothing_is_left_for_a_line() -> None:
     text = render("full", result(possible(1, 0.1), level=Level.POSSIBLE), TERMINAL)
     assert "--> a.py:1:1" in text

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stablelint.diagnostic import Level
 from stablelint.report.cells import plain
 from stablelint.report.context import Context, fix_marker
+from stablelint.report.rest import share
 from stablelint.report.summary import discharged_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def render(result: CheckResult, context: Context) -> str:
         start = item.span.start
         mark = fix_marker(item)
         place = f"{style.bold(context.shown(item.filename))}:{start.row}:{start.column}:"
-        doubt = "" if item.level is Level.LIKELY else style.dim(f"(possible, {item.confidence:.0%})")
+        doubt = "" if item.level is Level.LIKELY else style.dim(f"(possible, {share(item.confidence)})")
         words = [place, style.error(item.code), doubt, style.cause(mark), plain(item.message)]
         lines.append(" ".join(word for word in words if word))
     if result.discharged:

@@ -12,6 +12,7 @@ from stablelint.report.frame import Mark, frame
 from stablelint.report.rest import confidence_line, rest_lines
 from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
+from stablelint.report.tables import note
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult
@@ -47,16 +48,16 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
     for step in item.derivation:
         if step.filename not in (None, item.filename):
             place = f"{context.shown(step.filename or '')}:{step.span.start.row}"
-            yield from _note(indent, "because", f"{plain(step.text)} ({place})", context)
+            yield from note("because", f"{plain(step.text)} ({place})", context, indent)
     if item.assumes:
-        yield from _note(indent, "assumes", ", ".join(item.assumes), context)
+        yield from note("assumes", ", ".join(item.assumes), context, indent)
     if item.fix is not None:
         yield from _rewrite(indent, item.fix, lines, context)
     elif item.fix_withheld:
-        yield from _note(indent, "no fix", plain(item.fix_withheld), context)
+        yield from note("no fix", plain(item.fix_withheld), context, indent)
     if reasons := confidence_line(item):
-        yield from _note(indent, "confidence", reasons, context)
-    yield from _note(indent, "page", f"stablelint rule {item.code}", context)
+        yield from note("confidence", reasons, context, indent)
+    yield from note("page", f"stablelint rule {item.code}", context, indent)
 
 
 def _marks(item: Diagnostic, context: Context) -> Iterator[Mark]:
@@ -73,19 +74,11 @@ def _marks(item: Diagnostic, context: Context) -> Iterator[Mark]:
         yield Mark(step.span, text, "-", style.cause)
 
 
-def _note(indent: str, title: str, text: str, context: Context) -> Iterator[str]:
-    style = context.style
-    lead = f"{indent} = {title}: "
-    first, *rest = wrap(text, max(context.width - len(lead), 30))
-    yield f"{indent} {style.gutter('=')} {style.bold(title)}: {first}"
-    yield from (" " * len(lead) + line for line in rest)
-
-
 def _rewrite(indent: str, fix: Fix, lines: list[str], context: Context) -> Iterator[str]:
     style = context.style
-    yield from _note(indent, f"fix ({fix.applicability.value})", plain(fix.message), context)
+    yield from note(f"fix ({fix.applicability.value})", plain(fix.message), context, indent)
     if fix.caution:
-        yield from _note(indent, "unsafe here", plain(fix.caution), context)
+        yield from note("unsafe here", plain(fix.caution), context, indent)
     bar = style.gutter(f"{indent} |")
     hunks = rewritten(lines, fix.edits)
     if not hunks:
