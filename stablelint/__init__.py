@@ -1,4 +1,7 @@
-"""stablelint: a linter for the numbers in PyTorch code."""
+"""stablelint: a linter for the numbers in PyTorch code.
+
+PYTEST_DONT_REWRITE (where a program is watched this package is loaded before pytest, which would complain of it)
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewriter
+
+import stablelint
 
 ROOT = Path(__file__).parent.parent
 
@@ -57,3 +60,8 @@ def test_an_unpacked_wheel_finds_its_pages(wheel: Path, tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("# unguarded-log")
+
+
+def test_pytest_does_not_complain_where_the_package_is_loaded_before_it() -> None:
+    """`verify -- pytest` loads it first; under `-W error` a complaint would end the run."""
+    assert AssertionRewriter.is_rewrite_disabled(stablelint.__doc__ or "")

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic
@@ -146,12 +144,10 @@ def write_observations(root: Path, report: Report, sources: Mapping[str, bytes])
         earlier = held.get(each.key)
         if earlier is None or origin == "command" or earlier.origin == "made":
             held[each.key] = each
+    from stablelint.runtime.verify.output.evidence import store
+
     rows = [asdict(held[key]) for key in sorted(held)]
-    folder = root / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", dir=folder, suffix=".partial", delete=False, encoding="utf-8") as partial:
-        json.dump({"version": _VERSION, "observations": rows}, partial, indent=1)
-    os.replace(partial.name, folder / FILE)
+    store(root, FILE, {"version": _VERSION, "observations": rows})
 
 
 def observed(

@@ -64,10 +64,7 @@ def read_verdicts(root: Path, ran: bool = False) -> dict[str, Verdict]:
 
 def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[str]) -> Path:
     """Add the verdicts to those on disk, replacing older ones of the same content. Raises OSError."""
-    folder = root / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / FILE
-    sites = _existing(path)
+    sites = _existing(root / FOLDER / FILE)
     line = " ".join(command)
     for report in reports:
         if report.known:
@@ -84,11 +81,19 @@ def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[
             "fixed": report.site.fixed,
             "command": line,
         }
-    document = {"version": _VERSION, "sites": dict(sorted(sites.items()))}
+    return store(root, FILE, {"version": _VERSION, "sites": dict(sorted(sites.items()))})
+
+
+def store(root: Path, name: str, document: Mapping[str, object]) -> Path:
+    """Writes a document into the folder of evidence, of which a new one is nothing to git. Raises OSError."""
+    folder = root / FOLDER
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     with NamedTemporaryFile("w", dir=folder, suffix=".partial", delete=False, encoding="utf-8") as partial:
         json.dump(document, partial, indent=1)
-    os.replace(partial.name, path)
-    return path
+    os.replace(partial.name, folder / name)
+    return folder / name
 
 
 def _existing(path: Path) -> dict[str, Mapping[str, object]]:

@@ -119,7 +119,8 @@ def test_evidence_is_known_until_the_code_changes(
     verified: tuple[Path, Verification, dict[str, Site]], tmp_path: Path
 ) -> None:
     path, verification, sites = verified
-    write_verdicts(tmp_path, verification.report.sites, ["python", "train.py"])
+    kept = write_verdicts(tmp_path, verification.report.sites, ["python", "train.py"])
+    assert (kept.parent / ".gitignore").read_text() == "*\n"
     known = read_verdicts(tmp_path)
     moved = b"import os\n\n\n" + path.read_bytes()
     site = sites["log"]
