@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 from stablelint.diagnostic import Position, Span
+from stablelint.runtime.process.launch import environment
 from stablelint.runtime.verify.examine import examine
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import prepare
 from stablelint.runtime.verify.replay.values import Call
-from stablelint.runtime.verify.runs.command import environment
 from stablelint.runtime.verify.site import Site
 
 SITES = 10
@@ -99,7 +99,7 @@ def _run(folder: Path, name: str, source: str, texts: list[str]) -> str:
                 targets.append(Target(f"{row}", (row, column), (row, column + len(text)), ("y", "x")))
     plan = Plan(str(folder / "records"), {os.path.realpath(path): tuple(targets)})
     (folder / "records").mkdir(exist_ok=True)
-    plan.write(folder / "plan.json")
+    plan.for_processes().write(folder / "plan.json")
     done = subprocess.run(
         [sys.executable, name],
         cwd=folder,

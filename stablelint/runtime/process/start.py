@@ -79,11 +79,19 @@ def arm(package: str | None = None) -> None:
     `package` is the folder of this package for an interpreter that has it not.
     """
     plan = current_plan()
-    if plan is not None and "torch" not in sys.modules:
-        _keep_standard_input()
-        if plan.early is not None:
-            named(plan.early)(plan)
-        sys.meta_path.insert(0, _AfterTorch(plan, package))
+    if plan is None or "torch" in sys.modules:
+        return
+    lent = [_Lent(package)] if package is not None else []
+    _keep_standard_input()
+    if plan.early is not None:
+        sys.meta_path += lent
+        named(plan.early)(plan)
+
+    def start() -> None:
+        sys.meta_path.extend(finder for finder in lent if finder not in sys.meta_path)
+        _start(plan)
+
+    sys.meta_path.insert(0, After("torch", start, lambda: plan.tell("missing", {"python": sys.executable})))
 
 
 def _keep_standard_input() -> None:
@@ -123,17 +131,20 @@ def named(name: str) -> Callable[..., object]:
     return cast("Callable[..., object]", getattr(importlib.import_module(module), attribute))
 
 
-class _AfterTorch(importlib.abc.MetaPathFinder):
-    def __init__(self, plan: Plan, package: str | None) -> None:
-        self._plan = plan
-        self._package = package
+class After(importlib.abc.MetaPathFinder):
+    """Does something once a module has been executed, whoever imports it, or where it is asked for and absent."""
+
+    def __init__(
+        self, name: str, then: Callable[[], None], absent: Callable[[], None] = lambda: None
+    ) -> None:
+        self._name, self._then, self._absent = name, then, absent
         self._asking = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Torch's own spec, with the guard started after its execution; None for any other module."""
-        if fullname != "torch" or self._asking:
+        """The module's own spec, with something to do after its execution; None for any other module."""
+        if fullname != self._name or self._asking:
             return None
         self._asking = True
         try:
@@ -143,9 +154,9 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         finally:
             self._asking = False
         if spec is None or spec.loader is None:
-            self._plan.tell("missing", {"python": sys.executable})
+            self._absent()
             return spec
-        loader, plan, package = spec.loader, self._plan, self._package
+        loader = spec.loader
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
@@ -153,9 +164,7 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
             # Not before: many a library asks for the spec, to see whether there is a torch, and leaves it at that.
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
-                if package is not None:
-                    sys.meta_path.append(_Lent(package))
-                _start(plan)
+                self._then()
 
         setattr(loader, "exec_module", exec_module)  # noqa: B010
         return spec

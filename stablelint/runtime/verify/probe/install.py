@@ -7,32 +7,30 @@ from __future__ import annotations
 
 import ast
 import atexit
-import importlib.abc
 import importlib.machinery
 import os
 import runpy
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 
-from stablelint.runtime.verify.probe.plan import Plan, current_plan
+from stablelint.runtime.process import start
+from stablelint.runtime.verify.probe.plan import Plan, plan_of
 from stablelint.runtime.verify.probe.registry import REGISTRY, Function
 from stablelint.runtime.verify.probe.transform import insert_probes
 
 _RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"
 
 
-def install() -> None:
-    """Install the hooks when a plan is in the environment; once per process."""
-    plan = current_plan()
-    if plan is None or REGISTRY.plan is not None:
+def install(told: start.Plan) -> None:
+    """Install the hooks that a plan asks for; once per process."""
+    if REGISTRY.plan is not None:
         return
-    REGISTRY.plan = plan
+    REGISTRY.plan = plan = plan_of(told)
     _relaunch_script(plan)
     _hook_loader(plan)
     _hook_run_path(plan)
-    sys.meta_path[:0] = [_After("torch", _watch), _After("torch._dynamo", _mark_constant)]
+    sys.meta_path.insert(0, start.After("torch._dynamo", _mark_constant))
     if any(os.path.basename(path).startswith(("test_", "conftest")) for path in plan.files):
         # pytest compiles test modules itself in order to rewrite their assertions
         options = os.environ.get("PYTEST_ADDOPTS", "")
@@ -121,44 +119,6 @@ def _relaunch_script(plan: Plan) -> None:
     options = sys.orig_argv[1 : len(sys.orig_argv) - len(argv)]
     os.environ[_RELAUNCHED] = str(os.getpid())
     os.execv(sys.executable, [sys.orig_argv[0], *options, launcher, *argv])
-
-
-class _After(importlib.abc.MetaPathFinder):
-    """Does something once a module has been imported, whoever imports it."""
-
-    def __init__(self, name: str, action: Callable[[], None]) -> None:
-        self._name = name
-        self._action = action
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-        if spec is not None and spec.loader is not None:
-            loader = spec.loader
-            execute = loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                execute(module)
-                self._action()
-
-            setattr(loader, "exec_module", exec_module)  # noqa: B010
-        return spec
-
-
-def _watch() -> None:
-    plan = REGISTRY.plan
-    if plan is None:
-        return
-    try:
-        from stablelint.runtime.verify.probe.watch import start
-
-        start(plan)
-    except Exception as error:  # the command must run, watched or not
-        sys.stderr.write(f"stablelint: losses of this process are not watched: {error}\n")
 
 
 def _mark_constant() -> None:

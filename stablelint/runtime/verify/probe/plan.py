@@ -1,15 +1,13 @@
-"""What the parent tells the processes of the command, as a JSON file named by an environment variable."""
+"""What the processes of a command are told of its probes, as the options of a process's plan."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-VARIABLE = "STABLELINT_PROBE_PLAN"
+from stablelint.runtime.process import start
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +28,12 @@ class Plan:
 
     folder: str
     targets: Mapping[str, tuple[Target, ...]] = field(default_factory=dict)
-    sources: Mapping[str, str] = field(
-        default_factory=dict
-    )  # path -> file that holds the text to run instead
+    sources: Mapping[str, str] = field(default_factory=dict)  # path -> file with the text to run instead
     capture: bool = True
     search_seconds: float = 0.0
     fixes: Mapping[str, str] = field(default_factory=dict)  # site -> file that holds the text with its fix
     definitions: str = ""  # the folder of whose files only what they define is wanted
     search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
-
-    def write(self, path: Path) -> None:
-        """Write the plan as JSON."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
     @property
     def files(self) -> frozenset[str]:
@@ -53,27 +45,23 @@ class Plan:
         own = bool(self.definitions) and name.startswith(os.path.join(self.definitions, ""))
         return own and "site-packages" not in name
 
+    def for_processes(self) -> start.Plan:
+        """The plan under which every process of a command has these probes."""
+        probe = __package__
+        return start.Plan(
+            self.folder, child=f"{probe}.watch", early=f"{probe}.install:install", options=asdict(self)
+        )
 
-def read_plan(path: str) -> Plan:
-    """The plan that `Plan.write` wrote."""
-    data = json.loads(Path(path).read_text(encoding="utf-8"))
-    data["targets"] = {name: tuple(map(_target, items)) for name, items in data["targets"].items()}
-    return Plan(**data)
+
+def plan_of(plan: start.Plan) -> Plan:
+    """The probes of a plan that `Plan.for_processes` made."""
+    options = dict(plan.options)
+    targets = {name: tuple(map(_target, items)) for name, items in options.pop("targets").items()}
+    return Plan(targets=targets, **options)
 
 
-def _target(item: dict[str, Any]) -> Target:
+def _target(item: Mapping[str, Any]) -> Target:
     fields: dict[str, Any] = {
         key: tuple(each) if isinstance(each, list) else each for key, each in item.items()
     }
     return Target(**fields)
-
-
-def current_plan() -> Plan | None:
-    """The plan this process was started under; None when there is none, or it cannot be read."""
-    path = os.environ.get(VARIABLE)
-    if not path:
-        return None
-    try:
-        return read_plan(path)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

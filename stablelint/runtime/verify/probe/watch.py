@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.process.start import Plan
 from stablelint.runtime.verify.probe.series import Series
 
 _FLUSH_SECONDS = 2.0

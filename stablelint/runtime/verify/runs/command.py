@@ -9,15 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stablelint.runtime.process.launch import environment
 from stablelint.runtime.process.words import CommandNotFoundError, command_line
-from stablelint.runtime.verify.probe.plan import VARIABLE, Plan
+from stablelint.runtime.verify.probe.plan import Plan
 
 _GRACE_SECONDS = 10.0
-_STARTUP = Path(__file__).parent.parent / "probe" / "startup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,6 @@ def elsewhere(command: Sequence[str]) -> str | None:
     return f"`{command[0]}` is {found}; that of this environment is {beside}"
 
 
-def environment(plan_file: Path) -> dict[str, str]:
-    """The environment in which every Python process of the command finds the plan."""
-    found = dict(os.environ)
-    found[VARIABLE] = str(plan_file)
-    found.setdefault("PYTHONHASHSEED", "0")  # or each run would walk its sets in another order
-    path = found.get("PYTHONPATH")
-    found["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *([path] if path else [])])
-    return found
-
-
 def run_command(
     command: Sequence[str],
     plan: Plan,
@@ -60,7 +50,6 @@ def run_command(
     timeout: float | None = None,
     output: int | None = None,
     directory: Path | None = None,
-    extra: Mapping[str, str] | None = None,
 ) -> Ending:
     """Run `command` under `plan` and wait for it; Ctrl-C and a time-out let it write what it has.
 
@@ -70,12 +59,15 @@ def run_command(
     folder = Path(plan.folder)
     folder.mkdir(parents=True, exist_ok=True)
     plan_file = folder / "plan.json"
-    plan.write(plan_file)
+    plan.for_processes().write(plan_file)
     started = time.perf_counter()
     try:
         process = subprocess.Popen(
             command_line(command),
-            env=environment(plan_file) | dict(extra or {}),
+            env={
+                "PYTHONHASHSEED": "0",
+                **environment(plan_file),
+            },  # or each run would walk its sets otherwise
             cwd=directory,
             stdout=output,
             stderr=output,

@@ -156,7 +156,7 @@ def test_a_time_out_keeps_what_was_reached(tmp_path: Path) -> None:
 
 def test_the_users_own_sitecustomize_is_run(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('mine')\n", encoding="utf-8")
-    from stablelint.runtime.verify.runs.command import environment
+    from stablelint.runtime.process.launch import environment
 
     variables = environment(tmp_path / "no-plan.json")
     variables["PYTHONPATH"] += os.pathsep + str(tmp_path)
