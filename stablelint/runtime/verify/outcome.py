@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from stablelint.runtime.plain import plain
 from stablelint.runtime.verify.site import Site, Verdict
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """`1 fix`, `2 fixes`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def plain(value: object) -> Any:
-    """Values for JSON: a data class is an object, a tuple a list, a number that JSON does not know its name."""
-    match value:
-        case float() if not math.isfinite(value):
-            return str(value)
-        case tuple() | list():
-            return [plain(item) for item in value]
-        case Mapping():
-            return {name: plain(item) for name, item in value.items()}
-        case _ if dataclasses.is_dataclass(value):
-            return {item.name: plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.verify.replay.measure import sum_is_finite
+from stablelint.runtime.tensors.measure import FINE, Badness, badness_of
 from stablelint.runtime.verify.replay.values import Context, dtype_name
 
 
@@ -31,18 +31,6 @@ class Extent:
         self.smallest = min(self.smallest, other.smallest)
         self.zeros, self.nan, self.inf = self.zeros + other.zeros, self.nan + other.nan, self.inf + other.inf
         self.elements += other.elements
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, float | None]) -> Extent:
-        """The range that `to_json` told."""
-        low, high, smallest = (data[name] for name in ("min", "max", "smallest"))
-        counts = {name: int(data[name] or 0) for name in ("zeros", "nan", "inf", "elements")}
-        return cls(
-            math.inf if low is None else low,
-            -math.inf if high is None else high,
-            math.inf if smallest is None else smallest,
-            **counts,
-        )
 
     def to_json(self) -> dict[str, float | None]:
         """Finite numbers only: None where nothing was seen."""
@@ -78,13 +66,8 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
     """Whether no element is NaN (nor, unless `nan_only`, infinite); what is not floating counts as finite."""
     if isinstance(value, float):
         return not math.isnan(value) and (nan_only or math.isfinite(value))
-    if isinstance(value, torch.Tensor):
-        if not value.is_floating_point() or not value.numel():
-            return True
-        plain = value.detach()
-        if sum_is_finite(plain):
-            return True
-        return not bool((torch.isnan(plain) if nan_only else ~torch.isfinite(plain)).any())
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return not badness_of(value) & (Badness.NAN if nan_only else ~FINE)
     if isinstance(value, tuple | list):
         return all(all_finite(item, nan_only) for item in value)
     return True

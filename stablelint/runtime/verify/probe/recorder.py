@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 import torch
@@ -26,7 +26,7 @@ from stablelint.runtime.verify.probe.look import (
 from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import Sample, kept
 from stablelint.runtime.verify.probe.scope import Scope, kept_scope
-from stablelint.runtime.verify.replay.values import Call, Context, Encoder, dtype_name, write_tensors
+from stablelint.runtime.verify.replay.values import Call, Context, dtype_name, stored_call, write
 
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs
@@ -70,13 +70,13 @@ class Watched:
         """Whether infinite operands are usual here, as in a mask."""
         return any(extent.inf for extent in self.extents.values())
 
-    def to_json(self, encoder: Encoder) -> dict[str, object]:
-        """All that is known of the target, its tensors handed to the encoder."""
+    def stored(self) -> dict[str, object]:
+        """All that is known of the target, as data for a file."""
         return {
             **{name: getattr(self, name) for name in _TOLD},
             "dtypes": sorted(self.dtypes),
-            "extents": {name: extent.to_json() for name, extent in self.extents.items()},
-            "kept": [encoder.call(call) for call in self.sample.calls()],
+            "extents": {name: astuple(extent) for name, extent in self.extents.items()},
+            "kept": [stored_call(call) for call in self.sample.calls()],
         }
 
 
@@ -325,15 +325,14 @@ class Recorder:
         with self._lock:
             self._dirty = self._failed_first = False
             self._flushed = time.perf_counter()
-            encoder = Encoder()
             with contextlib.suppress(Exception), torch.no_grad():
                 document = {
                     "pid": os.getpid(),
                     "spent": self.spent,
                     "elapsed": time.perf_counter() - self._started,
-                    "targets": [watched.to_json(encoder) for watched in self.targets.values()],
+                    "targets": [watched.stored() for watched in self.targets.values()],
                 }
-                write_tensors(self.folder / f"capture-{os.getpid()}.json", encoder.tensors, document)
+                write(self.folder / f"capture-{os.getpid()}.pt", document)
             self._flushed = time.perf_counter()
 
     def forked(self) -> None:

@@ -1,12 +1,11 @@
-"""Captured values: what is kept of them, and how they are written without pickling."""
+"""Captured values: what is kept of them, and how they are written as data that nothing has to be executed for."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -57,74 +56,50 @@ def dtype_of(name: str) -> torch.dtype:
     return found
 
 
-class Encoder:
-    """Turns values into JSON, and collects their tensors under short keys."""
+def stored(value: Value) -> object:
+    """What stands for `value` in a file: plain values and tensors without a graph; a marker for what has no such form."""
+    match value:
+        case torch.Tensor():
+            return _stored_tensor(value)
+        case None | bool() | torch.dtype():
+            return value
+        case str() | int() | float():  # subclasses of them, as numpy has, are no plain values
+            return next(kind(value) for kind in (str, int, float) if isinstance(value, kind))
+        case torch.device():
+            return {"device": str(value)}
+        case tuple() | list():
+            return (tuple if isinstance(value, tuple) else list)(map(stored, value))
+        case Opaque():
+            return {"opaque": value.type_name}
+        case torch.nn.Module():
+            return _stored_module(value)
+    return {"opaque": type(value).__name__}
 
-    def __init__(self) -> None:
-        self.tensors: dict[str, torch.Tensor] = {}
 
-    def encode(self, value: Value) -> object:
-        """JSON for `value`; what cannot be stored becomes an opaque marker."""
-        match value:
-            case torch.Tensor():
-                return self._tensor(value)
-            case None | bool() | str():
-                return value
-            case int():
-                return value if abs(value) < 2**53 else {"int": str(value)}
-            case float():
-                return value if math.isfinite(value) else {"float": repr(value)}
-            case torch.dtype():
-                return {"dtype": dtype_name(value)}
-            case torch.device():
-                return {"device": str(value)}
-            case tuple() | list():
-                return {
-                    "tuple" if isinstance(value, tuple) else "list": [self.encode(item) for item in value]
-                }
-            case Opaque():
-                return {"opaque": value.type_name}
-            case torch.nn.Module():
-                return self._module(value)
+def _stored_tensor(value: torch.Tensor) -> object:
+    plain = value.detach()
+    if plain.layout != torch.strided or plain.is_complex() or plain.is_quantized:
+        return {"opaque": f"{dtype_name(value.dtype)} tensor"}
+    try:
+        held = plain.as_subclass(torch.Tensor).cpu().contiguous().clone()
+        held.untyped_storage().data_ptr()
+    except (RuntimeError, TypeError):  # no elements of its own: a wrapper, or on the meta device
         return {"opaque": type(value).__name__}
+    return {"tensor": held, "on": str(value.device)}
 
-    def call(self, call: Call) -> dict[str, object]:
-        """JSON for a call."""
-        return {
-            **asdict(call.context),
-            "operands": {name: self.encode(value) for name, value in call.operands.items()},
-            "inputs": {name: self.encode(value) for name, value in call.inputs.items()},
-            "origin": call.origin,
-            "sliced": call.sliced,
-            "line": call.line,
-            "needs": None if call.needs is None else sorted(call.needs),
-        }
 
-    def _tensor(self, value: torch.Tensor) -> object:
-        plain = value.detach()
-        if plain.layout != torch.strided or plain.is_complex() or plain.is_quantized:
-            return {"opaque": f"{dtype_name(value.dtype)} tensor"}
-        try:
-            stored = plain.as_subclass(torch.Tensor).cpu().contiguous().clone()
-            stored.untyped_storage().data_ptr()
-        except (RuntimeError, TypeError):  # no elements of its own: a wrapper, or on the meta device
-            return {"opaque": type(value).__name__}
-        key = f"t{len(self.tensors)}"
-        self.tensors[key] = stored
-        return {"tensor": key, "device": str(value.device)}
+def _stored_module(value: torch.nn.Module) -> object:
+    kind = type(value)
+    own = kind.__module__.startswith("torch.nn.modules.")
+    if not own or any(True for _ in value.children()) or isinstance(value, _CONTAINERS):
+        return {"opaque": kind.__name__}
+    held = {name: item for name, item in vars(value).items() if not name.startswith("_")}
+    buffers = dict(value.named_buffers(recurse=False)) | dict(value.named_parameters(recurse=False))
+    return {"module": kind.__name__, "state": _each(stored, held), "buffers": _each(stored, buffers)}
 
-    def _module(self, value: torch.nn.Module) -> object:
-        kind = type(value)
-        own = kind.__module__.startswith("torch.nn.modules.")
-        if not own or any(True for _ in value.children()) or isinstance(value, _CONTAINERS):
-            return {"opaque": kind.__name__}
-        state = {name: item for name, item in vars(value).items() if not name.startswith("_")}
-        buffers = dict(value.named_buffers(recurse=False)) | dict(value.named_parameters(recurse=False))
-        return {
-            "module": kind.__name__,
-            "state": {name: self.encode(item) for name, item in state.items()},
-            "buffers": {name: self.encode(item) for name, item in buffers.items()},
-        }
+
+def _each(change: Callable[[Any], Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: change(value) for name, value in values.items()}
 
 
 def available(device: str) -> str:
@@ -135,77 +110,63 @@ def available(device: str) -> str:
     return device if index is None or index < torch.cuda.device_count() else "cuda:0"
 
 
-def decode(data: object, tensors: Mapping[str, torch.Tensor]) -> Value:
-    """The value that `Encoder.encode` wrote."""
-    if not isinstance(data, dict):
-        return data
+def restored(data: object) -> Value:
+    """The value that `stored` was given."""
     match data:
-        case {"tensor": str(key)}:
-            tensor = tensors[key]
-            return tensor.to(available(str(data.get("device", "cpu"))))
-        case {"int": str(text)}:
-            return int(text)
-        case {"float": str(text)}:
-            return float(text)
-        case {"dtype": str(name)}:
-            return dtype_of(name)
+        case {"tensor": torch.Tensor() as tensor, "on": str(device)}:
+            return tensor.to(available(device))
         case {"device": str(name)}:
-            return torch.device(available(str(name)))
-        case {"tuple": list(items)}:
-            return tuple(decode(item, tensors) for item in items)
-        case {"list": list(items)}:
-            return [decode(item, tensors) for item in items]
+            return torch.device(available(name))
+        case {"opaque": str(name)}:
+            return Opaque(name)
         case {"module": str(name), "state": dict(state), "buffers": dict(buffers)}:
-            return _module(name, state, buffers, tensors)
-    return Opaque(str(data.get("opaque", "value")))
+            return _restored_module(name, _each(restored, state), _each(restored, buffers))
+        case tuple() | list():
+            return type(data)(map(restored, data))
+    return data
 
 
-def decode_call(data: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> Call:
-    """The call that `Encoder.call` wrote. Raises KeyError and TypeError where it is no such thing."""
-    context = Context(data["autocast"], available(data["device"]), data["grad"])
-    operands, inputs = (
-        {name: decode(value, tensors) for name, value in data[key].items()} for key in ("operands", "inputs")
-    )
-    needs = None if data["needs"] is None else frozenset(data["needs"])
-    return Call(operands, context, data["origin"], data["sliced"], inputs, data["line"], needs)
-
-
-def _module(
-    name: str, state: Mapping[str, object], buffers: Mapping[str, object], tensors: Mapping[str, torch.Tensor]
-) -> Value:
+def _restored_module(name: str, state: Mapping[str, object], buffers: Mapping[str, object]) -> Value:
     kind = getattr(torch.nn, name, None)
     if not isinstance(kind, type) or not issubclass(kind, torch.nn.Module):
         return Opaque(name)
     module = kind.__new__(kind)
     torch.nn.Module.__init__(module)
     for key, item in state.items():
-        setattr(module, key, decode(item, tensors))
+        setattr(module, key, item)
     for key, item in buffers.items():
-        tensor = decode(item, tensors)
-        if isinstance(tensor, torch.Tensor):
-            module.register_buffer(key, tensor)
+        if isinstance(item, torch.Tensor):
+            module.register_buffer(key, item)
     return module
 
 
-def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], document: object) -> None:
-    """Write `document` as JSON to `path` and its tensors beside it; readers never see half of either."""
-    from safetensors.torch import save_file
-
-    weights = path.with_suffix(".safetensors")
-    partial = weights.with_suffix(".partial")
-    save_file(dict(tensors), partial)
-    text = path.with_suffix(".json.partial")
-    text.write_text(json.dumps(document), encoding="utf-8")
-    partial.replace(weights)
-    text.replace(path)
+def stored_call(call: Call) -> dict[str, object]:
+    """What stands for a call in a file."""
+    held = {item.name: getattr(call, item.name) for item in fields(call)}
+    held |= {name: _each(stored, held[name]) for name in ("operands", "inputs")}
+    needs = None if call.needs is None else sorted(call.needs)
+    return held | {"context": asdict(call.context), "needs": needs}
 
 
-def read_tensors(path: Path) -> tuple[object, dict[str, torch.Tensor]]:
-    """What `write_tensors` wrote; raises OSError or ValueError when it is missing or damaged."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
+def restored_call(data: Mapping[str, Any]) -> Call:
+    """The call that `stored_call` was given. Raises KeyError and TypeError where it is no such thing."""
+    told = {name: _each(restored, data[name]) for name in ("operands", "inputs")}
+    context = Context(**data["context"])
+    needs = None if data["needs"] is None else frozenset(data["needs"])
+    context = replace(context, device=available(context.device))
+    return Call(**{**data, **told, "context": context, "needs": needs})
 
+
+def write(path: Path, document: object) -> None:
+    """Write a document of what `stored` gives; readers never see half of it."""
+    partial = path.with_suffix(".partial")
+    torch.save(document, partial)
+    partial.replace(path)
+
+
+def read(path: Path) -> Any:
+    """What `write` wrote; nothing in the file is executed. Raises OSError or ValueError where it is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8")), load_file(path.with_suffix(".safetensors"))
-    except SafetensorError as error:
+        return torch.load(path, weights_only=True)
+    except (RuntimeError, EOFError, UnpicklingError) as error:
         raise ValueError(f"damaged capture: {error}") from error

@@ -6,14 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
-
-import torch
+from typing import Any
 
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.look import Extent
 from stablelint.runtime.verify.probe.series import Series
-from stablelint.runtime.verify.replay.values import Call, decode_call, read_tensors
+from stablelint.runtime.verify.replay.values import Call, read, restored_call
 
 _KEPT = 24
 _SUMMED = "calls bad_results bad_gradients grad_calls raised compiled".split()
@@ -50,15 +48,12 @@ def read_records(folder: Path) -> Records:
     sites: dict[str, Captured] = {}
     spent = elapsed = 0.0
     damaged = []
-    paths = sorted(folder.glob("capture-*.json"))
-    for path in paths:
+    for path in sorted(folder.glob("capture-*.pt")):
         try:
-            document, tensors = read_tensors(path)
-            data = cast(dict[str, object], document)
-            for target in cast(list[dict[str, object]], data["targets"]):
-                _join(sites.setdefault(str(target["id"]), Captured()), target, tensors)
-            spent += float(cast(float, data["spent"]))
-            elapsed += float(cast(float, data["elapsed"]))
+            data = read(path)
+            for target in data["targets"]:
+                _join(sites.setdefault(target["id"], Captured()), target)
+            spent, elapsed = spent + data["spent"], elapsed + data["elapsed"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             damaged.append(path.name)
     for path in sorted(folder.glob("function-*.json")):
@@ -72,14 +67,13 @@ def read_records(folder: Path) -> Records:
     return Records(sites, _losses(folder), spent / elapsed if elapsed else None, tuple(damaged))
 
 
-def _join(captured: Captured, target: Mapping[str, object], tensors: Mapping[str, torch.Tensor]) -> None:
+def _join(captured: Captured, target: Mapping[str, Any]) -> None:
     for name in _SUMMED:
-        setattr(captured, name, getattr(captured, name) + cast(int, target[name]))
-    captured.dtypes |= set(cast(list[str], target["dtypes"]))
-    for name, extent in cast(dict[str, dict[str, float | None]], target["extents"]).items():
-        captured.extents.setdefault(name, Extent()).add(Extent.from_json(extent))
-    for item in cast(list[dict[str, object]], target["kept"]):
-        captured.kept.append(decode_call(item, tensors))
+        setattr(captured, name, getattr(captured, name) + target[name])
+    captured.dtypes |= set(target["dtypes"])
+    for name, extent in target["extents"].items():
+        captured.extents.setdefault(name, Extent()).add(Extent(*extent))
+    captured.kept += map(restored_call, target["kept"])
 
 
 def _losses(folder: Path) -> Series | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -11,21 +10,18 @@ import torch
 
 from stablelint.runtime.verify.output.emit_tests import literal
 from stablelint.runtime.verify.replay.values import (
-    Encoder,
     Opaque,
     available,
-    decode,
-    read_tensors,
-    write_tensors,
+    read,
+    restored,
+    stored,
+    write,
 )
 
 
 def _there_and_back(value: object, folder: Path) -> object:
-    encoder = Encoder()
-    write_tensors(folder / "v.json", encoder.tensors, {"value": (data := encoder.encode(value))})
-    document, tensors = read_tensors(folder / "v.json")
-    assert document == {"value": json.loads(json.dumps(data))}
-    return decode(document["value"], tensors)  # type: ignore[index]
+    write(folder / "v.pt", {"value": stored(value)})
+    return restored(read(folder / "v.pt")["value"])
 
 
 @pytest.mark.parametrize(
@@ -62,8 +58,8 @@ def test_a_layer_comes_back_without_being_unpickled(tmp_path: Path) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_all_is_replayed_on_the_cpu() -> None:
     assert available("cuda:0") == available("mps:0") == available("cpu") == "cpu"
-    assert decode({"device": "cuda:1"}, {}) == torch.device("cpu")
-    tensor = decode({"tensor": "t0", "device": "cuda:1"}, {"t0": torch.ones(2)})
+    assert restored(stored(torch.device("cuda:1"))) == torch.device("cpu")
+    tensor = restored({"tensor": torch.ones(2), "on": "cuda:1"})
     assert isinstance(tensor, torch.Tensor)
     assert tensor.device.type == "cpu"
 
