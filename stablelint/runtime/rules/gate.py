@@ -18,6 +18,7 @@ from stablelint.catalog import contract
 from stablelint.catalog.pattern import PREFIX, Pattern, encode, metavariable, parse_pattern
 from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.rules.operands import constant, draw
 from stablelint.syntax import operations
 
 Operands = Mapping[str, object]
@@ -130,14 +131,14 @@ def evaluate(
 def healthy_operands(rule: Rule, names: frozenset[str], seed: int = 0) -> dict[str, object]:
     """Operands as `[sample]` describes them, in float64 (integers as int64)."""
     generator = torch.Generator().manual_seed(seed)
-    return {name: _draw(rule.sample[name], generator) for name in sorted(names) if name in rule.sample}
+    return {name: draw(rule.sample[name], generator) for name in sorted(names) if name in rule.sample}
 
 
 def bad_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[dict[str, object]]:
     """Operands at which the page says that the pattern goes wrong."""
     for row in rule.operands:
         if set(row) >= set(_inputs(pattern)) - pattern.optional and set(row) <= pattern.metavariables:
-            yield {name: _constant(value, dtype) for name, value in row.items()}
+            yield {name: constant(value, dtype) for name, value in row.items()}
     if rule.expect == "non-finite" and not rule.operands:
         yield from (o for o, allowed in boundary_operands(rule, pattern, dtype) if not allowed)
 
@@ -196,39 +197,6 @@ def _single(operands: Operands) -> dict[str, object]:
         n: v.flatten()[:1] if isinstance(v, torch.Tensor) and v.is_floating_point() else v
         for n, v in operands.items()
     }
-
-
-def _draw(spec: object, generator: torch.Generator) -> object:
-    if isinstance(spec, list):
-        spec = {"low": spec[0], "high": spec[1]}
-    if not isinstance(spec, dict):
-        return spec
-    shape = spec.get("shape", [4, 5])
-    if spec.get("integral"):
-        return torch.randint(spec["low"], spec["high"], shape, generator=generator)
-    if spec.get("boolean"):
-        return torch.rand(shape, generator=generator) < 0.5
-    unit = torch.rand(shape, generator=generator, dtype=torch.float64)
-    drawn = spec["low"] + unit * (spec["high"] - spec["low"])
-    if spec.get("positive_definite"):
-        return drawn @ drawn.mT
-    return drawn + drawn.mT if spec.get("symmetric") else drawn
-
-
-def _constant(value: object, dtype: str) -> object:
-    """An operand of `[[operands]]`: a list is a tensor, a table one of that shape, a string a constant."""
-    if isinstance(value, dict):
-        return _draw(value, torch.Generator().manual_seed(0))
-    if isinstance(value, list):
-        resolved = [_constant(item, dtype) for item in value]
-        if all(isinstance(item, torch.Tensor) for item in resolved):
-            return torch.stack([item for item in resolved if isinstance(item, torch.Tensor)])
-        if all(isinstance(item, int) for item in resolved):
-            return torch.tensor(resolved)
-        return torch.tensor(resolved, dtype=torch.float64)
-    if isinstance(value, str):
-        return contract.evaluate(contract.parse_constant(value), FORMATS[dtype])
-    return value
 
 
 def relative_error(value: torch.Tensor, reference: torch.Tensor, floor: float = 1e-3) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from stablelint.runtime.verify.operands.adversary import boundary_cases, captured_cases
-from stablelint.runtime.verify.operands.hazard import Hazards
 from stablelint.runtime.verify.replay.compare import Replayer, Result, prepare, unusable
 from stablelint.runtime.verify.replay.evaluate import calm
 from stablelint.runtime.verify.replay.expression import NotReplayableError
@@ -84,7 +83,7 @@ def examine(
         halves = bool({"float16", "bfloat16"} & set(known))
         seen = captured_cases(usable, halves)
         bases = [case.call for case in seen if case.decisive]
-        cases = [*seen, *boundary_cases(replayer, bases, Hazards.of(site))]
+        cases = [*seen, *boundary_cases(replayer, bases)]
         results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)
     return Examination(site, decision, results, replayer)

@@ -10,8 +10,8 @@ from itertools import islice, product
 import torch
 
 from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.verify.operands import page
 from stablelint.runtime.verify.operands.bounds import bound_of
-from stablelint.runtime.verify.operands.hazard import Hazards
 from stablelint.runtime.verify.replay.compare import INVENTED, Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.replay.evaluate import evaluate
 from stablelint.runtime.verify.replay.values import Call, Context, Value, dtype_name, dtype_of
@@ -24,14 +24,14 @@ _LABELS = {Role.SEARCH: "inputs found by the search", **dict.fromkeys(INVENTED, 
 _HALVES = ("float16", "bfloat16")
 
 
-def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) -> list[Case]:
+def boundary_cases(replayer: Replayer, calls: Sequence[Call]) -> list[Case]:
     """Cases shaped like the captured `calls`, or like the page's own operands where there are none."""
-    named = hazards.cases(replayer)
+    named = page.page_cases(replayer)
     found: list[Case] = list(named)
-    shapes = _distinct(calls)[:_SHAPES] or _invented(replayer, hazards)
+    shapes = _distinct(calls)[:_SHAPES] or _invented(replayer)
     for index, base in enumerate(shapes):
         found += _number_cases(replayer, base)
-        for dtype, decisive in _dtypes(replayer, base, hazards):
+        for dtype, decisive in _dtypes(replayer, base):
             cast = _cast(base, dtype)
             label = dtype_name(dtype)
             cases = _contract_cases(replayer, cast, label, decisive)
@@ -41,8 +41,8 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call], hazards: Hazards) 
                 if not cases and not named:
                     found += _generic_cases(cast, label)
             if decisive:
-                found += _healthy_cases(replayer, cast, label, hazards)
-    frozen = hazards.frozen(replayer) | _never_asked(calls)
+                found += _healthy_cases(replayer, cast, label)
+    frozen = page.without_gradient(replayer) | _never_asked(calls)
     return [_without_gradient(_dropping(replayer, case), frozen) for case in found]
 
 
@@ -74,7 +74,7 @@ def _distinct(calls: Sequence[Call]) -> list[Call]:
     return list(seen.values())
 
 
-def _dtypes(replayer: Replayer, base: Call, hazards: Hazards) -> Iterator[tuple[torch.dtype, bool]]:
+def _dtypes(replayer: Replayer, base: Call) -> Iterator[tuple[torch.dtype, bool]]:
     own = next(
         (v.dtype for v in base.operands.values() if isinstance(v, torch.Tensor) and _floating(v)), None
     )
@@ -85,7 +85,9 @@ def _dtypes(replayer: Replayer, base: Call, hazards: Hazards) -> Iterator[tuple[
         yield dtype, True
     if own is torch.float32:
         for name in _HALVES:
-            if dtype_of(name) not in known and (not hazards.dtypes or name in hazards.dtypes):
+            if dtype_of(name) not in known and (
+                not replayer.site.page_dtypes or name in replayer.site.page_dtypes
+            ):
                 yield dtype_of(name), False
 
 
@@ -152,21 +154,18 @@ def _contract_cases(replayer: Replayer, base: Call, label: str, decisive: bool) 
     return cases
 
 
-def _number_cases(replayer: Replayer, base: Call) -> list[Case]:
+def _number_cases(replayer: Replayer, base: Call) -> Iterator[Case]:
     """Operands that are numbers of Python's, at the edge of the contract."""
-    cases = []
     for metavariable, source in replayer.metavariables.items():
         value = base.operands.get(source)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            continue
         bound = bound_of(replayer.site, metavariable, FORMATS["float64"])
-        calm = _calm(replayer, base, metavariable)
+        if bound is None or isinstance(value, bool) or not isinstance(value, int | float):
+            continue
         whole = isinstance(value, int)
-        near = [number for number in bound.near if not whole or number.is_integer()] if bound else []
-        for number in _spread(near, 2):
+        calm = _calm(replayer, base, metavariable)
+        for number in _spread([each for each in bound.near if not whole or each.is_integer()], 2):
             call = _with(calm, source, int(number) if whole else number)
-            cases.append(Case(call, Role.BOUNDARY, f"{metavariable} = {number:.3g}"))
-    return cases
+            yield Case(call, Role.BOUNDARY, f"{metavariable} = {number:.3g}")
 
 
 def _spread(values: Sequence[float], most: int) -> list[float]:
@@ -250,7 +249,7 @@ def _generic_cases(base: Call, label: str) -> list[Case]:
     return cases
 
 
-def _healthy_cases(replayer: Replayer, base: Call, label: str, hazards: Hazards) -> list[Case]:
+def _healthy_cases(replayer: Replayer, base: Call, label: str) -> list[Case]:
     operands = dict(base.operands)
     generator = torch.Generator().manual_seed(7)
     touched = False
@@ -259,7 +258,7 @@ def _healthy_cases(replayer: Replayer, base: Call, label: str, hazards: Hazards)
         value = operands.get(source)
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             continue
-        span = hazards.range_of(metavariable)
+        span = page.range_of(replayer.site, metavariable)
         if span is None:
             return []
         drawn = torch.rand(value.shape, generator=generator, dtype=torch.float64)
@@ -280,7 +279,7 @@ def _counts(value: torch.Tensor) -> bool:
     return whole and value.numel() > 1 and bool((value.abs() > 1).any())
 
 
-def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
+def _invented(replayer: Replayer) -> list[Call]:
     """Operands for a site that nothing was captured of: the first kind of values that it accepts."""
     dtype = next((dtype_of(name) for name in replayer.site.dtypes if name in FORMATS), torch.float32)
     generator = torch.Generator().manual_seed(3)
@@ -295,7 +294,7 @@ def _invented(replayer: Replayer, hazards: Hazards) -> list[Call]:
             return [3] if f"python({name})" in facts else [(10 * drawn).ceil()]
         if f"python({name})" in facts:
             return [0.5]
-        described = hazards.draw(name or "", dtype)
+        described = page.drawn(replayer.site, name or "", dtype)
         if described is not None:
             return [described]
         return [drawn, -1, torch.rand(4, 5, generator=generator) < 0.5, torch.arange(4), 1e-8]

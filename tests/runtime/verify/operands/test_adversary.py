@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 
 from stablelint.runtime.verify.operands.adversary import boundary_cases
-from stablelint.runtime.verify.operands.hazard import Hazards
 from stablelint.runtime.verify.probe.subject import Subject, calm
 from stablelint.runtime.verify.replay.compare import Role, prepare
 from stablelint.runtime.verify.replay.values import Call, Context
@@ -17,7 +16,7 @@ SITE = site("torch.log(x)", "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))",
 
 def test_the_boundary_is_tried_alone_mixed_with_what_was_captured_and_in_half_precision() -> None:
     captured = torch.tensor([[0.5, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    cases = boundary_cases(prepare(SITE, b"import torch\n"), [call(x=captured)], Hazards.of(SITE))
+    cases = boundary_cases(prepare(SITE, b"import torch\n"), [call(x=captured)])
     found = {case.label: case for case in cases}
     assert {"float32 x tied", "float32 empty", "float32 x masked row", "float32 ordinary"} <= set(found)
     alone = found["float32 x = 0"].call.operands["x"]
@@ -46,12 +45,12 @@ def test_autocast_is_as_before_after_a_replay() -> None:
 def test_a_search_leaves_buffers_and_the_random_state_alone() -> None:
     module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Dropout())
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
-    subject = Subject(lambda inputs: module(inputs["x"]), {"x": torch.randn(4, 3)}, module)
+    subject = Subject(lambda x: module(x), {"x": torch.randn(4, 3)}, module)
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
     with calm(subject):
-        subject.call(subject.inputs)
+        subject.call(**subject.inputs)
         assert not torch.equal(module[0].running_mean, before["0.running_mean"])  # type: ignore[arg-type]
     assert all(torch.equal(buffer, before[name]) for name, buffer in module.named_buffers())
     assert torch.equal(torch.rand(2), expected)
