@@ -10,7 +10,7 @@ from dataclasses import replace
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
 from stablelint.runtime.verify.enclosing import enclosing
-from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
+from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression, substituted
 from stablelint.runtime.verify.site import Kind, Site
 from stablelint.syntax.source import Source, SourceError, parse
 
@@ -250,27 +250,13 @@ def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr
                 and len(node.targets) == 1
                 and isinstance(node.targets[0], ast.Name)
             ):
-                found[node.targets[0].id] = _Names(found).visit(node.value)
+                found[node.targets[0].id] = substituted(node.value, found)
     return found
-
-
-class _Names(ast.NodeTransformer):
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        value = self._values.get(node.id) if isinstance(node.ctx, ast.Load) else None
-        return _copy(value) if value is not None else node
-
-
-def _copy(tree: ast.expr) -> ast.expr:
-    return ast.parse(ast.unparse(tree), mode="eval").body
 
 
 def _spelled(text: str, values: Mapping[str, ast.expr]) -> str:
     """An expression's text with names replaced by what they stand for."""
-    tree = parse_expression(text)
-    return ast.unparse(_Names(values).visit(tree)) if values else text
+    return ast.unparse(substituted(parse_expression(text), values)) if values else text
 
 
 def _free(text: str) -> set[str]:

@@ -15,7 +15,7 @@ from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.compare import Replayer, Result
 from stablelint.runtime.verify.replay.expression import key_of, parse_expression
 from stablelint.runtime.verify.replay.measure import mantissa_bits
-from stablelint.runtime.verify.replay.namespace import ALLOWED
+from stablelint.runtime.verify.replay.namespace import ALLOWED, imported
 from stablelint.runtime.verify.replay.values import Opaque, Value, dtype_name
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.verify import Verification
@@ -172,13 +172,10 @@ def _imports(tree: ast.Module, code: str) -> Iterator[str]:
         if isinstance(node, ast.Name)
     }
     seen = {"torch", "ast", "Path", "pytest"}
-    for node in ast.walk(tree):
-        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-            name = alias.asname or alias.name.partition(".")[0]
-            module = node.module if isinstance(node, ast.ImportFrom) else alias.name
-            if name in used - seen and (module or "").partition(".")[0] in ALLOWED:
-                seen.add(name)
-                yield ast.unparse(type(node)(**{**vars(node), "names": [alias]}))
+    for package, name, alone in imported(tree):
+        if name in used - seen and package in ALLOWED:
+            seen.add(name)
+            yield ast.unparse(alone)
     for name, line in (
         ("F", "import torch.nn.functional as F"),
         ("nn", "from torch import nn"),

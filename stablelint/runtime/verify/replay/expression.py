@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from types import CodeType
 
@@ -61,23 +62,28 @@ def _kinds(keys: Iterable[str]) -> tuple[type[ast.expr], ...]:
 
 
 class _Substitute(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-        self._kinds = _kinds(names)
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+        self._kinds = _kinds(values)
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, self._kinds):
-            name = self._names.get(key_of(node))
-            if name is not None:
-                return ast.copy_location(ast.Name(name, ast.Load()), node)
+        if isinstance(node, self._kinds) and not isinstance(getattr(node, "ctx", None), ast.Store):
+            value = self._values.get(key_of(node))
+            if value is not None:
+                return ast.copy_location(deepcopy(value), node)
         visited: ast.AST = self.generic_visit(node)
         return visited
 
 
-def _substituted(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
-    reduced = _Substitute(names).visit(tree)
+def substituted(tree: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+    """The tree, changed in place, with the expressions of these keys replaced where they are read."""
+    reduced = _Substitute(values).visit(tree)
     assert isinstance(reduced, ast.expr)
     return reduced
+
+
+def _as_variables(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    return substituted(tree, {key: ast.Name(name, ast.Load()) for key, name in names.items()})
 
 
 def _forbid(tree: ast.AST) -> None:
@@ -244,7 +250,7 @@ def _used(
     further: dict[str, None] = {}
     for tree in trees:
         _forbid(tree)
-        reduced = _substituted(tree, names)
+        reduced = _as_variables(tree, names)
         used |= {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
         atoms = _Atoms(known | frozenset(names.values()), opaque)
         atoms.visit(reduced)
@@ -292,7 +298,7 @@ def compile_expression(text: str, variables: Mapping[str, str]) -> Expression:
     tree = parse_expression(text)
     _forbid(tree)
     names = {key_of(parse_expression(source)): name for name, source in variables.items()}
-    reduced = _substituted(tree, names)
+    reduced = _as_variables(tree, names)
     wrapped = ast.fix_missing_locations(ast.Expression(reduced))
     try:
         code = compile(wrapped, "<site>", "eval")

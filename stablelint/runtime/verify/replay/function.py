@@ -15,6 +15,7 @@ from stablelint.runtime.verify.outcome import Counts, FunctionShown
 from stablelint.runtime.verify.replay.accuracy import change
 from stablelint.runtime.verify.replay.evaluate import SEED, Outcome, calm, flatten
 from stablelint.runtime.verify.replay.measure import count
+from stablelint.runtime.verify.replay.namespace import imported, run_imports
 
 _LOOSE = 8.0  # times the tolerance of one expression: a function adds the rounding of all of its own
 _WRITTEN = 64  # tensors of an object that are looked at after a call
@@ -54,20 +55,14 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _with_imports(source: bytes, scope: dict[str, object]) -> dict[str, object]:
     """The module's names, with those that the text imports beyond them: a fix may bring an import of its own."""
-    missing = [
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        and any((alias.asname or alias.name.partition(".")[0]) not in scope for alias in node.names)
-    ]
+    top = ast.Module(
+        [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)], []
+    )
+    missing = [alone for _, name, alone in imported(top) if name not in scope]
     if not missing:
         return scope
     wider = dict(scope)
-    for node in missing:
-        try:
-            exec(compile(ast.Module([node], []), "<imports>", "exec"), wider)
-        except ImportError:
-            continue
+    run_imports(missing, wider)
     return wider
 
 
@@ -108,7 +103,7 @@ def called(function: Callable[..., object], call: Call) -> Called:
                 gradients = {}
         plain = tuple(value.detach() for value in values)
         backward = count([row for rows in gradients.values() for row in rows])
-        written = tuple(_tensors(arguments.values()))
+        written = tuple(_tensors(arguments))
         return Called(Outcome(plain, gradients, count(plain), backward), written)
 
 
@@ -129,17 +124,12 @@ def _tensors(values: object, depth: int = 2) -> Iterator[torch.Tensor]:
             held = [*values.parameters(), *values.buffers(), *vars(values).values()]
             yield from _tensors([item for item in held if isinstance(item, torch.Tensor)][:_WRITTEN], 1)
         case Mapping() if depth:
-            yield from _tensors(list(values.values()), depth - 1)
+            yield from _tensors(list(values.values()), depth)
         case str() | bytes():
             return
         case Sequence() if depth:
             for value in values:
                 yield from _tensors(value, depth - 1)
-        case _ if (
-            depth and not isinstance(values, type) and hasattr(values, "__iter__") and not callable(values)
-        ):
-            if isinstance(values, {}.values().__class__):
-                yield from _tensors(list(values), depth)
 
 
 def judged(

@@ -3,75 +3,65 @@
 from __future__ import annotations
 
 import ast
-import importlib
-from collections.abc import Iterator
+import contextlib
+import math
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+
+import torch
 
 ALLOWED = frozenset({"torch", "math", "numpy", "cmath", "functools", "operator", "itertools", "einops"})
 
 
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+def imported(tree: ast.AST) -> Iterator[tuple[str, str, ast.stmt]]:
+    """The imports in a tree, by alias: the package, the name that is bound, and a statement for it alone."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    package = alias.name.partition(".")[0]
+                    yield package, alias.asname or package, ast.fix_missing_locations(ast.Import([alias]))
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                for alias in names:
+                    if alias.name != "*":
+                        alone = ast.ImportFrom(module, [alias], 0)
+                        yield (
+                            module.partition(".")[0],
+                            alias.asname or alias.name,
+                            ast.fix_missing_locations(alone),
+                        )
+
+
+def run_imports(nodes: Iterable[ast.stmt], scope: dict[str, object]) -> None:
+    """Execute import statements in a scope; those that raise are left out."""
+    for node in nodes:
+        with contextlib.suppress(Exception):  # what is imported may raise anything
+            exec(compile(ast.Module([node], []), "<imports>", "exec"), scope)
+
+
+def _constants(body: list[ast.stmt]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for node in body:
         match node:
-            case ast.Import() | ast.ImportFrom():
-                yield node
-            case ast.Try(body=inner) | ast.If(body=inner) | ast.With(body=inner):
-                yield from _top_level(inner)
-            case ast.FunctionDef(body=inner) | ast.ClassDef(body=inner) | ast.AsyncFunctionDef(body=inner):
-                yield from _top_level(inner)
-
-
-def _constants(body: list[ast.stmt]) -> Iterator[tuple[str, object]]:
-    for node in body:
-        target, value = None, None
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, value = node.targets[0], node.value
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            target, value = node.target, node.value
-        if isinstance(target, ast.Name) and value is not None:
-            try:
-                yield target.id, ast.literal_eval(value)
-            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                continue
-
-
-def _lookup(module: str, attribute: str | None) -> object | None:
-    try:
-        if attribute is None:
-            return importlib.import_module(module)
-        try:
-            value: object = getattr(importlib.import_module(module), attribute)
-        except AttributeError:
-            return importlib.import_module(f"{module}.{attribute}")
-    except ImportError:
-        return None
-    return value
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    found[name] = ast.literal_eval(value)
+    return found
 
 
 @lru_cache(maxsize=64)
-def _from_source(source: bytes) -> tuple[tuple[str, object], ...]:
+def _from_source(source: bytes) -> dict[str, object]:
     try:
-        body = ast.parse(source).body
+        tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return ()
-    found: dict[str, object] = dict(_constants(body))
-    for node in _top_level(body):
-        if isinstance(node, ast.ImportFrom):
-            if node.level or not node.module or node.module.partition(".")[0] not in ALLOWED:
-                continue
-            for alias in node.names:
-                value = None if alias.name == "*" else _lookup(node.module, alias.name)
-                if value is not None:
-                    found[alias.asname or alias.name] = value
-            continue
-        for alias in node.names:
-            root = alias.name.partition(".")[0]
-            if root not in ALLOWED:
-                continue
-            value = _lookup(alias.name, None)
-            if value is not None:
-                found[alias.asname or root] = value if alias.asname else _lookup(root, None)
-    return tuple(found.items())
+        return {}
+    found = _constants(tree.body)
+    run_imports((alone for package, _, alone in imported(tree) if package in ALLOWED), found)
+    found.pop("__builtins__", None)
+    return found
 
 
 def namespace_of(source: bytes) -> dict[str, object]:
@@ -80,10 +70,5 @@ def namespace_of(source: bytes) -> dict[str, object]:
     Holds `torch`, `F`, `nn` and `math`, the module's imports of well-known numerical packages under the names
     that it gives them, and its literal constants. Nothing of the module itself is executed.
     """
-    import math
-
-    import torch
-    import torch.nn.functional
-
     base: dict[str, object] = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "math": math}
-    return base | dict(_from_source(source))
+    return base | _from_source(source)

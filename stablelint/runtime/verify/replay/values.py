@@ -160,7 +160,8 @@ def restored_call(data: Mapping[str, Any]) -> Call:
 def write(path: Path, document: object) -> None:
     """Write a document of what `stored` gives; readers never see half of it."""
     partial = path.with_suffix(".partial")
-    torch.save(document, partial)
+    with partial.open("wb") as file:
+        torch.save(document, file)
     partial.replace(path)
 
 

@@ -79,6 +79,21 @@ def test_an_import_that_a_fix_brings_is_there() -> None:
     assert isinstance(result, torch.Tensor)
 
 
+def test_an_import_that_raises_and_is_no_matter_of_the_fix_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "no_vocabulary.py").write_text(
+        "raise FileNotFoundError('vocabulary.txt')\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    function = module_of(SOURCE).scaled
+    again = rebuilt(
+        function, SOURCE.replace("import torch\n", "import torch\nimport no_vocabulary\n").encode()
+    )
+    assert again is not None
+    assert isinstance(call(1.0)(again)[0], torch.Tensor)
+
+
 def _failed(nan: int = 0, inf: int = 0) -> Decision:
     outcome = Outcome(forward=Counts(1, nan, inf))
     result = Result(
