@@ -23,7 +23,7 @@ def begin(number: int, *extra: object) -> Frame | None:
     if torch.compiler.is_compiling():
         compiled(number)
         return None
-    return RECORDER.begin(number, extra)
+    return RECORDER.frames.open(number, extra)
 
 
 def see(number: int, index: int, value: T) -> T:
@@ -36,7 +36,7 @@ def see(number: int, index: int, value: T) -> T:
 def hold(number: int, index: int, value: T) -> T:
     """The value of an operand that is computed before the target, in another statement."""
     if not torch.compiler.is_compiling():
-        RECORDER.hold(number, index, value)
+        RECORDER.frames.hold(number, index, value)
     return value
 
 
@@ -52,7 +52,7 @@ def snap(number: int, *extra: Callable[[], object] | int) -> None:
     if torch.compiler.is_compiling():
         compiled(number)
     else:
-        RECORDER.end(number, RECORDER.begin(number, extra), None)
+        RECORDER.end(number, RECORDER.frames.open(number, extra), None)
 
 
 def enter(function: int, scope: Mapping[str, object]) -> None:

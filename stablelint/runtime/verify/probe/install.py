@@ -13,10 +13,10 @@ import runpy
 import sys
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from stablelint.runtime.process import start
-from stablelint.runtime.verify.probe.plan import Plan, plan_of
-from stablelint.runtime.verify.probe.registry import REGISTRY, Function
+from stablelint.runtime.verify.probe.plan import REGISTRY, Function, Plan, plan_of
 from stablelint.runtime.verify.probe.transform import insert_probes
 
 _RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"
@@ -55,7 +55,6 @@ def code_of(path: str, plan: Plan) -> CodeType:
     replaced = plan.sources.get(name)
     source = Path(replaced or path).read_bytes()
     targets = plan.targets.get(name, ()) if plan.capture else ()
-    REGISTRY.loaded.add(name)
     if not targets:
         return compile(_defining(ast.parse(source, path), plan, name, True), path, "exec", dont_inherit=True)
     first = max(REGISTRY.functions, default=-1) + 1
@@ -122,8 +121,7 @@ def _relaunch_script(plan: Plan) -> None:
 
 
 def _mark_constant() -> None:
-    calls = sys.modules.get("stablelint.runtime.verify.probe.calls")
-    if calls is not None:
+    if (calls := _loaded("calls")) is not None:
         calls.mark_constant()
 
 
@@ -132,24 +130,42 @@ def _finish() -> None:
     if plan is None or "torch" not in sys.modules:
         return
     try:
-        from stablelint.runtime.verify.probe.finish import finish
-
-        finish(plan)
+        _finished(plan)
     except KeyboardInterrupt:
         return
     except Exception as error:  # at exit nothing is left to handle it
         sys.stderr.write(f"stablelint: what this process recorded is incomplete: {error}\n")
 
 
+def _finished(plan: Plan) -> None:
+    """Judge the functions, search for bad operands where that is wanted, and write everything that was recorded."""
+    if (watch := _loaded("watch")) is not None:
+        watch.flush()
+    if (recorder := _loaded("recorder")) is None:
+        return
+    recorder.RECORDER.note_raised()
+    recorder.RECORDER.flush()  # first, lest a search that is killed loses what the command showed
+    if plan.fixes or recorder.RECORDER.failing:
+        from stablelint.runtime.verify.probe.judge import judge_all
+
+        judge_all(plan)
+    if plan.search_seconds > 0:
+        from stablelint.runtime.verify.probe.search import search_all
+
+        search_all(plan.search_seconds, plan.search_parameters)
+        recorder.RECORDER.flush()
+
+
+def _loaded(name: str) -> Any:
+    """A module of the probe, where this process has come to need it."""
+    return sys.modules.get(f"{__package__}.{name}")
+
+
 def _forked() -> None:
-    if "stablelint.runtime.verify.probe.recorder" in sys.modules:
-        from stablelint.runtime.verify.probe.recorder import RECORDER
-
-        RECORDER.forked()
-    if "stablelint.runtime.verify.probe.watch" in sys.modules:
-        from stablelint.runtime.verify.probe.watch import forked
-
-        forked()
+    if (recorder := _loaded("recorder")) is not None:
+        recorder.RECORDER.forked()
+    if (watch := _loaded("watch")) is not None:
+        watch.forked()
     # children of multiprocessing leave by os._exit and run their own finalizers only
     from multiprocessing import util
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import torch
 
 from stablelint.runtime.verify.outcome import FunctionShown
-from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.verify.probe.plan import REGISTRY, Plan
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments, kept_scope
 from stablelint.runtime.verify.probe.subject import function_of
 from stablelint.runtime.verify.replay.function import judged, rebuilt
@@ -42,7 +41,7 @@ def judge_all(plan: Plan) -> None:
     deadline = time.perf_counter() + _SECONDS
     watched = sorted(RECORDER.targets.values(), key=lambda each: each.id not in RECORDER.failing)
     told: dict[str, object] = {}
-    RECORDER.listen(Watched("", ()))
+    RECORDER.listen(Watched())
     try:
         for each in watched:
             if time.perf_counter() > deadline:
@@ -63,8 +62,8 @@ def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:
     if watched.function is None or (failing is None and fixed_file is None):
         return None
     place = REGISTRY.functions.get(watched.function)
-    first, latest = RECORDER.functions.get(watched.function), RECORDER.scopes.get(watched.function)
-    healthy = kept_scope(Scope(first, latest.grad)) if first is not None and latest is not None else None
+    first = RECORDER.functions.get(watched.function)
+    healthy = kept_scope(first) if first is not None else None
     scope = failing or healthy
     function = function_of(place, scope.arguments) if place is not None and scope is not None else None
     if place is None or function is None:

@@ -7,7 +7,7 @@ from types import ModuleType
 
 def _main() -> None:
     from stablelint.runtime.verify.probe.install import code_of
-    from stablelint.runtime.verify.probe.registry import REGISTRY
+    from stablelint.runtime.verify.probe.plan import REGISTRY
 
     sys.argv = sys.argv[1:]
     script = sys.argv[0]

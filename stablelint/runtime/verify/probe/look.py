@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 
 import torch
 
@@ -71,6 +71,34 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
     if isinstance(value, tuple | list):
         return all(all_finite(item, nan_only) for item in value)
     return True
+
+
+@dataclass(slots=True)
+class Seen:
+    """What calls of one site have shown, in a process or in all of them."""
+
+    calls: int = 0
+    bad_results: int = 0
+    bad_gradients: int = 0
+    grad_calls: int = 0  # of which a gradient could be asked
+    raised: int = 0  # evaluations that did not come to their end
+    compiled: int = 0  # times that the site was compiled or traced, where probes step aside
+    dtypes: set[str] = field(default_factory=set)
+    extents: dict[str, Extent] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts alone, by name."""
+        values = {each.name: getattr(self, each.name) for each in fields(Seen)}
+        return {name: value for name, value in values.items() if isinstance(value, int)}
+
+    def add(self, counts: Mapping[str, int], dtypes: Iterable[str], extents: Mapping[str, Extent]) -> None:
+        """Add what others have shown."""
+        for name, number in counts.items():
+            setattr(self, name, getattr(self, name) + number)
+        self.dtypes |= set(dtypes)
+        for name, extent in extents.items():
+            self.extents.setdefault(name, Extent()).add(extent)
 
 
 class Gradients:

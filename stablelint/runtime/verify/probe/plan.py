@@ -1,4 +1,4 @@
-"""What the processes of a command are told of its probes, as the options of a process's plan."""
+"""What the processes of a command are told of its probes, and where these stand. Never imports torch."""
 
 from __future__ import annotations
 
@@ -51,6 +51,36 @@ class Plan:
         return start.Plan(
             self.folder, child=f"{probe}.watch", early=f"{probe}.install:install", options=asdict(self)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A target that was found in the tree, under the number by which probes call it."""
+
+    number: int
+    target: Target
+    function: int | None = None
+    overwrites: bool = False  # evaluating the target may change its operands: they are copied before
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that holds targets: its file and its name."""
+
+    path: str
+    name: str
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Registry:
+    """Which targets the loaded modules hold, by the numbers of their probes; filled as they are loaded."""
+
+    plan: Plan | None = None
+    placed: dict[int, Placed] = field(default_factory=dict)
+    functions: dict[int, Function] = field(default_factory=dict)
+
+
+REGISTRY = Registry()
 
 
 def plan_of(plan: start.Plan) -> Plan:

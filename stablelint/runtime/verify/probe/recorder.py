@@ -7,9 +7,10 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from unittest.mock import NonCallableMock
 
 import torch
 
@@ -17,13 +18,14 @@ from stablelint.runtime.verify.probe.frames import Frame, Frames
 from stablelint.runtime.verify.probe.look import (
     Extent,
     Gradients,
+    Seen,
     all_finite,
     being_recorded,
     context_of,
     extent_of,
     requires_grad,
 )
-from stablelint.runtime.verify.probe.registry import REGISTRY
+from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.sample import Sample, kept
 from stablelint.runtime.verify.probe.scope import Scope, kept_scope
 from stablelint.runtime.verify.replay.values import Call, Context, dtype_name, stored_call, write
@@ -34,36 +36,18 @@ _FLUSH_SECONDS = 2.0
 _SCOPES = 16  # sites for which the arguments of a failing call are kept
 _URGENT = 8  # first failures of a site that are written at once: a process may end without a word
 
-# what is told of a target as it is
-_TOLD = "id calls looked_at bad_results bad_gradients grad_calls raised compiled dropped".split()
-
 
 @dataclass(slots=True, weakref_slot=True)
-class Watched:
+class Watched(Seen):
     """One target in this process."""
 
-    id: str
-    operands: tuple[str, ...]
+    id: str = ""
+    operands: tuple[str, ...] = ()
     function: int | None = None
     measured: frozenset[str] = frozenset()
-    calls: int = 0
     looked_at: int = 0
-    bad_results: int = 0
-    bad_gradients: int = 0
-    grad_calls: int = 0
-    raised: int = 0  # evaluations that did not come to their end
-    compiled: int = 0  # times that a function with the target was compiled
-    dropped: int = 0  # looks that failed, for instance on tensors without storage
     sample: Sample = field(default_factory=Sample)
-    extents: dict[str, Extent] = field(default_factory=dict)
-    dtypes: set[str] = field(default_factory=set)
     leaves: weakref.WeakSet[torch.Tensor] = field(default_factory=weakref.WeakSet)
-
-    def forget(self) -> None:
-        """As if nothing had been seen yet."""
-        self.calls = self.looked_at = self.bad_results = self.bad_gradients = self.grad_calls = 0
-        self.raised = self.compiled = self.dropped = 0
-        self.sample, self.extents = Sample(), {}
 
     @property
     def infinite(self) -> bool:
@@ -73,7 +57,8 @@ class Watched:
     def stored(self) -> dict[str, object]:
         """All that is known of the target, as data for a file."""
         return {
-            **{name: getattr(self, name) for name in _TOLD},
+            "id": self.id,
+            "counts": self.counts,
             "dtypes": sorted(self.dtypes),
             "extents": {name: astuple(extent) for name, extent in self.extents.items()},
             "kept": [stored_call(call) for call in self.sample.calls()],
@@ -89,7 +74,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.targets: dict[int, Watched] = {}
-        self.functions: dict[int, Mapping[str, object]] = {}
+        self.functions: dict[int, Scope] = {}  # copies of the arguments of the first call
         self.scopes: dict[int, Scope] = {}  # arguments of the latest call
         self.failing: dict[str, Scope] = {}  # of the first call in which a site went wrong
         self.folder: Path | None = None
@@ -104,14 +89,6 @@ class Recorder:
         self._gradients = Gradients()
         self._lock = threading.RLock()
         self._started = self._flushed = time.perf_counter()
-
-    def begin(self, number: int, extra: Sequence[object]) -> Frame:
-        """Open a frame; `extra` as in `Frames.open`."""
-        return self.frames.open(number, extra)
-
-    def hold(self, number: int, index: int, value: object) -> None:
-        """Note an operand that is computed in a statement before the target; the latest one counts."""
-        self.frames.hold(number, index, value)
 
     def see(self, number: int, index: int, value: object) -> None:
         """Note an operand of the innermost open frame of the target."""
@@ -144,8 +121,8 @@ class Recorder:
                         return
                     grad = grad and any(requires_grad(item) for item in operands.values())
                     self._look(watched, operands, value, grad)
-            except Exception:  # a probe never stops the program that it watches
-                watched.dropped += 1
+            except Exception:  # a probe never stops the program: tensors may be without storage
+                pass
             now = time.perf_counter()
             self.spent += now - started
             if self._dirty and (self._failed_first or now - self._flushed > _FLUSH_SECONDS):
@@ -185,10 +162,17 @@ class Recorder:
             self.folder = Path(REGISTRY.plan.folder)
         target = placed.target
         measured = target.operands if target.measured is None else target.operands[: target.measured]
-        watched = Watched(target.id, target.operands, placed.function, frozenset(measured))
+        watched = Watched(
+            id=target.id,
+            operands=target.operands,
+            function=placed.function,
+            measured=frozenset(measured),
+        )
         return self.targets.setdefault(number, watched)
 
     def _look(self, watched: Watched, operands: dict[str, object], value: object, grad: bool) -> None:
+        if isinstance(value, NonCallableMock):
+            return  # it stands for a value, and is none
         watched.calls += 1
         self._dirty = True
         watched.grad_calls += grad
@@ -308,10 +292,11 @@ class Recorder:
             return
         # what cannot be copied is not searched from
         with contextlib.suppress(Exception), torch._C.DisableTorchFunctionSubclass():
-            self.functions[function] = {
+            copies = {
                 name: item.detach().clone() if isinstance(item, torch.Tensor) and name != "self" else item
                 for name, item in scope.items()
             }
+            self.functions[function] = Scope(copies, torch.is_grad_enabled())
 
     def listen(self, watched: Watched | None) -> None:
         """During a search: note what this target sees, and nothing else. None ends it."""
@@ -339,8 +324,7 @@ class Recorder:
         """In a forked child: start with empty hands, so that nothing is counted twice."""
         self._lock = threading.RLock()
         self.frames = Frames()
-        for watched in self.targets.values():
-            watched.forget()
+        self.targets.clear()
         self.functions.clear()
         self.scopes.clear()
         self.failing.clear()

@@ -14,8 +14,8 @@ from itertools import pairwise
 import torch
 
 from stablelint.runtime.verify.probe.look import all_finite
+from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.registry import REGISTRY
 from stablelint.runtime.verify.probe.sample import kept
 from stablelint.runtime.verify.probe.subject import Inputs, Subject, calm, subject_of
 from stablelint.runtime.verify.replay.values import Call, Context
@@ -109,7 +109,7 @@ def _hear(subject: Subject, inputs: Inputs) -> list[tuple[dict[str, object], Con
     RECORDER.heard.clear()
     with calm(subject):
         try:
-            subject.call(inputs)
+            subject.call(**inputs)
         except Exception:  # inputs that the function refuses prove nothing
             return []
     return list(RECORDER.heard)

@@ -8,12 +8,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType
 
 import torch
 
+from stablelint.runtime.verify.probe.plan import REGISTRY, Function
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.registry import REGISTRY, Function
 
 # A function that uses one of these names does more than compute; it is not called again.
 _EFFECTS = frozenset(
@@ -87,7 +88,7 @@ class Parameters:
 class Subject:
     """A function that can be called again with other inputs."""
 
-    call: Callable[[Inputs], object]
+    call: Callable[..., object]
     inputs: Inputs  # those of the captured call, without `self`
     module: torch.nn.Module | None
     parameters: Parameters = field(default_factory=Parameters)
@@ -100,17 +101,13 @@ def subject_of(watched: Watched, reach: float = 0.0) -> Subject | None:
     place = REGISTRY.functions.get(number) if number is not None else None
     if scope is None or place is None:
         return None
-    owner = scope.get("self")
-    inputs = {name: value for name, value in scope.items() if name != "self"}
-    function = function_of(place, scope)
+    function = function_of(place, scope.arguments)
     if function is None:
         return None
-
-    def again(values: Inputs) -> object:
-        return function(owner, **values) if owner is not None else function(**values)
-
+    inputs = dict(scope.arguments)
+    own = {"self": owner} if (owner := inputs.pop("self", None)) is not None else {}
     module = owner if isinstance(owner, torch.nn.Module) else None
-    return Subject(again, inputs, module, Parameters.of(module, reach))
+    return Subject(partial(function, **own), inputs, module, Parameters.of(module, reach))
 
 
 def function_of(place: Function, scope: Mapping[str, object]) -> FunctionType | None:

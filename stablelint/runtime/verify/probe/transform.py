@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from importlib.util import decode_source
 
 from stablelint.runtime.verify.enclosing import enclosing
-from stablelint.runtime.verify.probe.plan import Target
+from stablelint.runtime.verify.probe.plan import Placed, Target
+from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
+from stablelint.syntax.source import Source
 
 # Two underscores at both ends: inside a class body other names of this kind would be mangled.
 HELPERS = {name: f"__sl_{name}__" for name in ("begin", "see", "hold", "end", "snap", "enter")}
@@ -34,16 +36,6 @@ _READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A target that was found in the tree, under the number by which probes call it."""
-
-    number: int
-    target: Target
-    function: int | None = None
-    overwrites: bool = False  # evaluating the target may change its operands: they are copied before
-
-
-@dataclass(frozen=True, slots=True)
 class Probed:
     """A tree with probes, and which targets they belong to."""
 
@@ -52,21 +44,12 @@ class Probed:
     functions: tuple[str, ...]  # names of enclosing functions, by number
 
 
-def _columns(lines: Sequence[str], node: ast.expr | ast.stmt) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The place of a node in rows and characters from 1; `ast` counts columns in UTF-8 bytes."""
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    return (
-        (node.lineno, _character(lines, node.lineno, node.col_offset)),
-        (node.end_lineno, _character(lines, node.end_lineno, node.end_col_offset)),
-    )
+Place = tuple[tuple[int, int], tuple[int, int]]  # rows and characters from 1
 
 
-def _character(lines: Sequence[str], row: int, offset: int) -> int:
-    line = lines[row - 1] if row <= len(lines) else ""
-    if line.isascii():
-        return offset + 1
-    return len(line.encode()[:offset].decode(errors="replace")) + 1
+def _place(source: Source, node: ast.expr | ast.stmt) -> Place:
+    span = source.span(node)
+    return (span.start.row, span.start.column), (span.end.row, span.end.column)
 
 
 def _pure(node: ast.expr) -> bool:
@@ -88,8 +71,8 @@ def _number(value: int, place: ast.AST) -> ast.Constant:
 
 def _parsed(text: str) -> ast.expr | None:
     try:
-        return ast.parse(f"({text}\n)", mode="eval").body
-    except SyntaxError:
+        return parse_expression(text)
+    except NotReplayableError:
         return None
 
 
@@ -136,10 +119,10 @@ def _within(node: ast.expr) -> Iterator[ast.expr]:
 class _Insert(ast.NodeTransformer):
     """Wraps the targets' expressions and the operands inside them."""
 
-    def __init__(self, lines: Sequence[str], targets: Sequence[Target], offset: int, functions: int) -> None:
-        self._lines = lines
+    def __init__(self, source: Source, targets: Sequence[Target], offset: int, functions: int) -> None:
+        self._source = source
         self._first_function = functions
-        self._waiting: dict[tuple[tuple[int, int], tuple[int, int]], list[tuple[int, Target]]] = {}
+        self._waiting: dict[Place, list[tuple[int, Target]]] = {}
         for index, target in enumerate(targets):
             self._waiting.setdefault((target.start, target.end), []).append((offset + index, target))
         self.placed: list[Placed] = []
@@ -173,7 +156,7 @@ class _Insert(ast.NodeTransformer):
                 for part in ast.walk(enclosing(tree, start[0]) or tree):
                     if isinstance(part, ast.expr) and _loads(part) and part.lineno <= start[0]:
                         index = keys.get(ast.unparse(part))
-                        if index is not None and _columns(self._lines, part)[0] < start:
+                        if index is not None and _place(self._source, part)[0] < start:
                             marks: list[tuple[int, int]] = getattr(part, _EARLIER, [])
                             setattr(part, _EARLIER, [*marks, (number, index)])
 
@@ -216,7 +199,7 @@ class _Insert(ast.NodeTransformer):
         return result
 
     def _take(self, node: ast.expr | ast.stmt) -> list[tuple[int, Target]]:
-        return self._waiting.pop(_columns(self._lines, node), [])
+        return self._waiting.pop(_place(self._source, node), [])
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for name, value in ast.iter_fields(node):
@@ -324,7 +307,8 @@ def insert_probes(
     cannot be parsed.
     """
     tree = ast.parse(source, filename)
-    insert = _Insert(decode_source(source).split("\n"), targets, offset, functions)
+    text = decode_source(source)
+    insert = _Insert(Source(filename, text, tree, text.split("\n")), targets, offset, functions)
     insert.mark_earlier(tree)
     tree.body = insert._statements(tree.body)
     if insert.placed:

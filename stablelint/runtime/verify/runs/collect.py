@@ -9,26 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from stablelint.runtime.verify.outcome import FunctionShown
-from stablelint.runtime.verify.probe.look import Extent
+from stablelint.runtime.verify.probe.look import Extent, Seen
 from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.replay.values import Call, read, restored_call
 
 _KEPT = 24
-_SUMMED = "calls bad_results bad_gradients grad_calls raised compiled".split()
 
 
 @dataclass(slots=True)
-class Captured:
+class Captured(Seen):
     """All that was recorded of one site, over all processes."""
 
-    calls: int = 0
-    bad_results: int = 0
-    bad_gradients: int = 0
-    grad_calls: int = 0  # of which a gradient could be asked
-    raised: int = 0  # evaluations that did not come to their end
-    compiled: int = 0  # times that the site was compiled or traced, where probes step aside
-    dtypes: set[str] = field(default_factory=set)
-    extents: dict[str, Extent] = field(default_factory=dict)
     kept: list[Call] = field(default_factory=list)
     function: FunctionShown | None = None
 
@@ -68,11 +59,8 @@ def read_records(folder: Path) -> Records:
 
 
 def _join(captured: Captured, target: Mapping[str, Any]) -> None:
-    for name in _SUMMED:
-        setattr(captured, name, getattr(captured, name) + target[name])
-    captured.dtypes |= set(target["dtypes"])
-    for name, extent in target["extents"].items():
-        captured.extents.setdefault(name, Extent()).add(Extent(*extent))
+    extents = {name: Extent(*extent) for name, extent in target["extents"].items()}
+    captured.add(target["counts"], target["dtypes"], extents)
     captured.kept += map(restored_call, target["kept"])
 
 

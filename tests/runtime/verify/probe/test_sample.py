@@ -20,7 +20,7 @@ _MOST = CALLS_FAILING + 3 + 6 + CALLS_RANDOM  # failing, three extremes of one o
 @given(st.lists(st.lists(_NUMBERS, min_size=1, max_size=3), min_size=1, max_size=60))
 def test_few_calls_are_kept_and_the_extreme_ones_among_them(rows: list[list[float]]) -> None:
     recorder = Recorder()
-    watched = Watched("site", ("x",), measured=frozenset({"x"}))
+    watched = Watched(id="site", operands=("x",), measured=frozenset({"x"}))
     for row in rows:
         x = torch.tensor(row)
         recorder._look(watched, {"x": x}, torch.log(x), False)
