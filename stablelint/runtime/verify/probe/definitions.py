@@ -8,7 +8,8 @@ import ast
 def only_definitions(tree: ast.Module, whole: bool = False) -> None:
     """Leave imports, definitions and constants in a tree, in place; one that raises is as if it were not there.
 
-    `whole` leaves its other statements, too, but for what is behind `__name__ == "__main__"`.
+    `whole` leaves its other statements, too. Of what is behind `__name__ == "__main__"` only names stay whose values
+    do not come from the file's own code: its functions may read them.
     """
     tree.body = _definitions(tree.body, whole)
     ast.fix_missing_locations(tree)
@@ -26,7 +27,10 @@ def _definitions(body: list[ast.stmt], whole: bool) -> list[ast.stmt]:
                 kept.append(_suppressed(node))
             case ast.Expr(value=ast.Constant()):
                 kept.append(node)
-            case ast.If() if not _is_main(node):
+            case ast.If() if _is_main(node):
+                named = [each for each in node.body if isinstance(each, ast.Assign | ast.Expr)]
+                kept += _definitions([each for each in named if not _calls_own(each, body)], False)
+            case ast.If():
                 node.body, node.orelse = (
                     _definitions(node.body, whole) or [_nothing(node)],
                     _definitions(node.orelse, whole),
@@ -45,6 +49,14 @@ def _definitions(body: list[ast.stmt], whole: bool) -> list[ast.stmt]:
     return kept
 
 
+def _calls_own(node: ast.stmt, body: list[ast.stmt]) -> bool:
+    """Whether a statement calls a function or a class that the module defines."""
+    own = {
+        each.name for each in body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    return any(isinstance(part, ast.Name) and part.id in own for part in ast.walk(node))
+
+
 def _is_main(node: ast.If) -> bool:
     return "__name__" in ast.unparse(node.test)
 
@@ -55,7 +67,8 @@ def _nothing(place: ast.stmt) -> ast.stmt:
 
 def _suppressed(node: ast.stmt) -> ast.Try:
     """The statement, whatever it raises."""
-    caught = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [_nothing(node)])
+    names: list[ast.expr] = [ast.Name(name, ast.Load()) for name in ("Exception", "SystemExit")]
+    caught = ast.ExceptHandler(ast.Tuple(names, ast.Load()), None, [_nothing(node)])
     return ast.copy_location(ast.Try([node], [caught], [], []), node)
 
 

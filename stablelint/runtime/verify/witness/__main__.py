@@ -22,7 +22,8 @@ from types import ModuleType
 from typing import Any
 
 _MEMORY = 6 << 30  # bytes of data that a child may hold
-_FILE_SECONDS = 60.0
+_FILE_SECONDS = 60  # of the processor
+_WAITING = 4  # times its share of the processor that a file may take, for the machine may be busy
 
 
 def main(jobs_file: str) -> int:
@@ -43,7 +44,7 @@ def main(jobs_file: str) -> int:
 
 def _apart(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
     """Try one file in a child."""
-    limit = min(deadline, time.perf_counter() + _FILE_SECONDS)
+    limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
     if not hasattr(os, "fork"):
         _try_file(path, rows, jobs, limit)
         return
@@ -67,16 +68,25 @@ def _bounded() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+        seconds = int(time.process_time()) + _FILE_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
     from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
-    from stablelint.runtime.verify.witness.confined import OnCpu, confine
+    from stablelint.runtime.verify.witness.confined import confine
     from stablelint.runtime.verify.witness.project import Project
+    from stablelint.runtime.verify.witness.surroundings import (
+        OnCpu,
+        stand_in_for_command_line,
+        stand_in_for_gpu,
+    )
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
     confine(os.getcwd(), jobs["folder"])
+    stand_in_for_gpu()
+    stand_in_for_command_line()
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
@@ -86,7 +96,7 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
         texts = {name: Path(name).read_text(encoding="utf-8-sig", errors="replace") for name in names}
         with OnCpu():
             try_sites(module, texts[path], trials, Project(texts), report, deadline)
-    except Exception as error:  # a module may raise anything while it is loaded
+    except (Exception, SystemExit) as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"
         told = {job.id: asdict(FunctionShown(why=why)) for job in trials}

@@ -34,6 +34,7 @@ _BY_NAME = (
     (r"^device$", "device"),
     (r"(^|_)(optim|optimizer|opt)(_\d+)?$", "optimizer"),
     (r"(^|_)(model|net|network|module|backbone|fn|func|criterion|activation|nonlin)$", "callable"),
+    (r"(^|_)(model|net|network|module|backbone|classifier|encoder)$", "scores"),
     (r"loader$|^dl$", "batches"),
     (r"(^|_)(dim|axis)$", "dim"),
     (r"mask|valid|keep", "mask"),
@@ -102,6 +103,7 @@ _PLAIN = {
     "str": "'mean'",
     "none": "None",
     "callable": "torch.nn.Identity()",
+    "scores": "torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(4))",  # a model with parameters
     "dtype": "torch.float32",
     "device": "'cpu'",
     "list": "[4, 4]",
@@ -155,13 +157,16 @@ def argument(name: str, uses: Uses, kind: str, shape: Shape, keyword: bool) -> A
 
 
 def options(uses: Mapping[str, Uses], known: Known) -> Iterator[Argument]:
-    """An argument for a parameter that has a default, other than that: it may lead into another branch."""
+    """An argument other than the default, or than the string that was tried: it may lead into another branch."""
     for name, each in uses.items():
         if each.default is None and each.flags and not each.kinds:
             for flag in sorted(each.flags):
                 given = _namespace(replace(each, flags=each.flags - {flag}), known, {flag: "True"})
                 yield Argument(name, "given", keyword=each.keyword, given=given)
         match each.default:
+            case None:
+                for text in dict.fromkeys(each.strings[1:]):
+                    yield Argument(name, "given", keyword=each.keyword, given=repr(text))
             case ast.Constant(value=bool(value)):
                 yield Argument(name, "given", keyword=True, given=str(not value))
             case ast.Constant(value=str(value)):
@@ -181,7 +186,8 @@ def _tensorlike(uses: Uses) -> bool:
 
 def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
     """Kinds that a parameter may be of, most plausible first."""
-    found = [f"={text}" for text in known.objects(name, uses)] + [*_by_annotation(uses.annotation)]
+    found = [f"={text}" for text in known.objects(name, uses)] + [f"={text!r}" for text in uses.strings[:1]]
+    found += _by_annotation(uses.annotation)
     for text in uses.types:
         own = not hasattr(builtins, text)
         found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]

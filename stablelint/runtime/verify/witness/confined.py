@@ -7,12 +7,10 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGING = frozenset(
@@ -80,25 +78,6 @@ def _saving(save: Callable[..., None]) -> Callable[..., None]:
         save(value, file, *more, **named)
 
     return saved
-
-
-class OnCpu(TorchFunctionMode):
-    """What asks for a GPU is computed on the CPU, where there is none."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        if torch.cuda.is_available():
-            return func(*args, **(kwargs or {}))
-        if func is torch.Tensor.cuda:
-            return args[0]
-        named = {name: _moved(value) for name, value in (kwargs or {}).items()}
-        return func(*map(_moved, args), **named)
-
-
-def _moved(value: object) -> object:
-    asks = isinstance(value, str | torch.device) and str(value).partition(":")[0] == "cuda"
-    return "cpu" if asks else value
 
 
 @contextlib.contextmanager

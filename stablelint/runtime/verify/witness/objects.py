@@ -10,8 +10,9 @@ import re
 import sys
 import textwrap
 import types
+import unittest.mock
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
@@ -28,6 +29,7 @@ from stablelint.runtime.verify.witness.arguments import (
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, changes, failure_of
+from stablelint.runtime.verify.witness.surroundings import supplied
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
 
 _MADE = 80  # ways in which an object is tried to be made
@@ -47,7 +49,7 @@ _INSTANCES = {
 
 def namespace(scope: Mapping[str, object]) -> dict[str, object]:
     """The names in which the text of arguments is evaluated."""
-    return {"types": types, "math": math, **scope, "torch": torch}
+    return {"types": types, "math": math, "unittest": unittest, **scope, "torch": torch}
 
 
 def constructor(kind: type, text: str, scope: Mapping[str, object], state: str = "") -> Callable[[], object]:
@@ -103,11 +105,10 @@ class Maker:
                 yield text, kind
 
     def concrete(self, kind: type) -> list[type]:
-        """The class, or where it is abstract those of its subclasses that the module knows by their names."""
-        if not inspect.isabstract(kind):
-            return [kind]
+        """The class, unless it is abstract, and those of its subclasses that the module knows by their names."""
         below: list[type] = kind.__subclasses__()
-        return [each for each in below if self.scope.get(each.__name__) is each]
+        own = [] if inspect.isabstract(kind) else [kind]
+        return own + [each for each in below if self.scope.get(each.__name__) is each]
 
     def first(self, kind: type) -> list[str]:
         """Arguments for an object of the class, those found first; none where there are none, or while it is made."""
@@ -132,8 +133,19 @@ class Maker:
             yield written(first)
             if self.refused is not None:
                 yield from islice(self._changed(kind, first, self.refused, uses), _CHANGED)
+                yield from self._with_scores(kind, first)
         for option in options(uses, self.known) if first is not None else ():
             text = written(with_argument(first or (), option))
+            if self._failure(kind, text) is None:
+                yield text
+
+    def _with_scores(self, kind: type, first: Arguments) -> Iterator[str]:
+        """The arguments with a model that gives scores, in the place of one that gives what it takes."""
+        models = (
+            replace(each, kind="scores") for each in first if each.kind == "callable" and not each.given
+        )
+        for model in models:
+            text = written(with_argument(first, model))
             if self._failure(kind, text) is None:
                 yield text
 
@@ -152,6 +164,8 @@ class Maker:
                 constructor(kind, text, self.scope)()
         except Exception as error:  # a constructor may raise anything
             failure = failure_of(error, self._project.lines)
+            if supplied(failure.message):
+                return self._failure(kind, text)
             self.error = self.error or failure.message.partition("\n")[0]
             return failure
         return None

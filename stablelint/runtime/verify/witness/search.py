@@ -32,7 +32,8 @@ _FRESH = 2  # of so many attempts one is a new guess, the others change an earli
 _WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
 _WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
-_ANY = "tensor labels int mask none callable float several false str list".split()
+_MOCK = "=unittest.mock.MagicMock()"
+_ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
 _PARTS = (
     "'a'",
@@ -54,6 +55,18 @@ _SAMPLES: tuple[tuple[object, str], ...] = (
 )
 _NAMESPACE = "types.SimpleNamespace("
 _TENSORS = ("tensor", "weights", "mask", "labels", "several")
+_IMAGES: tuple[Shape, ...] = ((2, 3, 32, 32), (2, 3, 64, 64))  # what layers that halve their inputs ask for
+# What a message says of an argument, and the kinds that it may be of then.
+_SAID = (
+    (("positional argument", "keyword argument"), ("=torch.nn.Bilinear(4, 4, 4)", "=lambda *x, **k: x[0]")),
+    (("not callable",), ("=lambda *x, **k: x[0]",)),
+    (("iterable", "has no len()", "not subscriptable"), ("list", "several")),
+    (("must be a mapping",), ("={}",)),
+    (("Long",), ("labels",)),
+    (("PathLike", "not str"), ("str",)),
+    (("Boolean value of Tensor", "can be converted to Python scalars"), ("float", "int", "false")),
+    (("interpreted as an integer", "converted to an index", "converted to an integer"), ("int",)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +174,8 @@ def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) 
     sizes = [int(text) for text in _numbers(failure.message) if 1 < int(text) <= _LARGEST]
     shapes = [(*shape[:-1], size) for size in sizes]
     shapes += [(*shape[:-2], size, size) for size in sizes if len(shape) > 2]
-    for other in (*shapes, *(each for each in SHAPES if len(each) != len(shape))):
+    images = _IMAGES if len(shape) == len(_IMAGES[0]) else ()
+    for other in (*shapes, *images, *(each for each in SHAPES if len(each) != len(shape))):
         yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
     for text in _WIDE:
         yield tuple(replace(each, given=text) if each.kind == "int" else each for each in arguments)
@@ -184,6 +198,7 @@ def _others(one: Argument, failure: Failure, uses: Uses, known: Known) -> Iterat
     numbers = [text for text in _numbers(failure.message) if 0 < int(text) <= _LARGEST]
     if one.kind in _TENSORS and not one.given:
         yield replace(one, shape=one.shape[:1])  # a number for each sample
+        yield from (replace(one, shape=(int(text),)) for text in numbers)  # or for each channel
         for place in range(len(one.shape)):
             for text in numbers:
                 yield replace(one, shape=(*one.shape[:place], int(text), *one.shape[place + 1 :]))
@@ -209,19 +224,10 @@ def _meant(message: str) -> Iterator[str]:
         yield f"=({', '.join(['torch.rand(2, 4)'] * int(told[1]))})"
     if told := re.search(r"object has no attribute '(\w+)'", message):
         known = [kind for sample, kind in _SAMPLES if hasattr(sample, told[1])]
-        yield from known or [f"=types.SimpleNamespace({told[1]}=4)"]
-    if "positional argument" in message or "keyword argument" in message:
-        yield from ("=torch.nn.Bilinear(4, 4, 4)", "=lambda *x, **k: x[0]")
-    if "not callable" in message:
-        yield "=lambda *x, **k: x[0]"
-    if "iterable" in message:
-        yield from ("list", "several")
-    if "must be a mapping" in message:
-        yield "={}"
-    if "Long" in message:
-        yield "labels"
-    if "PathLike" in message or "not str" in message:
-        yield "str"
+        yield from known or [f"=types.SimpleNamespace({told[1]}=4)", _MOCK]
+    for texts, kinds in _SAID:
+        if any(text in message for text in texts):
+            yield from kinds
 
 
 def _with_other_part(text: str, names: frozenset[str], others: Sequence[str]) -> Iterator[str]:

@@ -29,7 +29,10 @@ class _Kind(type(torch.nn.Module)):  # type: ignore[misc]
 
 
 def absent(name: str) -> type:
-    """A class that can be a base, a decorator, an annotation; its objects can be held, and nothing computed of them."""
+    """A class that can be a base, a decorator, an annotation; its objects can be held, and nothing computed of them.
+
+    They hold what they were given to go through, as a progress bar does, or else nothing.
+    """
     short = name.rpartition(".")[2]
 
     def new(cls: type, *arguments: object, **named: object) -> Any:
@@ -43,6 +46,8 @@ def absent(name: str) -> type:
             raise AbsentError(f"{name} is not installed")
         held: torch.nn.Module = object.__new__(kind)
         torch.nn.Module.__init__(held)
+        several = (one for one in arguments if hasattr(one, "__iter__") and not isinstance(one, str))
+        vars(held)["_stablelint_given"] = next(several, ())
         return held
 
     def call(self: Any, *arguments: object, **named: object) -> object:
@@ -61,7 +66,9 @@ def absent(name: str) -> type:
         torch.nn.Module.__init__(self)
 
     body = {"__new__": new, "__init__": start, "__call__": call, "__getattr__": attribute}
-    body |= {"__enter__": lambda self: self, "__exit__": lambda *_: None}
+    body |= {"__enter__": lambda self: self, "__exit__": lambda *_: None, "__getitem__": lambda self, _: self}
+    body |= {"__bool__": lambda self: True, "__iter__": lambda self: iter(vars(self)["_stablelint_given"])}
+    body |= {"__len__": lambda self: len(vars(self)["_stablelint_given"])}
     kind: type = _Kind(short, (torch.nn.Module,), body | {"__module__": name})
     return kind
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import unittest
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from types import FunctionType, ModuleType
 
@@ -124,6 +126,12 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
     )
     if start is not None and (named := effects(start)) is not None:
         raise UnmadeError(f"its constructor calls `{named}`")
+    if issubclass(kind, unittest.TestCase):
+        made = f"{kind.__name__}({place.function.name!r})"
+        is_test = place.function.name.startswith("test")
+        head = f"{made}.debug" if is_test else f"(lambda case: case.setUp() or case)({made}){dotted}"
+        yield Subject(head, function, place.function, partial(_set_up, kind, place.function.name))
+        return
     none = True
     for each in maker.concrete(kind):
         for index, text in enumerate(islice(maker.constructions(each), _OBJECTS)):
@@ -134,6 +142,14 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
     if none:
         why = maker.error or "nothing to make it of is known"
         raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
+
+
+def _set_up(kind: type[unittest.TestCase], name: str) -> unittest.TestCase:
+    """A test case that is ready to run its test of that name, as its `debug` makes it."""
+    kind.setUpClass()
+    made = kind(name)
+    made.setUp()
+    return made
 
 
 def _unwrapped(found: object) -> FunctionType | None:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +27,7 @@ from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, nested, subjects
+from stablelint.runtime.verify.witness.surroundings import supplied
 from stablelint.runtime.verify.witness.uses import uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
@@ -92,7 +94,11 @@ def try_sites(
     maker = Maker(vars(module), project)
     told: dict[str, object] = {}
     for place, group in _grouped(tree, jobs, told):
-        told |= _Trial(module, source, place, group, maker, project, deadline).run()
+        try:
+            told |= _Trial(module, source, place, group, maker, project, deadline).run()
+        except Exception as error:  # one function that cannot be tried must not cost the others
+            why = f"internal error: {type(error).__name__}: {error}"
+            told |= {job.id: asdict(FunctionShown(why=why)) for job in group}
         report.write_text(json.dumps(told), encoding="utf-8")
         RECORDER.flush()
     report.write_text(json.dumps(told), encoding="utf-8")
@@ -208,12 +214,14 @@ class _Trial:
         RECORDER.origin, RECORDER.line = origin, call.line
         error = None
         try:
-            with limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()):
+            with limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()), _in_new_folder():
                 result, _ = call(call.subject.function)
                 _feel(result)
                 self._keep_returned(call, result)
         except (Exception, SystemExit) as raised:
             error = failure_of(raised, self._project.lines)
+            if supplied(error.message):
+                return self._try(call, origin)
         for watched in _targets():
             calls, results, gradients = before.get(watched.id, (0, 0, 0))
             bad = watched.bad_results > results, watched.bad_gradients > gradients
@@ -246,7 +254,7 @@ class _Trial:
         subject = (witness or well[0]).subject
         original = rebuilt(subject.function, self._source.encode())
         fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
-        RECORDER.listen(Watched("", ()))
+        RECORDER.listen(Watched())
         try:
             if original is None:
                 return FunctionShown(line=witness.line if witness else None)
@@ -269,6 +277,13 @@ class _Trial:
             if same.original == shown.original != "finite" and same.original_text == shown.original_text
             else None
         )
+
+
+@contextlib.contextmanager
+def _in_new_folder() -> Iterator[None]:
+    """Work where nothing is: a call may ask whether what an earlier one has written is there."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, contextlib.chdir(folder):
+        yield
 
 
 def _targets() -> list[Watched]:

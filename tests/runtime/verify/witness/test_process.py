@@ -12,6 +12,8 @@ from cli.here import run_here
 LOSSES = """\
 import absent_package
 import argparse
+import os
+import unittest
 from dataclasses import dataclass
 
 import torch
@@ -19,6 +21,7 @@ from torch import nn
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--keep", action="store_true")
+parser.add_argument("rate", type=float)
 args = parser.parse_args()
 if args.keep:
     KEPT = True
@@ -88,6 +91,46 @@ class Share:
         return self.scale.rate / x.sum()
 
 
+def once(x):
+    assert not os.path.exists("written")
+    open("written", "w").close()
+    return x / x.var()
+
+
+def of_all_ranks(x):
+    torch.cuda.nvtx.range_push("reduce")
+    total = x.detach().sum().type(torch.cuda.FloatTensor)
+    torch.distributed.all_reduce(total)
+    torch.cuda.synchronize()
+    return x / total
+
+
+def listed(x):
+    assert not len(absent_package.files("*.wav"))
+    return x / x.prod()
+
+
+def missed(net, x, labels):
+    loss = torch.nn.functional.cross_entropy(net(x), labels)
+    return loss / (loss - next(net.parameters()).mean())
+
+
+class TestShare(unittest.TestCase):
+    def setUp(self):
+        self.x = torch.zeros(3)
+
+    def test_nothing(self):
+        self.assertFalse((self.x / self.x.mean()).isfinite().any())
+
+
+def of_main(x):
+    return x / (options.least * x.max())
+
+
+if __name__ == "__main__":
+    options = argparse.Namespace(least=2.0)
+    options = once(options)
+
 for step in range(3):
     raise RuntimeError("only definitions are executed")
 """
@@ -126,6 +169,7 @@ def test_the_call_that_goes_wrong_is_shown(sites: dict[str, dict[str, object]]) 
 def test_the_line_can_be_pasted(sites: dict[str, dict[str, object]]) -> None:
     names: dict[str, object] = {}
     definitions = LOSSES.partition("\n\ndef scaler")[0].replace("import absent_package\n", "")
+    definitions = definitions.replace('parser.add_argument("rate", type=float)\n', "")
     definitions = definitions.replace('float(open("factor.txt").read())', "2.0").replace(
         "parse_args()", "parse_args([])"
     )
@@ -169,6 +213,35 @@ def test_a_function_that_a_function_returns_is_called(sites: dict[str, dict[str,
     assert str(_line(_of(sites, "x / x.std()"))).startswith(
         "scaler(torch.zeros(2, dtype=torch.long))(torch.zeros(2, 4))"
     )
+
+
+@pytest.mark.parametrize(
+    ("expression", "start"),
+    [
+        ("x / x.var()", "once(torch."),
+        (" x / total", "of_all_ranks(torch.zeros"),
+        ("x / x.prod()", "listed(torch.zeros"),
+        ("x / (options.least * x.max())", "of_main(torch.zeros"),
+        ("self.x / self.x.mean()", "TestShare('test_nothing').debug()"),
+    ],
+    ids=[
+        "an empty folder",
+        "a process group and a GPU",
+        "what an absent package returns",
+        "a name of the main block",
+        "a test case",
+    ],
+)
+def test_a_call_finds_what_a_program_takes_for_granted(
+    sites: dict[str, dict[str, object]], expression: str, start: str
+) -> None:
+    assert str(_line(_of(sites, expression))).startswith(start)
+
+
+def test_a_model_that_is_asked_for_parameters_has_some(sites: dict[str, dict[str, object]]) -> None:
+    function = _of(sites, "loss / (loss - next(net.parameters()).mean())")["function"]
+    assert isinstance(function, dict)
+    assert "LazyLinear" in str(function["line"] or function["healthy_line"])
 
 
 def test_an_object_is_made_of_the_class_that_is_asked_for(sites: dict[str, dict[str, object]]) -> None:
