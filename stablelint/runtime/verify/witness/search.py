@@ -253,33 +253,33 @@ def _parts(text: str) -> Iterator[tuple[object, int, int]]:
 
 def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None:
     """The arguments with what an error message asks for; None where it asks for nothing."""
-    if missing := re.search(r"SimpleNamespace' object has no attribute '(\w+)'", message):
-        return tuple(_with_field(each, missing[1], setting(missing[1], known)) for each in arguments)
-    if missing := re.search(r"KeyError: '(\w+)'", message):
-        return tuple(_with_item(each, f"{missing[1]!r}: {item(missing[1], known)}") for each in arguments)
-    if missing := re.search(
-        r"missing \d+ required .*?: (.*)", message
-    ):  # of what was called with `**` of one
-        names = re.findall(r"'(\w+)'", missing[1])
-        held = ", ".join(f"{name!r}: {setting(name, known)}" for name in names)
-        return tuple(_with_item(each, held) for each in arguments)
+    for pattern, told in _ASKING:
+        if missing := re.search(pattern, message):
+            values = {name: told(name, known) for name in re.findall(r"'(\w+)'", missing[1])}
+            return tuple(_grown(each, values) for each in arguments)
     return None
 
 
-def _with_field(one: Argument, name: str, value: str) -> Argument:
-    """The argument with this field in all of its namespaces."""
-    if not one.given.startswith(_NAMESPACE):
+def _grown(one: Argument, values: Mapping[str, str]) -> Argument:
+    """The argument with more fields in all of its namespaces, or more items where it is a dictionary."""
+    if not one.given.startswith((_NAMESPACE, "{")):
         return one
     tree = ast.parse(one.given, mode="eval").body
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == _NAMESPACE[:-1]:
-            if name not in [word.arg for word in node.keywords]:
-                node.keywords.append(ast.keyword(name, ast.parse(value, mode="eval").body))
+    for name, text in values.items():
+        value = ast.parse(text, mode="eval").body
+        for node in list(ast.walk(tree)):
+            if isinstance(node, ast.Call) and f"{ast.unparse(node.func)}(" == _NAMESPACE:
+                if name not in [each.arg for each in node.keywords]:
+                    node.keywords.append(ast.keyword(name, value))
+        if isinstance(tree, ast.Dict):
+            tree.keys.append(ast.Constant(name))
+            tree.values.append(value)
     return replace(one, given=ast.unparse(tree))
 
 
-def _with_item(one: Argument, items: str) -> Argument:
-    """The argument with more items, where it is a dictionary."""
-    if not one.given.startswith("{"):
-        return one
-    return replace(one, given=f"{one.given[:-1]}{'' if one.given == '{}' else ', '}{items}}}")
+# What a message lacks, and what it is told by its name; the last is of what was called with `**` of a dictionary.
+_ASKING: tuple[tuple[str, Callable[[str, Known], str]], ...] = (
+    (r"SimpleNamespace' object has no attribute ('\w+')", setting),
+    (r"KeyError: ('\w+')", item),
+    (r"missing \d+ required .*?: (.*)", setting),
+)
