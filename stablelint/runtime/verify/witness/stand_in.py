@@ -7,7 +7,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -26,6 +26,15 @@ class _Kind(type(torch.nn.Module)):  # type: ignore[misc]
 
     def __getitem__(cls, _: object) -> object:
         return cls  # in an annotation
+
+    def __iter__(cls) -> Iterator[object]:
+        return iter(())
+
+    def __len__(cls) -> int:
+        return 0
+
+    def __bool__(cls) -> bool:
+        return True
 
 
 def absent(name: str) -> type:

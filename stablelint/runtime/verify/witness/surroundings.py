@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest.mock import MagicMock
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -40,6 +42,10 @@ def stand_in_for_gpu() -> None:
     for owner, names in ((torch.cuda, _SPEAKING), (torch.cuda.nvtx, ("range_push", "range_pop", "mark"))):
         for name in names:
             setattr(owner, name, lambda *_, **__: None)
+    setattr(torch.cuda, "current_device", lambda: 0)  # noqa: B010
+    setattr(torch.cuda, "stream", lambda _: contextlib.nullcontext())  # noqa: B010
+    for name in ("Stream", "Event", "current_stream"):
+        setattr(torch.cuda, name, MagicMock)
     for kind in _KINDS:
         setattr(torch.cuda, f"{kind}Tensor", getattr(torch, f"{kind}Tensor"))
 
