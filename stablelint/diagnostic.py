@@ -98,16 +98,29 @@ class Edit:
 
     span: Span
     content: str
+    filename: str | None = None  # None: the file of the finding
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that remove a finding, ready to be applied to the file it was found in."""
+    """Edits that remove a finding, ready to be applied to the file it was found in, and to those that they name."""
 
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...]
     caution: str | None = None  # why a rewrite that is safe elsewhere is not proved to be so here
+
+    def by_file(self, own: str) -> dict[str, list[Edit]]:
+        """The edits by the file that they change, as edits of that file; `own` is the file of the finding."""
+        files: dict[str, list[Edit]] = {}
+        for edit in self.edits:
+            files.setdefault(edit.filename or own, []).append(Edit(edit.span, edit.content))
+        return files
+
+    @property
+    def is_across(self) -> bool:
+        """Whether it changes another file than that of the finding."""
+        return any(edit.filename is not None for edit in self.edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +145,8 @@ class Proposal:
 
     `span` is the expression (or statement) that the template replaces. In `bindings`, "..." holds the further
     arguments for a template's ``...``; a keyword argument whose metavariable is missing is left out. An `inline`
-    proposal is withheld where an operand would have to be bound to a name first.
+    proposal is withheld where an operand would have to be bound to a name first. Its places are in the file `filename`,
+    or where that is None in the file of the finding.
 
     `program` holds the places of the operations that the pattern has matched, the outermost last, and `literals` those
     of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. It is
@@ -155,6 +169,7 @@ class Proposal:
     literals: tuple[Span | None, ...] = ()
     floating: tuple[str, ...] = ()
     single: tuple[str, ...] = ()
+    filename: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +227,9 @@ WHOLE = ""
 Told = Mapping[Place, Sequence[Passed]]
 """What files pass, by place."""
 NOTHING: Told = MappingProxyType({})
+Texts = Mapping[str, bytes]
+"""What files hold, or are to hold, by path."""
+UNEDITED: Texts = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

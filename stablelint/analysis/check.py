@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +28,17 @@ from stablelint.analysis.values.state import Frame, Session, State, hand_over, i
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.catalog import Catalog
-from stablelint.diagnostic import NOTHING, Diagnostic, FileReport, Level, Position, Problem, Status, Told
+from stablelint.diagnostic import (
+    NOTHING,
+    Diagnostic,
+    FileReport,
+    Level,
+    Position,
+    Problem,
+    Status,
+    Texts,
+    Told,
+)
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.precision import FLOAT16, shown_in, shows_half
 from stablelint.syntax.relevance import brings_torch
@@ -46,12 +56,14 @@ _NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
 class AnalysisOptions:
     """`root` bounds which other files are read; `discharged` keeps what was proved, or is assumed, to be safe.
 
-    A finding below `level` has its place and its message, but neither chain nor rewrites.
+    Other files that are `edited`, by path, are read as if they held what stands there. A finding below `level` has its
+    place and its message, but neither chain nor rewrites.
     """
 
     root: Path | None = None
     discharged: bool = False
     level: Level = Level.POSSIBLE
+    edited: Texts = field(default_factory=dict)
 
 
 def check_source(
@@ -74,7 +86,7 @@ def check_source(
 def _analyse(
     source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, told: Told
 ) -> FileReport:
-    project, module = _opened(parsed, options.root, told)
+    project, module = _opened(parsed, options, told)
     project.shown = frozenset(shown_in(source))
     analysis = _Analysis(module, project, index_of(catalog), options, shows_half(source))
     try:
@@ -90,7 +102,7 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
         return FileReport(filename)
     with _room():
         try:
-            project, module = _opened(parse(source, filename), root)
+            project, module = _opened(parse(source, filename), AnalysisOptions(root))
         except SourceError:
             return FileReport(filename)
         try:
@@ -103,10 +115,12 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
             project.close()
 
 
-def _opened(parsed: Source, root: Path | None, told: Told = NOTHING) -> tuple[Project, ModuleInfo]:
+def _opened(parsed: Source, options: AnalysisOptions, told: Told = NOTHING) -> tuple[Project, ModuleInfo]:
     """A file in the middle of the project that is seen from it."""
+    root = options.root
     path = ((root / parsed.filename) if root is not None else Path(parsed.filename)).absolute()
-    project = Project(root=str(root.absolute()) if root is not None else "", told=told)
+    above = str(root.absolute()) if root is not None else ""
+    project = Project(root=above, told=told, edited=options.edited)
     module = module_of(parsed, path, project.package_of(path)[1])
     if root is not None and path.is_relative_to(root.absolute()):
         module.folders = path.parent.relative_to(root.absolute()).parts

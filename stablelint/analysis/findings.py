@@ -49,11 +49,12 @@ def of_one_change(found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
 
     A model that ends in a sigmoid is told once, with the change of every loss that takes what it gives.
     """
-    groups: dict[tuple[str, Span], list[Diagnostic]] = {}
+    groups: dict[tuple[str, str | None, Span], list[Diagnostic]] = {}
     for item in found:
         best = next(iter(item.proposals), None)
-        place = best.span if best is not None and best.also else item.span
-        groups.setdefault((item.code, place), []).append(item)
+        shared = best is not None and (best.also or best.filename)
+        place = (best.filename, best.span) if best is not None and shared else (None, item.span)
+        groups.setdefault((item.code, *place), []).append(item)
     for first, *others in groups.values():
         yield _with_others(first, others) if others and first.proposals else first
 

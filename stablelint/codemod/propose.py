@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from stablelint.diagnostic import Diagnostic
+
+Read = Callable[[str], bytes]
+"""The content of a file by its path; raises OSError where it cannot be read."""
 
 
 def propose(source: bytes, diagnostic: Diagnostic) -> Diagnostic:
@@ -12,12 +15,17 @@ def propose(source: bytes, diagnostic: Diagnostic) -> Diagnostic:
     return propose_all(source, [diagnostic])[0]
 
 
-def propose_all(source: bytes, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """As `propose`, for all findings of a file, which is parsed once."""
+def propose_all(
+    source: bytes, diagnostics: Iterable[Diagnostic], read: Read | None = None
+) -> list[Diagnostic]:
+    """As `propose`, for all findings of a file, which is parsed once.
+
+    A fix may change other files only where `read` tells what they hold; it is withheld else.
+    """
     given = list(diagnostics)
     if not any(diagnostic.proposals and diagnostic.fix is None for diagnostic in given):
         return given
     from stablelint.codemod.rewrite import Rewriter
 
-    rewriter = Rewriter(source)
+    rewriter = Rewriter(source, read)
     return [rewriter.propose(diagnostic) for diagnostic in given]

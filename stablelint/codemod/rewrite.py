@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from dataclasses import replace as with_fields
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from stablelint.codemod import calls, statements
@@ -13,6 +15,7 @@ from stablelint.codemod.guards import bound, scales
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import callers_of_chain, check_unshared
+from stablelint.codemod.propose import Read
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -26,8 +29,10 @@ from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Proposal
 class Rewriter:
     """Makes fixes for one source; nothing is parsed before the first is asked for."""
 
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, read: Read | None = None) -> None:
         self._bytes = source
+        self._read = read
+        self._others: dict[str, Rewriter] = {}
 
     @cached_property
     def _file(self) -> File:
@@ -45,10 +50,10 @@ class Rewriter:
         for proposal in diagnostic.proposals:
             try:
                 fix = self.fix(proposal, diagnostic.span)
-                return with_fields(diagnostic, fix=fix, fix_withheld=None)
+                return replace(diagnostic, fix=fix, fix_withheld=None)
             except Withheld as withheld:
                 reason = reason or str(withheld)
-        return with_fields(diagnostic, fix_withheld=reason)
+        return replace(diagnostic, fix_withheld=reason)
 
     def fix(self, proposal: Proposal, finding: Span | None = None) -> Fix:
         """The edits of a proposal and of those that belong to it; Withheld when one cannot be made.
@@ -58,16 +63,17 @@ class Rewriter:
         edits: list[Edit] = []
         elsewhere: str | None = None
         try:
+            takers = [one.anchor for one in proposal.also if one.anchor is not None]
             for part in (proposal, *proposal.also):
-                edits += [edit for edit in self._edits(part) if edit not in edits]
-                if finding is not None and part.kind == "delete":
-                    elsewhere = callers_of_chain(self._file.tree, part.span) or elsewhere
-                if finding is not None and part.kind == "replace":
-                    takers = [one.anchor for one in proposal.also if one.anchor is not None]
-                    elsewhere = (
-                        check_unshared(self._file.tree, part.span, finding, part.template, takers)
-                        or elsewhere
-                    )
+                where = self if part.filename is None else self._other(part.filename)
+                made = (replace(edit, filename=part.filename) for edit in where._edits(part))
+                edits += [edit for edit in made if edit not in edits]
+                if finding is not None:
+                    inside = () if part.filename is not None else (finding, *takers)
+                    changed = where._others_changed(part, inside)
+                    if changed is not None and part.filename is not None:
+                        changed = f"in {os.path.basename(part.filename)}, {changed}"
+                    elsewhere = changed or elsewhere
         except SourceError as error:
             raise Withheld(str(error)) from error
         except RecursionError as error:
@@ -78,6 +84,25 @@ class Rewriter:
         doubt = elsewhere or caution(self._file, proposal)
         trust = proposal.applicability if doubt is None else Applicability.UNSAFE
         return Fix(trust, proposal.message, tuple(edits), doubt)
+
+    def _other(self, filename: str) -> Rewriter:
+        """The rewriter of another file; raises Withheld where that may not be changed."""
+        if filename not in self._others:
+            if self._read is None:
+                raise Withheld(f"{os.path.basename(filename)} would have to be changed, too")
+            try:
+                self._others[filename] = Rewriter(self._read(filename))
+            except OSError as error:
+                raise Withheld(f"{filename} cannot be read: {error.strerror}") from error
+        return self._others[filename]
+
+    def _others_changed(self, part: Proposal, inside: Sequence[Span]) -> str | None:
+        """What changes for others than the places `inside`; raises Withheld where they must not be changed."""
+        if part.kind == "delete":
+            return callers_of_chain(self._file.tree, part.span)
+        if part.kind == "replace":
+            return check_unshared(self._file.tree, part.span, inside, part.template)
+        return None
 
     def _edits(self, proposal: Proposal) -> list[Edit]:
         match proposal.kind:
@@ -122,7 +147,7 @@ class Rewriter:
             if definition is not None:
                 moved, value = definition
                 with contextlib.suppress(Withheld):
-                    return replace_expression(self._file, with_fields(moved, inline=True), value)
+                    return replace_expression(self._file, replace(moved, inline=True), value)
                 with contextlib.suppress(Withheld):
                     again = bound.behind_definition(self._file.tree, proposal, node, value)
                     return statements.insert(self._file, again, before=False)

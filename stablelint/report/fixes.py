@@ -35,6 +35,8 @@ def explained(item: FileFix, context: Context) -> Iterator[str]:
     style = context.style
     lines = _NEWLINE.split(unified_diff(item.before, item.after, _named(item, context), context=1))
     yield style.bold(context.shown(item.filename))
+    for finding in item.joint:
+        yield from _reason(finding, context, item.filename)
     hunks = _hunks(lines)
     reasons = _assign(item.applied, [rows for rows, _ in hunks])
     for number, (_, body) in enumerate(hunks):
@@ -70,11 +72,14 @@ def _distance(rows: range, row: int) -> int:
     return 0 if row in rows else min(abs(row - rows.start), abs(row - rows.stop))
 
 
-def _reason(finding: Diagnostic, context: Context) -> Iterator[str]:
+def _reason(finding: Diagnostic, context: Context, changed: str | None = None) -> Iterator[str]:
+    """A finding and its fix, with the place where it is of another file than the one that is `changed`."""
     style = context.style
     trust = finding.fix.applicability if finding.fix is not None else Applicability.SAFE
     loud = style.added if trust is Applicability.SAFE else style.warning
-    yield f"  {style.error(finding.code)} {style.bold(finding.name)}: {plain(finding.message)}"
+    away = changed not in (None, finding.filename)
+    place = f" ({context.shown(finding.filename)}:{finding.span.start.row})" if away else ""
+    yield f"  {style.error(finding.code)} {style.bold(finding.name)}{place}: {plain(finding.message)}"
     if finding.fix is not None:
         yield f"  {loud(f'{trust} fix')}: {plain(finding.fix.message)}"
         if finding.fix.caution:
@@ -120,7 +125,10 @@ def _made(
     changed: Sequence[FileFix], unsafe: bool, written: bool, writable: bool, style: Style
 ) -> Iterator[str]:
     """How many findings the changes mend, by rule; or that there are none, of those that were asked for."""
-    by_rule = Counter(finding.code for item in changed for finding in item.applied)
+    fixed = [finding for item in changed for finding in item.applied]
+    for finding in (one for item in changed for one in item.joint):
+        fixed += [] if finding in fixed else [finding]
+    by_rule = Counter(finding.code for finding in fixed)
     count = by_rule.total()
     if not count:
         yield style.bold("Nothing to fix safely." if unsafe else "Nothing to fix.")

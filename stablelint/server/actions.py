@@ -50,7 +50,8 @@ def _of_finding(
     item: Diagnostic, place: types.Diagnostic, text: Text, catalog: Catalog
 ) -> Iterator[types.CodeAction]:
     quick = types.CodeActionKind.QuickFix
-    if item.fix is not None and item.fix.applicability is not Applicability.DISPLAY:
+    is_here = item.fix is not None and not item.fix.is_across
+    if is_here and item.fix is not None and item.fix.applicability is not Applicability.DISPLAY:
         safe = _is_safe(item)
         yield types.CodeAction(
             title=f"{item.code}: {item.fix.message}"

@@ -106,11 +106,11 @@ def _decode_span(value: Json) -> Span:
 
 
 def _encode_fix(fix: Fix) -> Json:
-    edits = [[_encode_span(edit.span), edit.content] for edit in fix.edits]
+    edits = [[_encode_span(edit.span), edit.content, edit.filename] for edit in fix.edits]
     return [fix.applicability.value, fix.message, edits, fix.caution]
 
 
 def _decode_fix(value: Json) -> Fix:
     applicability, message, edits, caution = value
-    decoded = tuple(Edit(_decode_span(span), content) for span, content in edits)
+    decoded = tuple(Edit(_decode_span(span), content, filename) for span, content, filename in edits)
     return Fix(Applicability(applicability), message, decoded, caution)

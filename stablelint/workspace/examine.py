@@ -14,16 +14,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Diagnostic, FileReport, Level, Problem, Told
+from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Problem, Texts, Told
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
-from stablelint.workspace.notebooks import python_of
+from stablelint.workspace.notebooks import python_at, python_of
 from stablelint.workspace.runs.observed import informed
 from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
+    from stablelint.codemod.propose import Read
 
 
 NOTHING_TOLD: Mapping[str, Told] = MappingProxyType({})
@@ -67,14 +68,20 @@ def _unanalysed(data: bytes, path: str) -> FileReport:
 class Examiner:
     """Turns paths into entries. Picklable as its scope; the catalogue is loaded where it is used."""
 
-    def __init__(self, scope: Scope, catalog: Catalog, told: Mapping[str, Told] = NOTHING_TOLD) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        catalog: Catalog,
+        told: Mapping[str, Told] = NOTHING_TOLD,
+        edited: Texts = UNEDITED,
+    ) -> None:
         from stablelint.analysis.check import AnalysisOptions
 
         self._scope = scope
         self._catalog = catalog
         self._told = told
         full = Level.POSSIBLE if scope.observed else scope.level
-        self._options = AnalysisOptions(root=Path(scope.root), discharged=scope.discharged, level=full)
+        self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited)
 
     def __call__(self, path: str) -> tuple[str, Json]:
         """The digest of the file's content, and its entry."""
@@ -99,7 +106,7 @@ class Examiner:
         """The entry of a file that holds `data`; without `fixes`, its findings alone, which take half the time."""
         report = self.report(data, path) if brings_torch(data) else _unanalysed(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        wanted = self._fixed(data, list(outcome.kept)) if fixes else list(outcome.kept)
+        wanted = self._fixed(data, list(outcome.kept), python_at) if fixes else list(outcome.kept)
         proved = report.discharged if self._scope.discharged else ()
         entry = {
             "findings": [codec.encode(item) for item in wanted],
@@ -139,19 +146,22 @@ class Examiner:
         levels = (Level.LIKELY, self._scope.level)
         return item.level in levels and item.confidence >= self._scope.min_confidence
 
-    def _fixed(self, data: bytes, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    def _fixed(
+        self, data: bytes, diagnostics: list[Diagnostic], read: Read | None = None
+    ) -> list[Diagnostic]:
         if not any(item.proposals for item in diagnostics):
             return diagnostics
         from stablelint.codemod.propose import propose_all
 
-        return propose_all(data, diagnostics)
+        return propose_all(data, diagnostics, read)
 
 
-def setup(scope: Scope, told: Mapping[str, Told] = NOTHING_TOLD) -> Examiner:
-    """The examiner of a worker process; `told` holds, by file, what other files pass to it."""
+def setup(scope: Scope, told: Mapping[str, Told] = NOTHING_TOLD, edited: Texts = UNEDITED) -> Examiner:
+    """The examiner of a worker process; `told` holds, by file, what other files pass to it, `edited` their new text."""
     from stablelint.catalog import load_catalog
 
-    return Examiner(scope, load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules)), told)
+    catalog = load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules))
+    return Examiner(scope, catalog, told, edited)
 
 
 def _absolute(path: str, root: str) -> str:

@@ -13,10 +13,11 @@ from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Problem, S
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
+from stablelint.workspace.across import Joint, files_of, fix_across
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
 from stablelint.workspace.examine import NOTHING_TOLD, Examiner, Scope, setup
-from stablelint.workspace.notebooks import python_of
+from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
@@ -50,7 +51,8 @@ class FileFix:
     """One file before and after.
 
     `applied` has positions of the text in which each finding was made; `withheld` findings say in
-    `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not known before.
+    `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not known before. The fixes
+    of `joint` findings, which may be of other files, change several files.
     """
 
     filename: str
@@ -59,15 +61,24 @@ class FileFix:
     applied: tuple[Diagnostic, ...] = ()
     withheld: tuple[Diagnostic, ...] = ()
     left: tuple[Diagnostic, ...] = ()
+    joint: tuple[Diagnostic, ...] = ()
 
 
 def fix_files(
-    filenames: Iterable[str], request: Request, wanted: Wanted, told: Mapping[str, Told] = NOTHING_TOLD
+    found: Iterable[Diagnostic], request: Request, wanted: Wanted, told: Mapping[str, Told] = NOTHING_TOLD
 ) -> Iterator[tuple[str, FileFix | Problem]]:
-    """Works out the fixes of each file, in order; writes nothing. `told` holds, by file, what others pass to it."""
-    files = [Candidate(name, 0, _size(name)) for name in filenames]
+    """Works out the fixes of the files with findings, in order; writes nothing.
+
+    `told` holds, by file, what others pass to it.
+    """
+    found = list(found)
+    accepted = (item for item in found if not wanted.verified and wanted.accepts(item))
+    joint = fix_across(accepted, request.scope, told)
+    names = {item.filename for item in found} | joint.texts.keys()
+    files = [Candidate(name, 0, _size(name)) for name in sorted(names)]
     answers: dict[str, FileFix | Problem] = {}
-    for file, outcome in pool.run(partial(_setup, request.scope, wanted, told), files, request.workers):
+    setting = partial(_setup, request.scope, wanted, told, joint)
+    for file, outcome in pool.run(setting, files, request.workers):
         if isinstance(outcome, pool.Failure):
             answers[file.path] = Problem(outcome.message, file.path, hint=outcome.hint)
         else:
@@ -85,8 +96,20 @@ def _size(path: str) -> int:
         return 0  # it has gone since it was checked, which its own answer will say
 
 
-def _setup(scope: Scope, wanted: Wanted, told: Mapping[str, Told]) -> pool.Task:
-    return partial(_fix_file, setup(scope, told), scope, wanted)
+def _setup(scope: Scope, wanted: Wanted, told: Mapping[str, Told], joint: Joint) -> pool.Task:
+    return partial(_fix_file, setup(scope, told, joint.texts), scope, wanted, joint)
+
+
+def together(fixes: Sequence[FileFix]) -> Iterator[list[FileFix]]:
+    """The files in groups, those of one group written all or not at all: a fix changes them both."""
+    pending = list(fixes)
+    while pending:
+        group = [pending.pop(0)]
+        for item in group:
+            shared = frozenset[str]().union(*map(files_of, item.joint))
+            group += (near := [one for one in pending if one.filename in shared])
+            pending = [one for one in pending if one not in near]
+        yield group
 
 
 def fix_text(
@@ -99,14 +122,21 @@ def fix_text(
     return _fixed(setup(request.scope, {path: told}), request.scope, wanted, path, before)
 
 
-def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, path: str) -> FileFix | Problem:
+def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, joint: Joint, path: str) -> FileFix | Problem:
     try:
-        before = python_of(Path(path).read_bytes(), path)
+        before = joint.before[path] if path in joint.before else python_at(path)
     except OSError as error:
         return Problem(f"cannot read this file: {error.strerror}", path)
     except SourceError as error:
         return error.problem
-    return _fixed(examiner, scope, wanted, path, before)
+    fixed = _fixed(examiner, scope, wanted, path, joint.texts.get(path, before))
+    if isinstance(fixed, Problem):
+        return fixed
+    refused = {item.expression: item for item in joint.withheld if item.filename == path}
+    withheld = (
+        replace(item, fix_withheld=refused.get(item.expression, item).fix_withheld) for item in fixed.withheld
+    )
+    return replace(fixed, before=before, withheld=tuple(withheld), joint=joint.findings_of(path))
 
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:

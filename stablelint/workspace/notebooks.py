@@ -29,6 +29,11 @@ def python_of(data: bytes, path: str) -> bytes:
     return read_notebook(data, path).text.encode("utf-8", "surrogatepass")
 
 
+def python_at(path: str) -> bytes:
+    """What the file at a path holds as Python. Raises OSError, and SourceError for a notebook that is none."""
+    return python_of(Path(path).read_bytes(), path)
+
+
 def as_file(path: str, text: bytes, after: bytes) -> tuple[bytes, bytes]:
     """What the file at `path`, read as `text`, holds, and what it is to hold for that to be `after`.
 
@@ -82,7 +87,7 @@ def _in_cell(item: Diagnostic) -> Diagnostic:
         return replace(item, derivation=steps) if steps != item.derivation else item
     fix, withheld = item.fix, item.fix_withheld
     if fix is not None:
-        apart = any(_cell(item.filename, edit.span.start) != own for edit in fix.edits)
+        apart = fix.is_across or any(_cell(item.filename, edit.span.start) != own for edit in fix.edits)
         fix, withheld = (None, _SEVERAL) if apart else (_fix_in_cell(fix, own), withheld)
     return replace(
         item,

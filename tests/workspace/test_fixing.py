@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from stablelint.catalog import load_catalog
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
 from stablelint.workspace.fixing import FileFix, Wanted, fix_files
-from stablelint.workspace.pipeline import Request
+from stablelint.workspace.pipeline import Request, check
 from stablelint.workspace.selection import Selection
 
 SELECTION = Selection(frozenset({"SL202"}), "/")
@@ -17,7 +19,9 @@ def test_a_file_that_has_gone_meanwhile_is_a_problem_and_the_others_are_answered
     here, gone = str(tmp_path / "a.py"), str(tmp_path / "gone.py")
     Path(here).write_text("import torch\n\n\ndef f(z):\n    return torch.log(torch.softmax(z, -1))\n")
     request = Request(Settings(root=tmp_path), SELECTION, jobs=1)
-    answers = dict(fix_files([here, gone], request, Wanted(SELECTION)))
+    (finding,) = check([here], request, load_catalog()).diagnostics
+    found = [finding, replace(finding, filename=gone)]
+    answers = dict(fix_files(found, request, Wanted(SELECTION)))
     assert isinstance(answers[here], FileFix)
     assert b"log_softmax" in answers[here].after
     assert answers[gone] == Problem("cannot read this file: No such file or directory", gone)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
-from stablelint.diagnostic import NOTHING, WHOLE, Passed, Place, Told
+from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Place, Texts, Told
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
@@ -52,9 +52,9 @@ class Library:
         self._capacity = capacity
         self._held = 0
 
-    def get(self, path: str, package: str) -> _Volume:
-        """The file as it is now; parsed again only if it has changed."""
-        stamp = _stamp(path)
+    def get(self, path: str, package: str, data: bytes | None = None) -> _Volume:
+        """The file as it is now, or as if it held `data`; parsed again only if it has changed."""
+        stamp = _stamp(path) if data is None else (hash(data), -1)
         known = self._volumes.get(path)
         if known is not None and known.stamp == stamp:
             self._volumes.move_to_end(path)
@@ -63,7 +63,7 @@ class Library:
             self._forget(self._volumes.pop(path))
         if stamp is None:
             return _ABSENT
-        volume = _read(path, package, stamp)
+        volume = _read(path, package, stamp, data)
         self._volumes[path] = volume
         self._held += volume.size
         while self._held > self._capacity and len(self._volumes) > 1:
@@ -90,10 +90,9 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(path: str, package: str, stamp: tuple[int, int]) -> _Volume:
+def _read(path: str, package: str, stamp: tuple[int, int], data: bytes | None) -> _Volume:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = Path(path).read_bytes() if data is None else data
     except OSError:
         return _Volume(stamp, "", 0, None)
     relevant = handles_tensors(data)
@@ -114,12 +113,20 @@ _LIBRARY = Library()
 class Project:
     """The files around the one under analysis, read when an import leads to them.
 
-    `root` is the folder above which no import is looked for, save those of a package that stands higher.
+    `root` is the folder above which no import is looked for, save those of a package that stands higher. `edited` files
+    are read as if they held what stands there.
     """
 
-    def __init__(self, library: Library = _LIBRARY, root: str = "", told: Told = NOTHING) -> None:
+    def __init__(
+        self,
+        library: Library = _LIBRARY,
+        root: str = "",
+        told: Told = NOTHING,
+        edited: Texts = UNEDITED,
+    ) -> None:
         self._library = library
         self._root = root
+        self._edited = edited
         self._modules: dict[str, ModuleInfo | None] = {}
         self._packages: dict[str, tuple[str, str]] = {}  # by folder
         self._bases: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}  # by folder and search path
@@ -289,7 +296,7 @@ class Project:
             return self._modules[path]
         if self._read >= _FILES:
             return None
-        volume = self._library.get(path, self.package_of(path)[1])
+        volume = self._library.get(path, self.package_of(path)[1], self._edited.get(path))
         self.consulted[path] = volume.digest
         self._read += volume.module is not None
         self._modules[path] = volume.module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeVar
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site, encloses
@@ -11,6 +12,8 @@ from stablelint.analysis.values.value import Value
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import descendants, nodes_below
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
@@ -36,12 +39,12 @@ def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
 def place_in_chain(layer: Value, module: ModuleInfo) -> ast.expr | ast.stmt | None:
     """What puts a layer into an `nn.Sequential`: its argument or list element, or the statement that appends it.
 
-    None where the layer is made in another file, or apart from the sequence.
+    None where the layer is not made in the file, or apart from the sequence.
     """
     made = layer.node
     if layer.module is not module or not isinstance(made, ast.expr):
         return None
-    for node in nodes_below(module.source.tree, ast.List, ast.Call):
+    for node in _nodes(module, ast.List, ast.Call):
         if isinstance(node, ast.List) and made in node.elts:
             return made
         if isinstance(node, ast.Call) and made in node.args:
@@ -52,8 +55,16 @@ def place_in_chain(layer: Value, module: ModuleInfo) -> ast.expr | ast.stmt | No
 def _appending(call: ast.Call, module: ModuleInfo) -> ast.stmt | None:
     if called_name(call) not in ("append", "add_module"):
         return None
-    statements = nodes_below(module.source.tree, ast.Expr)
+    statements = _nodes(module, ast.Expr)
     return next((one for one in statements if one.value is call), None)
+
+
+def _nodes(module: ModuleInfo, *kinds: type[_Node]) -> Iterator[_Node]:
+    """The nodes of these kinds in a file; of an imported one, of which no tree is kept, those of its functions."""
+    known = [*module.functions.values()]
+    known += [method for one in module.classes.values() for method in one.methods.values()]
+    roots = [module.source.tree] if module.source.tree.body else [one.node for one in known]
+    return (node for root in roots for node in nodes_below(root, *kinds))
 
 
 def _is_operation(function: ast.Name | ast.Attribute) -> bool:

@@ -15,7 +15,7 @@ from stablelint.analysis.values.value import Value
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
-from stablelint.diagnostic import Binding, Proposal, Span
+from stablelint.diagnostic import Applicability, Binding, Proposal, Span
 from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 from stablelint.syntax.walk import descendants
@@ -150,7 +150,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
         value = site.match.bindings[fix.target] if fix.target is not None else site.value
         if value.module is None or value.module is module or not isinstance(value.node, ast.expr):
             return "the expression to change stands in another function"
-        return _in_other_file(value.op, value.node, value.module)
+        return _in_other_file(fix, site, value, module)
     node, span = target
     template = parse_template(fix.replace or "...")
     bindings: dict[str, Binding] = {}
@@ -161,6 +161,9 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
             if own is not None and not _inside_function(own, site):
                 return "the expression to change stands in another function, which others may call"
             origin = _origin(site.match.bindings[name], fix, site, module)
+            step = site.match.bindings[fix.target] if fix.target is not None else site.value
+            if origin is None and step.module not in (None, module) and fix.target is not None:
+                return _in_other_file(fix, site, step, module)
             if origin is None:
                 return _unnamed(site.match.bindings[name], module)
             binding = Binding(None, None, binding.dtype, origin)
@@ -192,37 +195,49 @@ def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Propos
 
 def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) -> Proposal | str:
     """The change of a layer at the end of a chain: it goes, or becomes one of the class that the template calls."""
-    place = place_in_chain(layer, module)
+    made = layer.module or module
+    filename = None if made is module or made.path is None else str(made.path)
+    place = place_in_chain(layer, made)
     if place is None:
-        name, made = layer.name, layer.module
-        if made is None or made is module or not isinstance(layer.node, ast.expr):
-            return f"the `{name}` is made apart from the chain that ends in it"
-        return _in_other_file(name, layer.node, made)
+        return f"the `{layer.name}` is made apart from the chain that ends in it"
     also = _of_object(fix, site, module)
     if isinstance(also, str):
         return also
-    if parse_template(fix.replace).metavariables == {fix.replace.removeprefix("$")}:
-        return Proposal(
-            "", fix.applicability, module.source.span(place), {}, fix.message, "delete", None, also
-        )
+    if _takes_away(fix):
+        span = made.source.span(place)
+        return Proposal("", fix.applicability, span, {}, fix.message, "delete", None, also, filename=filename)
     called = ast.parse(fix.replace.replace("$", ""), mode="eval").body
     name = ast.unparse(called.func) if isinstance(called, ast.Call) else ""
     cls = operations.applying(name)
     if cls is None or not isinstance(layer.node, ast.Call):
         return "no layer computes what the rewrite does"
-    span = module.source.span(layer.node.func)
-    return Proposal(cls, fix.applicability, span, {}, fix.message, "replace", None, also)
+    span = made.source.span(layer.node.func)
+    return Proposal(cls, fix.applicability, span, {}, fix.message, "replace", None, also, filename=filename)
 
 
-def _in_other_file(name: str, node: ast.expr, module: ModuleInfo) -> str:
-    """Why a step of a model in another file stays, and what taking it away would change."""
-    path = module.path
-    where = f"{path.parent.name}/{path.name}" if path is not None else module.source.filename
-    text = f"the `{name}` to change stands in {where}, line {node.lineno}"
-    known: dict[str, ast.AST] = {one.name: one.node for one in module.classes.values()}
-    known |= {name: one.node for name, one in module.functions.items()}
-    around = next((name for name, one in known.items() if encloses(one, node)), None)
-    return text if around is None else f"{text}, and all who call `{around}` get what it gives"
+def _takes_away(fix: FixTemplate) -> bool:
+    """Whether a rewrite leaves nothing of its target but an operand."""
+    return parse_template(fix.replace).metavariables == {fix.replace.removeprefix("$")}
+
+
+def _in_other_file(fix: FixTemplate, site: Site, step: Value, module: ModuleInfo) -> Proposal | str:
+    """The change of a model in another file, whose last step goes; or why that step stays."""
+    made, node = step.module, step.node
+    assert made is not None
+    operand = _operand_of(node, made)
+    name = fix.replace.removeprefix("$")
+    if not isinstance(node, ast.Call) or made.path is None or operand is None or not _takes_away(fix):
+        return f"the `{step.op}` to change stands in {made.path or made.source.filename}"
+    if step.first is None or step.first.key != site.match.bindings[name].key:
+        return "the rewrite needs a value that another file computes"
+    also = _of_object(fix, site, module)
+    if isinstance(also, str):
+        return also
+    span, operand_span = made.source.span(node), made.source.span(operand)
+    bindings = {name: Binding(ast.unparse(operand), operand_span)}
+    return Proposal(
+        fix.replace, Applicability.UNSAFE, span, bindings, fix.message, also=also, filename=str(made.path)
+    )
 
 
 def _program(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,8 +87,7 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
         result = without_known(result, wanted.known, session)
         problems = [*session.problems, *result.problems]
         fixes: list[FileFix] = []
-        names = sorted({item.filename for item in result.shown})
-        for _, outcome in fix_files(names, request, wanted, result.told):
+        for _, outcome in fix_files(result.shown, request, wanted, result.told):
             if isinstance(outcome, Problem):
                 problems.append(outcome)
             else:
@@ -158,24 +158,37 @@ def _wanted(options: argparse.Namespace, session: Session) -> Wanted:
 
 
 def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
-    """Writes each file that has a change; the fixes of a file that cannot be written are no fixes."""
-    from stablelint.codemod.text.apply import WriteRefused, write
+    """Writes the files that have a change, those of one fix all or none; what cannot be written is no fix."""
+    from stablelint.codemod.text.apply import Change, WriteRefused, write_together
+    from stablelint.workspace.fixing import together
 
     done = []
-    for item in fixes:
+    for group in together(fixes):
+        changed = [item for item in group if item.before != item.after]
         try:
-            if item.before != item.after:
-                write(Path(item.filename), *as_file(item.filename, item.before, item.after))
+            texts = [as_file(item.filename, item.before, item.after) for item in changed]
+            write_together(
+                [Change(Path(item.filename), *text) for item, text in zip(changed, texts, strict=True)]
+            )
         except (WriteRefused, ValueError) as error:
-            problems.append(Problem(str(error), item.filename))
+            problems += _refused(group, error)
         except KeyboardInterrupt:
             problems.append(
-                Problem("interrupted: this file and those after it are as they were", item.filename)
+                Problem("interrupted: this file and those after it are as they were", group[0].filename)
             )
             break
         else:
-            done.append(item)
+            done += group
     return done
+
+
+def _refused(group: Sequence[FileFix], error: Exception) -> Iterator[Problem]:
+    """What is said of files that are written together, of which one could not be."""
+    path = str(getattr(error, "path", group[0].filename))
+    yield Problem(str(error), path)
+    for item in group:
+        if item.filename != path and item.before != item.after:
+            yield Problem(f"left alone: its fix changes {os.path.basename(path)}, too", item.filename)
 
 
 def _code(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> int:

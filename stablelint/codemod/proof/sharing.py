@@ -15,10 +15,8 @@ from stablelint.diagnostic import Span
 from stablelint.syntax.order import keeps_order, order_readers
 
 
-def check_unshared(
-    tree: Tree, span: Span, finding: Span, template: str = "", takers: Sequence[Span] = ()
-) -> str | None:
-    """Raise Withheld unless what the expression at `span` gives is used within `finding` and `takers` alone.
+def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str = "") -> str | None:
+    """Raise Withheld unless what the expression at `span` gives is used within the spans `inside` alone.
 
     Where a function returns it, the rewrite is one for all who call that: what is returned says so.
 
@@ -29,25 +27,28 @@ def check_unshared(
     if not isinstance(node, ast.expr):
         return None
     statement = tree.statement(node)
-    if isinstance(statement, ast.Return) and statement.value is node and re.fullmatch(r"\$\w+", template):
-        return _for_callers(tree, statement, finding)
-    if any(one.contains(span) for one in (finding, *takers)):
+    takes_away = re.fullmatch(r"\$\w+", template) is not None
+    if takes_away and _returns(statement, node):
+        return _for_callers(tree, statement, inside)
+    if any(one.contains(span) for one in inside):
         return None
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         raise Withheld("the value that would change may be used elsewhere")
     target = statement.targets[0]
-    inside = [range(tree.source.offset(one.start), tree.source.offset(one.end)) for one in (finding, *takers)]
+    places = [range(tree.source.offset(one.start), tree.source.offset(one.end)) for one in inside]
     own = range(tree.start(node), tree.end(node))  # `z = softmax(z)` reads the z before
     readers = [
         other
         for other in _readers(tree, statement, target)
-        if not any(tree.start(other) in one for one in (*inside, own))
+        if not any(tree.start(other) in one for one in (*places, own))
     ]
-    if re.fullmatch(r"\$\w+", template) and keeps_order(node):
+    if takes_away and keeps_order(node):
         unmoved = order_readers(tree.module, ast.unparse(target))
         readers = [other for other in readers if other not in unmoved]
     within = [other for other in _readers(tree, statement, target) if tree.start(other) not in own]
-    if not readers and len(within) > 1 + len(takers):
+    if readers and takes_away and all(_returns(tree.statement(one), one) for one in readers):
+        return _for_callers(tree, statement, inside)
+    if not readers and len(within) > len(inside):
         raise Withheld(
             f"`{ast.unparse(target)}`, which would change, is read {len(within)} times in the finding"
         )
@@ -58,17 +59,27 @@ def check_unshared(
     return None
 
 
-def _for_callers(tree: Tree, statement: ast.Return, finding: Span) -> str:
+def _returns(statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether a statement returns an expression, and nothing else."""
+    return isinstance(statement, ast.Return) and statement.value is node
+
+
+def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str:
     """What changes for the callers of a function that returns something else: those of this file, by their lines."""
     function = function_of(tree, statement)
     owner = _owner(tree, statement)
-    name = owner.name if owner is not None else function.name if function is not None else "it"
+    method = function.name if function is not None else "it"
+    name = owner.name if owner is not None else method
     called = set(_calls_of(tree.module, {name} if owner is None else set()))
+    if owner is not None:
+        called |= set(
+            _calls_of(owner, {"self", "self.forward"} if method == "forward" else {f"self.{method}"})
+        )
     for scope in ast.walk(tree.module):
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             called |= set(_calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef))))
-    inside = range(finding.start.row, finding.end.row + 1)
-    others = ", ".join(str(row) for row in sorted(called) if row not in inside)
+    told = {row for one in inside for row in range(one.start.row, one.end.row + 1)}
+    others = ", ".join(map(str, sorted(called - told)))
     seen = f", as on line {others}," if others else ""
     return f"all who call `{name}`{seen} then get what it has computed before this step"
 

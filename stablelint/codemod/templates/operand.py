@@ -86,7 +86,7 @@ def operand_of(name: str, binding: Binding, tree: Tree, inside: Span) -> Operand
     if binding.span is not None and inside.contains(binding.span):
         found = tree.find(binding.span)
         node = found if isinstance(found, ast.expr) else None
-    text = bare(binding.text)
+    text = bare(binding.text if node is None else tree.text(node))
     span = binding.span if node is not None else None
     return Operand(placeholder(name), text, parse_operand(text), node, span, binding.dtype)
 

@@ -19,6 +19,8 @@ def conflict(one: Edit, other: Edit) -> bool:
     Equal insertions are one insertion (two fixes that need the same import); different insertions at one
     place conflict, because neither was made with the other in view.
     """
+    if one.filename != other.filename:
+        return False
     if one == other:
         return one.span.start != one.span.end
     if one.span.start == other.span.start and (_is_insertion(one) or _is_insertion(other)):
@@ -32,7 +34,7 @@ def _is_insertion(edit: Edit) -> bool:
 
 def _meet(one: Edit, other: Edit) -> bool:
     """Whether something is put in at an end of what is replaced: a line break, say, that both bring along."""
-    if _is_insertion(one) == _is_insertion(other):
+    if one.filename != other.filename or _is_insertion(one) == _is_insertion(other):
         return False
     put, replaced = (one, other) if _is_insertion(one) else (other, one)
     return put.span.start in (replaced.span.start, replaced.span.end)

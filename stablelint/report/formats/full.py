@@ -52,7 +52,7 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
     if item.assumes:
         yield from note("assumes", ", ".join(item.assumes), context, indent)
     if item.fix is not None:
-        yield from _rewrite(indent, item.fix, lines, context)
+        yield from _rewrite(indent, item, item.fix, context)
     elif item.fix_withheld:
         yield from note("no fix", plain(item.fix_withheld), context, indent)
     if reasons := confidence_line(item):
@@ -74,17 +74,25 @@ def _marks(item: Diagnostic, context: Context) -> Iterator[Mark]:
         yield Mark(step.span, text, "-", style.cause)
 
 
-def _rewrite(indent: str, fix: Fix, lines: list[str], context: Context) -> Iterator[str]:
+def _rewrite(indent: str, item: Diagnostic, fix: Fix, context: Context) -> Iterator[str]:
     style = context.style
     yield from note(f"fix ({fix.applicability.value})", plain(fix.message), context, indent)
     if fix.caution:
         yield from note("unsafe here", plain(fix.caution), context, indent)
     bar = style.gutter(f"{indent} |")
-    hunks = rewritten(lines, fix.edits)
+    hunks = [
+        (path, *hunk)
+        for path, edits in fix.by_file(item.filename).items()
+        for hunk in rewritten(context.sources.lines(path), edits)
+    ]
     if not hunks:
         return
     yield bar
-    for row, before, after in hunks:
+    shown = item.filename
+    for path, row, before, after in hunks:
+        if path != shown:
+            yield f"{indent}{style.gutter('-->')} {context.shown(path)}:{row}"
+            shown = path
         for offset, line in enumerate(before):
             number = f"{row + offset:>{len(indent)}}"
             yield f"{style.gutter(number)} {style.removed('- ' + lay_out(line)[0])}"

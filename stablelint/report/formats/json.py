@@ -75,6 +75,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
                 "content": edit.content,
                 "location": location(edit.span.start),
                 "end_location": location(edit.span.end),
+                **({"filename": edit.filename} if edit.filename is not None else {}),
             }
             for edit in fix.edits
         ],

@@ -142,13 +142,19 @@ def _quoted(path: str) -> str:
 
 
 def _fix(filename: str, fix: Fix, context: Context) -> dict[str, Any]:
-    replacements = [
-        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.content}} for edit in fix.edits
+    changes = [
+        {
+            "artifactLocation": _artifact(path, context),
+            "replacements": [
+                {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.content}}
+                for edit in edits
+            ],
+        }
+        for path, edits in fix.by_file(filename).items()
     ]
-    change = {"artifactLocation": _artifact(filename, context), "replacements": replacements}
     return {
         "description": {"text": f"{fix.message} ({fix.applicability.value})"},
-        "artifactChanges": [change],
+        "artifactChanges": changes,
     }
 
 

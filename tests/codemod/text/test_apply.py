@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.codemod.text import apply
-from stablelint.codemod.text.apply import FileChanged, WriteRefused, write
+from stablelint.codemod.text.apply import Change, FileChanged, WriteRefused, write, write_together
 
 BEFORE = b"y = torch.log(x)\r\n"
 AFTER = b"y = torch.log(x.clamp_min(1e-6))\r\n"
@@ -81,6 +81,28 @@ def test_a_read_only_file_is_respected(path: Path) -> None:
     with pytest.raises(WriteRefused, match="read-only"):
         write(path, BEFORE, AFTER)
     assert whole(path)
+
+
+def test_of_several_files_all_or_none_are_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = path.with_name("other.py")
+    other.write_bytes(BEFORE)
+    rename = os.replace
+
+    def refuse(source: str, target: Path) -> None:
+        if target == other:
+            raise OSError(13, "Permission denied")
+        rename(source, target)
+
+    changes = [Change(one, BEFORE, AFTER) for one in (path, other)]
+    with monkeypatch.context() as patched:
+        patched.setattr(apply.os, "replace", refuse)
+        with pytest.raises(WriteRefused, match="Permission denied") as refused:
+            write_together(changes)
+    assert refused.value.path == other
+    assert path.read_bytes() == other.read_bytes() == BEFORE
+    assert len(list(path.parent.iterdir())) == 2
+    write_together(changes)
+    assert path.read_bytes() == other.read_bytes() == AFTER
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

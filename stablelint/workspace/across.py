@@ -1,0 +1,130 @@
+"""Fixes that change several files: a model loses its last step in one, a loss takes the logits in another.
+
+They are made before the fixes of single files, on what the files hold, and judged by a check of all files that they
+change: the finding must be gone, and no other may have come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from stablelint.diagnostic import Diagnostic, Edit, Texts, Told
+from stablelint.syntax.source import SourceError
+from stablelint.workspace.examine import Scope, setup
+from stablelint.workspace.notebooks import python_at
+
+_Edits = dict[str, list[Edit]]
+
+
+@dataclass(slots=True)
+class Joint:
+    """What the fixes of several files have made: the new texts of the files, and what they held `before`."""
+
+    before: dict[str, bytes] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    applied: list[Diagnostic] = field(default_factory=list)
+    withheld: list[Diagnostic] = field(default_factory=list)
+
+    def findings_of(self, path: str) -> tuple[Diagnostic, ...]:
+        """The findings whose fixes change a file."""
+        return tuple(item for item in self.applied if path in files_of(item))
+
+
+def files_of(item: Diagnostic) -> frozenset[str]:
+    """The files that the fix of a finding changes."""
+    return frozenset(() if item.fix is None else item.fix.by_file(item.filename))
+
+
+def fix_across(found: Iterable[Diagnostic], scope: Scope, told: Mapping[str, Told]) -> Joint:
+    """Makes the fixes of several files among those of the findings, as far as they can stand together."""
+    joint = Joint()
+    before = joint.before
+    made: _Edits = {}
+    for group in _groups([item for item in found if item.fix is not None and item.fix.is_across]):
+        try:
+            for path in set().union(*map(files_of, group)) - before.keys():
+                before[path] = python_at(path)
+            edits = _joined(made, group)
+            texts = {path: _edited(before[path], edits[path]) for path in edits}
+            reason = _objection(group, before | joint.texts, texts, scope, told)
+        except (OSError, SourceError, ValueError) as error:
+            reason = str(error)
+        if reason is None:
+            made, joint.texts = edits, texts
+            joint.applied += group
+        else:
+            joint.withheld += [replace(item, fix=None, fix_withheld=reason) for item in group]
+    return joint
+
+
+def _groups(found: Sequence[Diagnostic]) -> Iterator[list[Diagnostic]]:
+    """The findings, those together whose fixes share an edit: none of them can be made alone."""
+    pending = list(found)
+    while pending:
+        group = [pending.pop(0)]
+        for item in group:
+            near = [one for one in pending if _places(one) & _places(item)]
+            group += near
+            pending = [one for one in pending if one not in near]
+        yield group
+
+
+def _places(item: Diagnostic) -> frozenset[tuple[str, Edit]]:
+    files = item.fix.by_file(item.filename) if item.fix is not None else {}
+    return frozenset((path, edit) for path, edits in files.items() for edit in edits)
+
+
+def _joined(made: _Edits, group: Sequence[Diagnostic]) -> _Edits:
+    """The edits that were made, and those of the group, each once."""
+    edits = {path: list(known) for path, known in made.items()}
+    for item in group:
+        for path, edit in sorted(_places(item), key=lambda place: (place[0], place[1].span)):
+            known = edits.setdefault(path, [])
+            known += [] if edit in known else [edit]
+    return edits
+
+
+def _edited(before: bytes, edits: Sequence[Edit]) -> bytes:
+    """The text with the edits made; ValueError where two of them touch the same code, or it is no Python then."""
+    from stablelint.codemod.text.edits import OverlappingEdits, apply_edits
+    from stablelint.codemod.text.locate import parse
+    from stablelint.codemod.text.source import SourceError as UnreadableError
+    from stablelint.codemod.text.source import SourceText
+
+    try:
+        after = apply_edits(before, edits)
+        parse(SourceText.decode(after).text)
+    except (OverlappingEdits, UnreadableError) as error:
+        raise ValueError(str(error)) from error
+    return after
+
+
+def _objection(
+    group: Sequence[Diagnostic], before: Texts, after: Texts, scope: Scope, told: Mapping[str, Told]
+) -> str | None:
+    """Why the fixes of a group are not made, or None where a check of what they write finds nothing against them."""
+    paths = {item.filename for item in group}.union(*map(files_of, group))
+    now = _found(paths, after, scope, told)
+    known = _found(paths, before, scope, told)
+    for item in group:
+        known[_key(item)] -= 1
+        if now[_key(item)] > known[_key(item)]:
+            return "the finding would still be there"
+    new = next(iter((now - known).elements()), None)
+    return None if new is None else f"the fixed code would have another finding: {new[1]}"
+
+
+def _found(paths: Iterable[str], texts: Texts, scope: Scope, told: Mapping[str, Told]) -> Counter[_Key]:
+    examiner = setup(scope, told, texts)
+    read = ((path, texts[path] if path in texts else python_at(path)) for path in paths)
+    return Counter(_key(item) for path, data in read for item in examiner.findings(data, path)[0])
+
+
+_Key = tuple[str, str, str]
+
+
+def _key(item: Diagnostic) -> _Key:
+    """What identifies a finding in its file, wherever it stands: rule and expression."""
+    return item.filename, item.code, "".join(item.expression.split())
