@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -65,6 +66,7 @@ class FakeOptions:
     root: Path | None = None
     discharged: bool = False
     level: Level = Level.POSSIBLE
+    edited: Mapping[str, bytes] = field(default_factory=dict)
 
 
 CATALOG = FakeCatalog({code: FakeRule(code, name) for code, name in _RULES.values()})

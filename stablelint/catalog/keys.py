@@ -86,6 +86,10 @@ FIX: Mapping[str, Key] = {
     ),
     "redefines": Key("boolean", "The fix changes healthy values too, on purpose.", default="false"),
     "constructor": Key("string", "The class of which the object that applies the operation is to be made."),
+    "reader": Key(
+        "string",
+        "What the match becomes where `target` is the last step of a model, which `replace` takes away.",
+    ),
     "floating": Key("strings", "Metavariables for whose real floating-point operands alone the fix is safe."),
     "single": Key(
         "strings", "Metavariables for whose operands in single precision or better alone it is safe."

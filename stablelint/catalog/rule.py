@@ -19,8 +19,9 @@ class FixTemplate:
     element types for which its constants are right. `redefines` tells that it changes healthy values too, on
     purpose. `inline` closes it to operands that would need a name of their own, because it uses them twice.
     `constructor` is for an operation that an object applies (``self.loss(...)``): the class of which the object is to
-    be made as well. A safe one is so for operands of which those in `floating` hold real floating-point numbers, those
-    in `single` in single precision or better. Among those open to a match the first is the best.
+    be made as well. `reader` is what the whole match becomes where `target` is a step of a model that goes. A safe one
+    is so for operands of which those in `floating` hold real floating-point numbers, those in `single` in single
+    precision or better. Among those open to a match the first is the best.
     """
 
     replace: str
@@ -33,6 +34,7 @@ class FixTemplate:
     redefines: bool = False
     inline: bool = False
     constructor: str | None = None
+    reader: str | None = None
     floating: tuple[str, ...] = ()
     single: tuple[str, ...] = ()
 

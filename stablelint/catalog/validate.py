@@ -125,6 +125,7 @@ def _fixes(table: Mapping[str, object]) -> Iterator[FixTemplate]:
         dtypes=_dtypes(table),
         redefines=_boolean(table, "redefines", False),
         constructor=_string(table, "constructor") or None,
+        reader=_string(table, "reader") or None,
         floating=_strings(table, "floating"),
         single=_strings(table, "single"),
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from stablelint.codemod.text.source import Read
 from stablelint.diagnostic import Diagnostic
-
-Read = Callable[[str], bytes]
-"""The content of a file by its path; raises OSError where it cannot be read."""
 
 
 def propose(source: bytes, diagnostic: Diagnostic) -> Diagnostic:

@@ -15,13 +15,12 @@ from stablelint.codemod.guards import bound, scales
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import callers_of_chain, check_unshared
-from stablelint.codemod.propose import Read
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.edits import conflict
 from stablelint.codemod.text.locate import Tree
-from stablelint.codemod.text.source import SourceError, SourceText
+from stablelint.codemod.text.source import Read, SourceError, SourceText
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Proposal, Span
 
@@ -149,7 +148,8 @@ class Rewriter:
                 with contextlib.suppress(Withheld):
                     return replace_expression(self._file, replace(moved, inline=True), value)
                 with contextlib.suppress(Withheld):
-                    again = bound.behind_definition(self._file.tree, proposal, node, value)
+                    same = replace(proposal, template=moved.template)
+                    again = bound.behind_definition(self._file.tree, same, node, value)
                     return statements.insert(self._file, again, before=False)
             return replace_expression(self._file, proposal, node)
         if isinstance(node, ast.AugAssign):

@@ -24,7 +24,7 @@ from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
-    from stablelint.codemod.propose import Read
+    from stablelint.codemod.text.source import Read
 
 
 NOTHING_TOLD: Mapping[str, Told] = MappingProxyType({})

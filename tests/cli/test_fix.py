@@ -94,13 +94,14 @@ def test_a_file_that_changed_meanwhile_is_left_alone(
 ) -> None:
     from stablelint.codemod.text import apply
 
-    original = apply.write
+    original = apply.write_together
 
-    def write(path: Path, before: bytes, after: bytes) -> None:
-        path.write_bytes(before + b"# by another hand\n")
-        original(path, before, after)
+    def write(changes: list[apply.Change]) -> None:
+        for change in changes:
+            change.path.write_bytes(change.before + b"# by another hand\n")
+        original(changes)
 
-    monkeypatch.setattr(apply, "write", write)
+    monkeypatch.setattr(apply, "write_together", write)
     outcome = run("fix", "--apply")
     assert outcome.code == 2
     assert "changed since it was checked" in outcome.err

@@ -74,7 +74,7 @@ def train(loss: str, made: str = "loss = criterion(model(x), y)", name: str = "t
 def fixed(project: Path, **files: str) -> dict[str, FileFix]:
     for name, text in files.items():
         (project / f"{name}.py").write_text(text)
-    selection = Selection(frozenset({"SL301", "SL304"}), str(project))
+    selection = Selection(frozenset({"SL203", "SL301", "SL304"}), str(project))
     request = Request(Settings(root=project, level=Level.POSSIBLE), selection, use_cache=False, jobs=1)
     found = check([str(project)], request, load_catalog())
     answers = fix_files(found.diagnostics, request, Wanted(selection, unsafe=True), found.told)
@@ -106,6 +106,15 @@ def test_the_loss_changes_with_the_model(project: Path) -> None:
     answers = fixed(project, model=MODEL.format(last=SIGMOID), train=train("BCELoss"))
     assert changed(answers["model"]) == ["return x"]
     assert changed(answers["train"]) == ["criterion = nn.BCEWithLogitsLoss()"]
+
+
+def test_the_logarithms_of_a_loss_change_with_the_model(project: Path) -> None:
+    made = "loss = -(model(x).log() + torch.log(1 - model(y))).mean()"
+    text = "import torch\n" + train("BCELoss", made)
+    answers = fixed(project, model=CHAIN.format(last="Sigmoid()"), train=text)
+    assert changed(answers["model"]) == ["self.layers = nn.Sequential(nn.Linear(8, 3))"]
+    new = "loss = -(nn.functional.logsigmoid(model(x)) + nn.functional.logsigmoid(-model(y))).mean()"
+    assert changed(answers["train"]) == [new]
 
 
 def test_all_losses_of_the_project_change_together(project: Path) -> None:

@@ -106,7 +106,7 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
             return
         if fix.target is None or fix.target not in site.match.bindings or fix.kind != "replace":
             continue
-        if fix.constructor is not None:
+        if fix.constructor is not None or fix.reader is not None:
             continue  # it changes several places, and the finding is at the operation
         layer = site.match.bindings[fix.target].link
         if layer is not None and place_in_chain(layer, module) is not None:
@@ -181,6 +181,8 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
 
 def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...] | str:
     """The change of what applies the operation: the class of the object, or the function that is called."""
+    if fix.reader is not None:
+        return _of_reader(fix.reader, fix, site, module)
     if fix.constructor is None:
         return ()
     made = construction(site, module)
@@ -191,6 +193,34 @@ def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Propos
         template = f"torch.nn.functional.{applied.operation}"
     span, own = module.source.span(made.func), module.source.span(site.node)
     return (Proposal(template, fix.applicability, span, {}, fix.message, anchor=own),)
+
+
+def _of_reader(reader: str, fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...] | str:
+    """The change of what reads a model's result in this function; only where the model is another's."""
+    step = site.match.bindings[fix.target or ""]
+    taken = _taken(site, module)
+    if taken is None or (step.node is not None and encloses(site.node, step.node)):
+        return "the step that would go is no model's last"
+    binding = Binding(module.source.segment(taken), module.source.span(taken))
+    span = module.source.span(site.node)
+    return (Proposal(reader, fix.applicability, span, {fix.target or "": binding}, fix.message, anchor=span),)
+
+
+def _taken(site: Site, module: ModuleInfo) -> ast.expr | None:
+    """What the operations of a match that stand at the site are given: a call of a model, or a name for its result."""
+    inside = {id(one.node) for one in site.match.covered}
+    node: ast.AST | None = site.node
+    while id(node) in inside:
+        match node:
+            case ast.Call():
+                node = _operand_of(node, module)
+            case ast.BinOp(left=ast.Constant(), right=other) | ast.BinOp(left=other):
+                node = other
+            case ast.UnaryOp(operand=other):
+                node = other
+            case _:
+                return None
+    return node if isinstance(node, ast.expr) else None
 
 
 def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) -> Proposal | str:
@@ -267,7 +297,7 @@ def _origin(value: Value, fix: FixTemplate, site: Site, module: ModuleInfo) -> S
     """
     node = value.node
     for operation in () if isinstance(node, ast.expr) else site.match.covered:
-        if operation.first is not None and operation.first.key == value.key:
+        if operation.link is None and operation.first is not None and operation.first.key == value.key:
             node = _operand_of(operation.node, module) or node
     is_replaced = fix.kind == "replace" and fix.target is None
     if not is_replaced or value.module is not module or not isinstance(node, ast.expr):

@@ -33,9 +33,11 @@ _KEEPS = frozenset(
 _COUNTED = frozenset(
     "len int float round ceil floor numel item size dim ndimension".split()
 )  # as Python counts
+_NUMBERS = ("float", "int")
 _WHOLE = frozenset(
     "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted".split()
 )
+_TABLES = ("numpy.", "pandas.", "scipy.")  # what makes arrays and tables
 _REAL_PARTS = frozenset("abs real imag angle".split())
 # Methods of tensors that arrays and other tables have as well.
 _SHARED = frozenset(
@@ -107,7 +109,7 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
 
 
 def _is_counted(name: ast.Name, tree: Tree) -> bool:
-    """Whether a name is a parameter with a number for its default, or goes into a `range`."""
+    """Whether a name is a parameter that is a number by annotation or default, or goes into a `range`."""
     function = function_of(tree, name)
     if function is None:
         return False
@@ -118,7 +120,11 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
         *zip(plain, reversed(given.defaults), strict=False),
         *zip(given.kwonlyargs, given.kw_defaults, strict=True),
     ]
-    if any(one.arg == name.id and default is not None and is_number(default) for one, default in pairs):
+    parameters = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    named = [one for one in parameters if one.arg == name.id]
+    if any(isinstance(one.annotation, ast.Name) and one.annotation.id in _NUMBERS for one in named) or any(
+        one in named and default is not None and is_number(default) for one, default in pairs
+    ):
         return not any(is_name(one, name.id) and not isinstance(one.ctx, ast.Load) for one in inside)
     ranges = [one for one in inside if isinstance(one, ast.Call) and called_name(one) == "range"]
     return any(True for one in ranges for _ in readers(one, name.id))
@@ -128,8 +134,10 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
 def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     """Whether an expression holds a NumPy array or a table: one goes in, is looked into, or has its like made."""
     match node:
-        case ast.Call() if (name := qualified(node.func) or "").startswith(("torch.", "numpy.")):
-            return name.startswith("numpy.")
+        case ast.Call() if (name := qualified(node.func) or "").startswith(("torch.", *_TABLES)):
+            return name.startswith(_TABLES)
+        case ast.Attribute(value=ast.Name("self")):
+            return any(is_array(value, tree, qualified) for value in _given_to(node.attr, tree))
         case ast.Attribute(attr="loc" | "iloc") | ast.Call(func=ast.Attribute(attr="numpy")):
             return True
         case ast.Call(func=ast.Attribute(value=ast.Call() as receiver)):
@@ -146,6 +154,18 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     return any(
         isinstance(one, ast.expr) and is_array(one, tree, qualified) for one in ast.iter_child_nodes(node)
     )
+
+
+def _given_to(attribute: str, tree: Tree) -> Iterable[ast.expr]:
+    """What is assigned to an attribute of `self`, other attributes aside."""
+    for one in ast.walk(tree.module):
+        if isinstance(one, ast.Assign) and any(
+            isinstance(target, ast.Attribute) and target.attr == attribute for target in one.targets
+        ):
+            if not any(
+                isinstance(inner, ast.Attribute) and inner.attr == attribute for inner in ast.walk(one.value)
+            ):
+                yield one.value
 
 
 @lru_cache(maxsize=16)

@@ -27,14 +27,14 @@ _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal, where it clamps `node`, as one for the part of it that is to be bounded, and that part.
 
-    ``exp(0.5 * logvar)`` bounds logvar, ``sqrt(var + eps)`` var. Raises Withheld where a bound would hide that the
-    logarithm of a scale is passed for the scale.
+    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` does, ``sqrt(var + eps)`` var. Raises Withheld where a bound
+    would hide that the logarithm of a scale is passed for the scale.
     """
     operand = operand_of_clamp(proposal, node)
     if operand is None:
         return None
     if proposal.template == f"${operand}{_WIDEST}":
-        inner = _halved(node)
+        inner = _halved(node) or (node if _CALLED_LOG.search(ast.unparse(node)) else None)
         if inner is not None:
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
     if proposal.template.startswith(f"${operand}.clamp_min("):

@@ -46,7 +46,8 @@ def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str
         unmoved = order_readers(tree.module, ast.unparse(target))
         readers = [other for other in readers if other not in unmoved]
     within = [other for other in _readers(tree, statement, target) if tree.start(other) not in own]
-    if readers and takes_away and all(_returns(tree.statement(one), one) for one in readers):
+    is_local = isinstance(target, ast.Name)
+    if readers and takes_away and is_local and all(_returns(tree.statement(one), one) for one in readers):
         return _for_callers(tree, statement, inside)
     if not readers and len(within) > len(inside):
         raise Withheld(

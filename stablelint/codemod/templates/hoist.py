@@ -144,7 +144,7 @@ def _name_of_call(call: ast.Call) -> str:
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if function == "forward" and owner is not None:
         return f"{_last_name(owner)}_output".lstrip("_")
-    if function in _CASTS + _VIEWS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp):
+    if function in _CASTS + _VIEWS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp | ast.Compare):
         return name_for(owner)
     subject = _last_name(owner) if isinstance(owner, ast.Name) else ""
     if isinstance(owner, ast.Attribute) and root_name(owner) == "self" and operations.method(function):

@@ -7,10 +7,14 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.diagnostic import Position, Span
+
+Read = Callable[[str], bytes]
+"""The content of a file by its path; raises OSError where it cannot be read."""
 
 # Python ends a line at these and nowhere else; str.splitlines would also break at form feeds and U+2028.
 _NEWLINE = re.compile(r"\r\n|\n|\r")

@@ -58,7 +58,9 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
 
     template = parse_template(parse_template(fix.replace).bound(present | parts(tree)))
     new = ast.parse(encode(template.text)[0].strip(), mode="eval").body
-    if fix.target is None:
+    if fix.reader is not None and fix.target is not None:
+        new = _substitute(ast.parse(encode(fix.reader)[0], mode="eval").body, fix.target, new)
+    if fix.target is None or fix.reader is not None:
         for part in ast.walk(tree):
             if isinstance(part, ast.NamedExpr) and (name := metavariable(part.target)):
                 new = _substitute(new, name, part.value)
