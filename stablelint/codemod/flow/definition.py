@@ -12,7 +12,9 @@ from stablelint.codemod.text.locate import Link, Tree
 
 _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _With = ast.With | ast.AsyncWith
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def definition(tree: Tree, reader: ast.Name) -> Definition | None:
     if any(isinstance(link.parent, _REPEATED) for link in _within_statement(tree, reader)):
         return None
     function = function_of(tree, reader)
-    if function is not None and reader.id in _declared(function):
+    if function is not None and reader.id in declared(function):
         return None
     statement = tree.statement(reader)
     between: list[ast.AST] = list(evaluated_before(tree, reader) or ())
@@ -97,15 +99,23 @@ def binds(node: ast.AST, name: str) -> bool:
     return False
 
 
-def function_of(tree: Tree, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def function_of(tree: Tree, node: ast.AST) -> Function | None:
     """The innermost function with statements around a node."""
-    for link in tree.ancestors(node):
-        if isinstance(link.parent, _FUNCTIONS):
-            return link.parent
-    return None
+    return next((link.parent for link in tree.ancestors(node) if isinstance(link.parent, Function)), None)
 
 
-def takes(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+def scope_of(tree: Tree, node: ast.AST) -> ast.AST:
+    """The innermost function with statements around a node, or the module."""
+    return function_of(tree, node) or tree.module
+
+
+def in_loop(tree: Tree, node: ast.AST) -> bool:
+    """Whether a loop of its own function, or code that runs at another time, comes back to a node."""
+    around = (link.parent for link in tree.ancestors(node) if isinstance(link.parent, (*_FUNCTIONS, *_LOOPS)))
+    return not isinstance(next(around, None), Function)
+
+
+def takes(function: Function, name: str) -> bool:
     """Whether a name is a parameter of a function."""
     return any(isinstance(one, ast.arg) and one.arg == name for one in ast.walk(function.args))
 
@@ -118,7 +128,7 @@ def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
 
 
 @lru_cache(maxsize=16)
-def _declared(function: ast.AST) -> frozenset[str]:
+def declared(function: ast.AST) -> frozenset[str]:
     """The names that a function, or one within it, takes from around it to set them."""
     statements = (one for one in ast.walk(function) if isinstance(one, ast.Global | ast.Nonlocal))
     return frozenset(name for one in statements for name in one.names)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import ast
 import re
 
+from stablelint.codemod.flow.definition import function_of, in_loop
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import comments
-
-_AROUND = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.AsyncFor, ast.While)
 
 
 def without_alias(
@@ -48,11 +47,8 @@ def without_alias(
 
 def _only_reader(tree: Tree, statement: ast.stmt, name: str, other: str) -> ast.Name | None:
     """The one place that reads `name`, given by `statement`, where `other` holds then what it holds now."""
-    function = next(
-        (link.parent for link in tree.ancestors(statement) if isinstance(link.parent, _AROUND)),
-        None,
-    )
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    function = function_of(tree, statement)
+    if function is None or in_loop(tree, statement):
         return None
     named = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
     readers = [one for one in named if isinstance(one.ctx, ast.Load)]

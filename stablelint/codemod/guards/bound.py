@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from stablelint.codemod.flow.definition import declared, function_of, in_loop
 from stablelint.codemod.flow.nodes import is_name
 from stablelint.codemod.templates.clamps import given_bounds
 from stablelint.codemod.templates.forms import code
@@ -17,10 +18,6 @@ from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
 
 _LOWER = ("clamp_min", "clamp", "clip")
-_LARGER = (
-    ".tiny)",
-    ".tiny ** 0.5)",
-)  # of a logarithm, and of a quotient, whose gradient divides by the square
 _QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 _SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
 
@@ -44,8 +41,8 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     """The proposal for the name `node` as one for the value that it was given, and that value.
 
     Only for a lower bound, and None where the name may be given another value, or has no other reader, or one that is
-    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. Where one is a
-    quotient the bound is one for that.
+    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. A bound for
+    a quotient is larger than one for a logarithm, so that all the readers must be quotients then.
     """
     operand = operand_of_clamp(proposal, node)
     if operand is None or not isinstance(node, ast.Name) or _sides(proposal.template) != {"min"}:
@@ -59,10 +56,8 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
         return None
     roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
-    if None in roles:
+    if None in roles or (_role(tree, node) in _QUOTIENTS and not roles <= _QUOTIENTS):
         return None
-    if roles & _QUOTIENTS:
-        proposal = replace(proposal, template=proposal.template.replace(*_LARGER))
     return moved(tree, proposal, operand, value), value
 
 
@@ -72,8 +67,8 @@ def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propos
     ``v.sqrt().clamp_min(eps)`` becomes ``v.clamp_min(eps**2).sqrt()``: one guard and not two, with the same values.
     """
     operand = operand_of_clamp(proposal, node)
-    root = _applied(tree, node, "sqrt")
-    guard = None if root is None else _applied(tree, root, *_LOWER)
+    root = applied(tree, node, "sqrt")
+    guard = None if root is None else applied(tree, root, *_LOWER)
     bounds = None if guard is None else given_bounds(guard)
     if operand is None or guard is None or bounds is None or bounds.keys() != {"min"}:
         return None
@@ -87,7 +82,7 @@ def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propos
     return replace(given, template=f"torch.sqrt(${operand}.clamp_min({lowest}))", span=span), guard
 
 
-def _applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:
+def applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:
     """The call of one of the operations, as a method or function, that `node` goes into as its first operand."""
     link = tree.link(node)
     call = tree.link(link.parent).parent if isinstance(link.parent, ast.Attribute) else link.parent
@@ -213,14 +208,8 @@ def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:
 
 def _function_without_loop(tree: Tree, node: ast.expr) -> ast.AST | None:
     """The function around a node, unless a loop stands between them or the function shares its names."""
-    for link in tree.ancestors(node):
-        parent = link.parent
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
-            return None
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            shared = any(isinstance(one, ast.Global | ast.Nonlocal) for one in ast.walk(parent))
-            return None if shared else parent
-    return None
+    function = None if in_loop(tree, node) else function_of(tree, node)
+    return None if function is None or declared(function) else function
 
 
 def _row(node: ast.AST) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from stablelint.codemod.flow.definition import Function, function_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import loads
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[draft.Change]:
@@ -20,9 +19,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
     An assignment stays where evaluating it may do something, where it shares its lines, or where a comment
     speaks of it: a needless assignment is harmless, a lost comment is not.
     """
-    function = next(
-        (link.parent for link in tree.ancestors(replaced) if isinstance(link.parent, _Function)), None
-    )
+    function = function_of(tree, replaced)
     if function is None:
         return []
     gone: list[ast.AST] = [replaced]
@@ -49,7 +46,7 @@ def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in loads(node)}
 
 
-def _only_binding(function: _Function, name: str) -> ast.Assign | None:
+def _only_binding(function: Function, name: str) -> ast.Assign | None:
     """The plain assignment to a name, where nothing else binds it."""
     found: list[ast.Assign] = []
     stores = 0
@@ -65,7 +62,7 @@ def _only_binding(function: _Function, name: str) -> ast.Assign | None:
     return found[0] if len(found) == stores == 1 else None
 
 
-def _overwritten(tree: Tree, function: _Function, replaced: ast.AST, name: str) -> ast.Assign | None:
+def _overwritten(tree: Tree, function: Function, replaced: ast.AST, name: str) -> ast.Assign | None:
     """The assignment to a name that the statement around `replaced` assigns anew: ``w = exp(x); w = w / s``.
 
     Nothing may read the name between the two, and no path lead around the second.
@@ -93,7 +90,7 @@ def _assigns(statement: ast.stmt, name: str) -> bool:
     ]
 
 
-def _is_captured(function: _Function, name: str) -> bool:
+def _is_captured(function: Function, name: str) -> bool:
     """Whether a name of a function is seen outside its own body."""
     nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
     for node in ast.walk(function):
@@ -104,7 +101,7 @@ def _is_captured(function: _Function, name: str) -> bool:
     return False
 
 
-def _is_read(function: _Function, name: str, gone: list[ast.AST]) -> bool:
+def _is_read(function: Function, name: str, gone: list[ast.AST]) -> bool:
     ignored = {inner for node in gone for inner in ast.walk(node)}
     return any(node.id == name and node not in ignored for node in loads(function))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, function_of
 from stablelint.codemod.flow.nodes import readers, unsigned
-from stablelint.codemod.guards.bound import moved, operand_of_clamp
+from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import same
@@ -20,20 +20,22 @@ from stablelint.diagnostic import Proposal
 _WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one operation later, does not
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
-_CALLED_LOG = re.compile(r"(^|[_.])log_?(var|std|sigma|scale)", re.IGNORECASE)
+_CALLED_LOG = re.compile(r"(\b|_)log_?(var|std|sigma|scale)", re.IGNORECASE)
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
 
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal, where it clamps `node`, as one for the part of it that is to be bounded, and that part.
 
-    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` does, ``sqrt(var + eps)`` var. Raises Withheld where a bound
-    would hide that the logarithm of a scale is passed for the scale.
+    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` and ``Normal(mu, exp(x))`` do, ``sqrt(var + eps)`` var.
+    Raises Withheld where a bound would hide that the logarithm of a scale is passed for the scale.
     """
     operand = operand_of_clamp(proposal, node)
     if operand is None:
         return None
     if proposal.template == f"${operand}{_WIDEST}":
+        if _makes_scale(tree, node):
+            return replace(moved(tree, proposal, operand, node), template=f"${operand}{_BOTH_SIDES}"), node
         inner = _halved(node) or (node if _CALLED_LOG.search(ast.unparse(node)) else None)
         if inner is not None:
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
@@ -172,6 +174,12 @@ def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
 
 def _is_sum(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def _makes_scale(tree: Tree, node: ast.expr) -> bool:
+    """Whether a distribution takes the exponential of a node for its scale."""
+    exponential = applied(tree, node, "exp")
+    return exponential is not None and _is_scale(tree, exponential)
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from stablelint.codemod.flow.definition import Definition, binds, function_of
+from stablelint.codemod.flow.definition import Definition, binds, scope_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.templates.spelling import File
@@ -91,7 +91,7 @@ def _root(node: ast.AST) -> str:
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:
     """Doubts about a name that the match goes through and that others read: its gradient would no longer be used."""
-    function = function_of(file.tree, given.statement) or file.tree.module
+    function = scope_of(file.tree, given.statement)
     imported = file.imported_at(given.statement)
     suite = file.tree.siblings(given.statement)
     after = suite[suite.index(given.statement) + 1 :]

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from stablelint.codemod.flow.definition import binds, function_of
+from stablelint.codemod.flow.definition import Function, binds, function_of, in_loop, scope_of
 from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
@@ -77,7 +77,7 @@ def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str
             _calls_of(owner, {"self", "self.forward"} if method == "forward" else {f"self.{method}"})
         )
     for scope in ast.walk(tree.module):
-        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(scope, Function | ast.ClassDef):
             called |= set(_calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef))))
     told = {row for one in inside for row in range(one.start.row, one.end.row + 1)}
     others = ", ".join(map(str, sorted(called - told)))
@@ -94,7 +94,7 @@ def callers_of_chain(tree: Tree, span: Span) -> str | None:
     named = statement.targets[0] if isinstance(statement, ast.Assign) else None
     name = ast.unparse(named) if isinstance(named, ast.Name | ast.Attribute) else ""
     owner = _owner(tree, statement) if name.startswith("self.") else None
-    called = sorted(set(_calls_of(owner or _scope(tree, statement), {name})))
+    called = sorted(set(_calls_of(owner or scope_of(tree, statement), {name})))
     if owner is None and len(called) < 2:
         return None
     lines = f", as on line {', '.join(map(str, called))}," if called else ""
@@ -116,7 +116,7 @@ def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None
     within = set(inside)
     elsewhere = {
         one.id
-        for one in ast.walk(_scope(tree, tree.statement(node)))
+        for one in ast.walk(scope_of(tree, tree.statement(node)))
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one not in within
     }
     if names and names <= elsewhere:
@@ -147,13 +147,13 @@ def _calls_of(scope: ast.AST, names: set[str]) -> Iterator[int]:
 
 def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
     if isinstance(target, ast.Name):
-        scope = _scope(tree, statement)
-        first = 0 if _is_repeated(tree, statement) else tree.start(statement)
+        scope = scope_of(tree, statement)
+        first = 0 if in_loop(tree, statement) else tree.start(statement)
         later = {one for function in _functions_within(scope) for one in ast.walk(function)}
         others = {
             one
             for function in later
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and binds(function, target.id)
+            if isinstance(function, Function) and binds(function, target.id)
             for one in ast.walk(function)
         }
         for name in readers(scope, target.id):
@@ -197,22 +197,5 @@ def _related(owner: ast.ClassDef, other: ast.ClassDef) -> bool:
 
 
 def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    kinds = Function | ast.Lambda
     return (node for node in ast.walk(scope) if node is not scope and isinstance(node, kinds))
-
-
-def _is_repeated(tree: Tree, statement: ast.stmt) -> bool:
-    """Whether a loop of the same function, or code that runs at another time, comes back to a statement."""
-    for link in tree.ancestors(statement):
-        if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            return False
-        if isinstance(link.parent, ast.For | ast.AsyncFor | ast.While):
-            return True
-    return True
-
-
-def _scope(tree: Tree, statement: ast.stmt) -> ast.AST:
-    for link in tree.ancestors(statement):
-        if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            return link.parent
-    return tree.module

@@ -129,16 +129,12 @@ def _dtype(
 def _literal(attribute: str, dtype: str | None, default: str = "") -> str | None:
     """A literal of two digits, at least as large as the constant it stands for (for `max`: at most)."""
     form = FORMATS.get(dtype or default)
-    if form is None:
+    if form is None or attribute not in ("eps", "tiny", "smallest_normal", "max", "min"):
         return None
-    if attribute == "eps":
-        return _shortened(form.eps, decimal.ROUND_CEILING)
-    if attribute in ("tiny", "smallest_normal"):
-        return _shortened(form.tiny, decimal.ROUND_CEILING)
     if attribute in ("max", "min"):
         text = repr(form.max) if form.max < 1e6 else _shortened(form.max, decimal.ROUND_FLOOR)
         return text if attribute == "max" else f"-{text}"
-    return None
+    return _shortened(form.eps if attribute == "eps" else form.tiny, decimal.ROUND_CEILING)
 
 
 def _shortened(value: float, rounding: str) -> str:

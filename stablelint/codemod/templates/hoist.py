@@ -98,6 +98,7 @@ _RESULTS = {
     "maximum": "larger",
     "minimum": "smaller",
     "item": "number",
+    "square": "squares",
     "where": "chosen",
     "neg": "negated",
     **dict.fromkeys(_SELECTIONS, "selected"),
