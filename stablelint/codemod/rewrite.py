@@ -148,7 +148,8 @@ class Rewriter:
                 with contextlib.suppress(Withheld):
                     return replace_expression(self._file, replace(moved, inline=True), value)
                 with contextlib.suppress(Withheld):
-                    again = bound.behind_definition(self._file.tree, proposal, node, value)
+                    here = replace(proposal, template=moved.template)
+                    again = bound.behind_definition(self._file.tree, here, node, value)
                     return statements.insert(self._file, again, before=False)
             return replace_expression(self._file, proposal, node)
         if isinstance(node, ast.AugAssign):

@@ -18,6 +18,7 @@ from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
 
 _LOWER = ("clamp_min", "clamp", "clip")
+_OF_LOGARITHM, _OF_QUOTIENT = ".tiny)", ".tiny ** 0.5)"
 _QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 _SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
 
@@ -41,8 +42,8 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     """The proposal for the name `node` as one for the value that it was given, and that value.
 
     Only for a lower bound, and None where the name may be given another value, or has no other reader, or one that is
-    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. A bound for
-    a quotient is larger than one for a logarithm, so that all the readers must be quotients then.
+    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. Where one
+    is a quotient the bound is that of a quotient, so that a logarithm is of what is divided by.
     """
     operand = operand_of_clamp(proposal, node)
     if operand is None or not isinstance(node, ast.Name) or _sides(proposal.template) != {"min"}:
@@ -56,8 +57,10 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
         return None
     roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
-    if None in roles or (_role(tree, node) in _QUOTIENTS and not roles <= _QUOTIENTS):
+    if None in roles:
         return None
+    if roles & _QUOTIENTS:
+        proposal = replace(proposal, template=proposal.template.replace(_OF_LOGARITHM, _OF_QUOTIENT))
     return moved(tree, proposal, operand, value), value
 
 

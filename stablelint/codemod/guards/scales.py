@@ -20,6 +20,7 @@ from stablelint.diagnostic import Proposal
 _WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one operation later, does not
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
+_OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
 _CALLED_LOG = re.compile(r"(\b|_)log_?(var|std|sigma|scale)", re.IGNORECASE)
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
@@ -34,10 +35,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     if operand is None:
         return None
     if proposal.template == f"${operand}{_WIDEST}":
+        inner, limits = _halved(node), _BOTH_SIDES
+        if inner is None:
+            inner, limits = node, _OF_STD
         if _makes_scale(tree, node):
-            return replace(moved(tree, proposal, operand, node), template=f"${operand}{_BOTH_SIDES}"), node
-        inner = _halved(node) or (node if _CALLED_LOG.search(ast.unparse(node)) else None)
-        if inner is not None:
+            return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
+        if inner is not node or _CALLED_LOG.search(ast.unparse(node)):
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if _CALLED_LOG.search(ast.unparse(node)) and _is_scale(tree, node):

@@ -13,6 +13,7 @@ from stablelint.codemod.templates.hoist import Hoisted
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import replaced
 from stablelint.codemod.text.locate import Region, Tree
+from stablelint.codemod.text.source import SourceText
 from stablelint.codemod.withheld import Withheld
 
 _OPENED = re.compile(r"\(\s*(-?)\Z")
@@ -46,6 +47,31 @@ def placed(
     raise Withheld("the rewritten expression would mean something else in its place")
 
 
+def _joined(
+    source: SourceText, opened: re.Match[str], closed: re.Match[str], text: str
+) -> Iterator[draft.Change]:
+    """The text without line breaks between it and the brackets of a call around it, double ones as one."""
+    outer = _OPENED.search(source.text, max(0, opened.start() - _NEAR), opened.start())
+    behind = _CLOSED.match(source.text, closed.end())
+    if outer is not None and behind is not None and _is_call(source, outer):
+        yield outer.start(), behind.end(), f"({outer[1]}{opened[1]}{text})"
+    if _is_call(source, opened):
+        yield opened.start(), closed.end(), f"({opened[1]}{text})"
+
+
+def _is_call(source: SourceText, opened: re.Match[str]) -> bool:
+    """Whether a bracket stands behind what is called."""
+    return re.match(r"[\w\])]", source.text[opened.start() - 1 : opened.start()]) is not None
+
+
+def _fits(source: SourceText, change: draft.Change) -> bool:
+    """Whether the lines that a change touches fit on one when it is made."""
+    start, end, text = change
+    first = source.line_start(source.position(start).row)
+    last = source.line_end(source.position(end).row)
+    return start - first + len(text) + last - end <= draft.limit(source)
+
+
 def _variants(
     tree: Tree, node: ast.expr, text: str, value: ast.expr
 ) -> Iterator[tuple[draft.Change, ast.expr]]:
@@ -66,6 +92,8 @@ def _variants(
         is_closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
         if is_closed and around == "()":
             yield (start - 1, end + 1, text), value
+        if "\n" in source.text[start:end] and "\n" not in text:
+            yield from ((one, value) for one in _joined(source, opened, closed, text) if _fits(source, one))
         behind = behind_brackets(source, plain, opened.start(), closed.end())
         if behind is not None and not opened[1]:
             yield behind, value

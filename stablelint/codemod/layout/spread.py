@@ -38,7 +38,8 @@ def spread(source: SourceText, change: Change) -> list[Change] | None:
         return None
     comma = "," if len(parts) > 1 or code.endswith(",") else ""
     room = longest - len(indent) - len(comma)
-    lines = [part if len(part) <= room else terms(part, source.newline + indent) for part in parts]
+    line = source.newline + indent
+    lines = [part if len(part) <= room else terms(part, line) or _opened(part, line, room) for part in parts]
     found = [one for one in lines if one is not None]
     if len(found) < len(parts) or any(len(item) > room for one in found for item in _stripped(one)):
         return None
@@ -65,6 +66,18 @@ def terms(text: str, line: str) -> str | None:
         if places:
             return text
     return None
+
+
+def _opened(text: str, line: str, room: int) -> str | None:
+    """A call with its one argument on a line of its own, opened in turn if it has no room; None for anything else."""
+    node = expression_of(text)
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return None
+    start = (node.func.end_col_offset or 0) + 1
+    inner, within = text[start:-1], f"{line}    "
+    if len(inner) > room - 4:
+        inner = _opened(inner, within, room - 4) or inner
+    return f"{text[:start]}{within}{inner}{line})"
 
 
 def _stripped(text: str) -> Iterator[str]:

@@ -31,7 +31,10 @@ class Hoisted:
 
     def line(self, wrapping: str) -> str:
         """The assignment's text; `wrapping` is "{}", or "({})" where the value needs parentheses."""
-        return f"{self.name} = {wrapping.format(_reindented(self.value.text, self.indent))}"
+        text = self.value.text
+        if wrapping == "({})" and "\n" in text and "#" not in text:
+            return f"{self.name} = ({_hung(text, self.indent)})"
+        return f"{self.name} = {wrapping.format(_reindented(text, self.indent))}"
 
     @property
     def statement(self) -> ast.Assign:
@@ -62,6 +65,14 @@ def hoist(
         raise Withheld(refusal)
     name = scope.fresh(wish or name_for(operand.tree), site)
     return Hoisted(name, operand, tree.start(statement), region.indent)
+
+
+def _hung(text: str, indent: str) -> str:
+    """A text of several lines on lines of its own, one step further in than `indent`."""
+    first, *others = text.splitlines()
+    shift = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
+    lines = [first, *(line[shift:] for line in others)]
+    return "".join(f"\n{indent}    {line}" for line in lines) + f"\n{indent}"
 
 
 def _reindented(text: str, indent: str) -> str:

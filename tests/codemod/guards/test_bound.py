@@ -99,7 +99,6 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
         "    n = m.sum()\n    return a / n\n",  # nothing is gained
         "    n = m.sum()\n    return a / n, n\n",
         "    n = m.sum()\n    return a / n, n.sum(0)\n",
-        "    n = m.sum()\n    return a / n + n.log()\n",  # a logarithm needs less
         "    n = m.sum()\n    n = n + 1\n    return a / n, b / n\n",
         "    if b:\n        n = m.sum()\n    return a / n, b / n\n",
         "    for n in m:\n        b = a / n\n        b = b / n\n    return b\n",
@@ -109,6 +108,14 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
 )
 def test_a_name_that_others_read_is_bounded_where_it_is_divided_by(body: str) -> None:
     assert _counted(body) == body.replace("a / n", "a / n.clamp_min(1)")
+
+
+def test_a_logarithm_is_of_what_is_divided_by() -> None:
+    body = "    n = m.norm()\n    return a / n - torch.log(n)\n"
+    for needs in ("return a / n", "torch.log(n"):
+        assert _counted(body, needs, "clamp_min(torch.finfo($n.dtype).tiny)") == body.replace(
+            "m.norm()\n", "m.norm()\n    n = n.clamp_min(torch.finfo(n.dtype).tiny ** 0.5)\n"
+        )
 
 
 @pytest.mark.parametrize("other", ["a / n", "n.sqrt()", "n.sinh().log()"])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from stablelint.diagnostic import Binding, Proposal
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
 
@@ -17,6 +19,23 @@ def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
     source = f"{HEAD}def f(logvar):\n    return torch.exp(0.5 * logvar)\n"
     fixed = rewritten(source, proposal(source, "0.5 * logvar", EXP, x="0.5 * logvar"))
     assert body(fixed) == "def f(logvar):\n    return torch.exp(0.5 * logvar.clamp(max=20.0))\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x * torch.exp(-log_std)", "x * torch.exp((-log_std).clamp(max=20.0))"),
+        ("Normal(x, torch.exp(log_std))", "Normal(x, torch.exp(log_std.clamp(-20.0, 20.0)))"),
+        ("Normal(x, scale=p[1].exp())", "Normal(x, scale=p[1].clamp(-20.0, 20.0).exp())"),
+        ("Normal(x, (0.5 * q).exp())", "Normal(x, (0.5 * q.clamp(-30.0, 20.0)).exp())"),
+        ("x * p[1].exp()", "x * p[1].clamp(max=80.0).exp()"),
+    ],
+)
+def test_what_a_scale_is_the_exponential_of_is_bounded_as_its_logarithm(before: str, after: str) -> None:
+    source = f"{HEAD}def f(x, p, q, log_std):\n    return {before}\n"
+    exponent = next(one for one in ("-log_std", "log_std", "p[1]", "0.5 * q") if one in before)
+    change = last(source, exponent, EXP)
+    assert body(rewritten(source, change)) == f"def f(x, p, q, log_std):\n    return {after}\n"
 
 
 def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:

@@ -42,6 +42,33 @@ def test_a_product_gets_a_line_for_each_factor() -> None:
     )
 
 
+def test_a_call_that_is_too_long_for_its_line_is_opened_as_far_as_needed() -> None:
+    head = HEAD + "if keep.any():\n    if left.all():\n        theta = torch.atan2(\n"
+    source = f"{head}            torch.sqrt(discriminant[three_roots_mask]), -depressed[three_roots_mask]\n        )\n"
+    name = "discriminant[three_roots_mask]"
+    change = proposal(source, name, "$s.clamp_min(torch.finfo(discriminant.dtype).tiny)", s=name)
+    assert rewritten(source, change) == (
+        head
+        + "            torch.sqrt(\n                discriminant[three_roots_mask].clamp_min(\n"
+        + "                    torch.finfo(discriminant.dtype).tiny\n                )\n            ),\n"
+        + "            -depressed[three_roots_mask],\n        )\n"
+    )
+
+
+def test_a_sum_of_several_lines_that_gets_a_name_stands_in_brackets_of_its_own() -> None:
+    source = (
+        HEAD
+        + "def f(a, b):\n    y = torch.log(\n        (\n            a.sum()\n            + b.sum()\n        )\n    )\n"
+    )
+    at = source.index("a.sum()")
+    value = source[at : source.index("b.sum()") + 7]
+    change = proposal(source, value, "$s.clamp_min(torch.finfo($s.dtype).tiny)", s=value)
+    assert rewritten(source, change) == (
+        HEAD + "def f(a, b):\n    total = (\n        a.sum()\n        + b.sum()\n    )\n"
+        "    y = torch.log(total.clamp_min(torch.finfo(total.dtype).tiny))\n"
+    )
+
+
 def test_a_line_with_a_comment_is_not_spread() -> None:
     source = HEAD + "y = f(\n    first_of_the_factors * second_of_the_factors / x.sum()  # mean\n)\n"
     change = proposal(source, "x.sum()", "$s.clamp_min(torch.finfo(x.dtype).eps)", s="x.sum()")
