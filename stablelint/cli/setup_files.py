@@ -54,7 +54,7 @@ class Change:
             self.path.write_text(self.after, encoding="utf-8")
         except OSError as error:
             self.path.unlink(missing_ok=True)
-            raise WriteRefused(f"not written: {error.strerror}") from None
+            raise WriteRefused(f"not written: {error.strerror}", self.path) from None
 
 
 def changes(root: Path, findings: int) -> Iterator[Change]:
