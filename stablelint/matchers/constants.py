@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _BYTES = (256, 65536)
+_BYTE_TENSORS = frozenset(
+    {"byte", "torchvision.io.read_image", "torchvision.io.decode_image", "torchvision.io.image.read_image"}
+)
 _BOUNDS = frozenset({"clamp", "maximum", "minimum"})
 # What has no pole, in its value or its gradient, at an operand of 1 or -1 or at what the others of them make of it.
 _POLELESS = VIEWS | frozenset("add sub mul neg relu abs square sum mean exp mse_loss l1_loss index".split())
@@ -121,6 +124,21 @@ def joined_bytes(review: Review, rule: Rule) -> Iterator[Site]:
         whole, other = _array_of(high[0]), _array_of(low[0])
         if whole is not None and other is not None and whole.key == other.key:
             yield make_site(review, rule, pair)
+
+
+@observes("sub uint8|byte|read_image|decode_image")
+def byte_difference(review: Review, rule: Rule) -> Iterator[Site]:
+    """`a - b` of two tensors of bytes, which is 255 where `b` is larger by one."""
+    for pair in observed(review, "sub"):
+        sides = list(pair[0].operands.values())
+        if len(sides) == 2 and all(map(_is_of_bytes, sides)):
+            yield make_site(review, rule, pair)
+
+
+def _is_of_bytes(value: Value) -> bool:
+    """Whether a value is known to be a tensor of bytes, other than truth values."""
+    made = value.dtype == "uint8" or value.op in _BYTE_TENSORS
+    return made and value.interval.hi > 1
 
 
 def _factored(value: Value) -> tuple[Value, object]:

@@ -34,6 +34,7 @@ _SHOWING = {
     precision.FLOAT16: "{} casts to float16",
 }
 _TOLD_APART = 256  # whole numbers, by bfloat16
+_PRODUCTS = frozenset({"matmul", "einsum", "masked_fill"})
 _SQUEEZED = frozenset(
     "linear_module softmax sigmoid tanh layer_norm norm_module".split()
 )  # a layer lies between
@@ -124,5 +125,5 @@ def softmax_of_products(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 def _is_product(scores: Value) -> bool:
-    """Whether scores are products of vectors, scaled or masked."""
-    return any(v.op == "matmul" for v in behind(scores, lambda v: v.op in _SQUEEZED))
+    """Whether scores are products of vectors, or masked as only such are."""
+    return any(v.op in _PRODUCTS for v in behind(scores, lambda v: v.op in _SQUEEZED))

@@ -11,6 +11,7 @@ from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, observed
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import ancestors
+from stablelint.syntax import precision
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -19,16 +20,36 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 
-@observes("backward", "step")
+@observes("backward", "step", "clip_grad_norm_|clip_grad_value_")
 def protocol(review: Review, rule: Rule) -> Iterator[Site]:
     """Departures from scale, backward, step, update within one function."""
     steps = steps_of(review)
+    yield from _clip_apart(steps, review, rule)
     if not any(s.kind in ("backward", "step", "scaler_step", "scale") for s in steps):
         return
     yield from _plain_steps(steps, review, rule)
     yield from _unscaled_backward(steps, review, rule)
     yield from _missing_update(steps, review, rule)
     yield from _no_scaler(steps, review, rule)
+
+
+_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
+_IN_ORDER = frozenset({"backward", "scale", "step", "scaler_step", "unscale"})
+
+
+def _clip_apart(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+    """A clip in a hook or helper of a project that scales its losses, and unscales no gradients."""
+    if any(s.kind in _IN_ORDER for s in steps):
+        return  # what it is given is seen here
+    for clip in (s for s in steps if s.value.op in _CLIPS):
+        project = clip.frame.session.project
+        scaling = project.shows(precision.SCALED)
+        if scaling is not None and project.shows(precision.UNSCALED) is None:
+            where = f"in {scaling}" if scaling else "here"
+            message = (
+                f"the loss is scaled {where}, and nothing in the project unscales the gradients before this"
+            )
+            yield make_site(review, rule, (clip.value, clip.frame), shown=False, message=message)
 
 
 def _plain_steps(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:

@@ -10,6 +10,10 @@ FLOAT16 = "float16"
 """The project casts to float16, or names it as the type of something."""
 SOFTMAX = "softmax"
 """A softmax of the project is computed in float32 whatever comes in."""
+SCALED = "scaled"
+"""Losses of the project are scaled by a `GradScaler`."""
+UNSCALED = "unscaled"
+"""Gradients of the project are brought back to their own scale by `unscale_`."""
 
 _HALF = re.compile(rb"float16|\.half\(|autocast|fp16|bf16|GradScaler")
 _UPCAST = rb"(?:\.float\(\)|dtype=torch\.float(?:32)?\b|\.to\(torch\.float(?:32)?\))"
@@ -17,6 +21,8 @@ _SHOWN: Mapping[str, re.Pattern[bytes]] = MappingProxyType(
     {
         FLOAT16: re.compile(rb"\.half\(\)|torch\.(?:float16|half)\b"),
         SOFTMAX: re.compile(rb"softmax\([^\n]*" + _UPCAST + rb"|" + _UPCAST + rb"\.softmax\("),
+        SCALED: re.compile(rb"GradScaler\("),
+        UNSCALED: re.compile(rb"\bunscale_\b"),
     }
 )
 

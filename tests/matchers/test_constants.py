@@ -80,3 +80,18 @@ def test_an_upper_bound_of_what_only_the_logarithm_is_taken_of_is_idle(line: str
 def test_a_bound_before_what_has_no_pole_is_idle(use: str, count: int) -> None:
     code = f"def f(x):\n    c = torch.cos(x).clamp(-1 + 1e-9, 1 - 1e-9)\n    return {use}\n"
     assert len(findings("SL410", code)) == count
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("read_image(a) - read_image(b)", True),
+        ("x.byte() - y.to(torch.uint8)", True),
+        ("x.byte().float() - y.byte().float()", False),
+        ("read_image(a) - y", False),
+        ("(x > 0).byte() - (y > 0).byte()", False),
+    ],
+)
+def test_a_difference_of_bytes(line: str, told: bool) -> None:
+    body = f"from torchvision.io import read_image\n\ndef f(a, b, x: torch.Tensor, y: torch.Tensor):\n    return {line}\n"
+    assert bool(findings("SL416", body)) is told

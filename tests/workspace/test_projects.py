@@ -60,6 +60,50 @@ def test_half_precision_that_another_file_shows(
     assert {item.code: item.message.rpartition("; ")[2] for item in found} == told
 
 
+HOOK = """
+import torch
+
+class ClipHook:
+    def on_backward(self, task):
+        torch.nn.utils.clip_grad_norm_(task.model.parameters(), 1.0)
+"""
+TRAINS = """
+import torch
+
+def train(task, hook, optimizer, scaler=torch.amp.GradScaler()):
+    scaler.scale(task.loss()).backward()
+{unscale}    hook.on_backward(task)
+    scaler.step(optimizer)
+    scaler.update()
+"""
+UNSCALES = "    scaler.unscale_(optimizer)\n"
+
+
+@pytest.mark.parametrize(
+    ("trainer", "told"),
+    [
+        (TRAINS.format(unscale=""), ["SL407"]),
+        (TRAINS.format(unscale=UNSCALES), []),
+        (
+            "import torch\n\ndef train(task, hook):\n    task.loss().backward()\n    hook.on_backward(task)\n",
+            [],
+        ),
+    ],
+)
+def test_a_clip_in_a_hook_of_a_project_that_scales_its_losses(
+    trainer: str, told: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "hooks.py").write_text(HOOK)
+    (tmp_path / "train.py").write_text(trainer)
+    request = Request(
+        Settings(root=tmp_path, level=Level.POSSIBLE),
+        Selection(frozenset({"SL406", "SL407"}), "/"),
+        use_cache=False,
+        jobs=1,
+    )
+    assert [d.code for d in check([str(tmp_path)], request, CATALOG).diagnostics] == told
+
+
 def marked(root: Path) -> set[tuple[str, str, str]]:
     """(file, rule, file of the chain) of each mark."""
     marks: set[tuple[str, str, str]] = set()
