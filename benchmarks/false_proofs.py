@@ -167,7 +167,8 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     if assumed.shifted or assumed.apart:
         operation = copy.deepcopy(operation)
         watch = premises.Additions()
-        for node in (operation, *steps, *methods.values()):
+        steps = watch.visit(ast.Module(steps, [])).body
+        for node in (operation, *methods.values()):
             watch.visit(node)
     parameters = _parameters(function)
     nodes = (*steps, *methods.values(), operation)

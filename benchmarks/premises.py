@@ -153,7 +153,18 @@ class Additions(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.op, ast.Add):
             return node
-        return ast.copy_location(ast.Call(ast.Name(ADDED, ast.Load()), [node.left, node.right], []), node)
+        return ast.copy_location(_sum(node.left, node.right), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Add):
+            return node
+        target = ast.parse(ast.unparse(node.target), mode="eval").body
+        return [ast.copy_location(ast.Expr(_sum(target, node.value)), node), node]
+
+
+def _sum(one: ast.expr, other: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(ADDED, ast.Load()), [one, other], [])
 
 
 def adding(premises: Premises) -> Any:

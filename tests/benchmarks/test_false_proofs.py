@@ -78,6 +78,9 @@ class M:
         return torch.log(x.relu() + self.margin - 1e-6)
     def h(self, x, t):
         return torch.log(x + t)
+    def k(self, x, n):
+        x += n
+        return 1 / x
 """
 
 
@@ -90,6 +93,8 @@ class M:
         ("torch.log(x.relu() + self.margin)", ("self.margin as `__init__` leaves it",), False),
         ("torch.log(x + t)", ("t=0.001", "x is not negative"), False),
         ("torch.log(x + t)", ("t=0.001",), True),
+        ("1 / x", ("n=1", "x is not minus the offset"), False),
+        ("1 / x", ("n=1",), True),
     ],
 )
 def test_an_assumption_is_false_where_it_holds_and_the_operation_fails(
