@@ -83,14 +83,14 @@ def bind(
 ) -> None:
     """Finds what the settings decide. Raises UnknownPremiseError where that is nothing that the slice reads."""
     constructor = _constructor(owner)
-    body = constructor.body if constructor is not None else []
-    decided = {a for a in attributes if a in premises.made or _rests_on(body, a, premises)}
-    premises.construction, premises.constants = _that_make(body, decided), constants
-    wanted = premises.construction
+    decided: set[str] = set()
     if constructor is not None:
+        decided = {a for a in attributes if a in premises.made or _rests_on(constructor, a, premises)}
+        premises.construction = _that_make(constructor.body, decided)
         premises.parameters = {a.arg: None for a in constructor.args.args} | {
             a.arg: ast.unparse(default) for a, default in defaults_of(constructor)
         }
+    premises.constants, wanted = constants, premises.construction
     bound = {name for s in wanted for name in _names(s)} | set(inputs) | attributes
     missing = premises.settings.keys() - bound
     if missing or premises.made - decided:
@@ -193,20 +193,11 @@ def _constructor(owner: ast.ClassDef | None) -> ast.FunctionDef | None:
     return next((s for s in own if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
 
 
-def _rests_on(body: Sequence[ast.stmt], attribute: str, premises: Premises) -> bool:
+def _rests_on(constructor: ast.FunctionDef, attribute: str, premises: Premises) -> bool:
     """Whether a constructor makes an attribute, and of settings and literals alone."""
-    steps = _that_make(body, {attribute})
-    stored = {n.id for s in steps for n in ast.walk(s) if isinstance(n, ast.Name) and n.id not in _LOADED}
-    bound = {n.id for s in steps for n in ast.walk(s) if _is_stored(n)}
-    free = stored - bound
-    return bool(steps) and bool(free) and free <= premises.settings.keys() | set(premises.positive)
-
-
-_LOADED = frozenset({"self", "torch", "math", "nn", "np", "float", "int", "abs", "max", "min", "tuple"})
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    steps = _that_make(constructor.body, {attribute})
+    free = {n for s in steps for n in _names(s)} & {a.arg for a in constructor.args.args[1:]}
+    return bool(free) and free <= premises.settings.keys() | set(premises.positive)
 
 
 def _that_make(body: Sequence[ast.stmt], attributes: set[str]) -> list[ast.stmt]:
@@ -214,10 +205,14 @@ def _that_make(body: Sequence[ast.stmt], attributes: set[str]) -> list[ast.stmt]
     wanted = {f"self.{a}" for a in attributes}
     kept: list[ast.stmt] = []
     for statement in reversed(body):
-        if wanted & set(_bound(statement)):
+        if wanted & set(_bound(statement)) or (_may_raise(statement) and wanted & _names(statement)):
             kept.append(statement)
             wanted |= _names(statement) | {f"self.{a}" for a in attributes_of(statement)}
     return kept[::-1]
+
+
+def _may_raise(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(statement))
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:

@@ -71,6 +71,8 @@ MODEL = """
 import torch
 class M:
     def __init__(self, eps=1e-6, scale=2.0):
+        if scale <= 0:
+            raise ValueError
         self.margin = eps * scale
     def f(self, x):
         return torch.log(x.relu() + self.margin)
@@ -92,6 +94,7 @@ class M:
         ("torch.log(x.relu() + self.margin - 1e-6)", ("eps=1e-06", "scale=1.0"), True),
         ("torch.log(x.relu() + self.margin)", ("self.margin as `__init__` leaves it",), False),
         ("torch.log(x + t)", ("t=0.001", "x is not negative"), False),
+        ("torch.log(x.relu() + self.margin)", ("eps=1e-06", "scale is positive"), False),
         ("torch.log(x + t)", ("t=0.001",), True),
         ("1 / x", ("n=1", "x is not minus the offset"), False),
         ("1 / x", ("n=1",), True),
