@@ -13,6 +13,8 @@ def outcome(test: Value, truth: bool) -> dict[int, bool | frozenset[object]]:
     found: dict[int, bool | frozenset[object]] = {test.key: truth}
     if test.op == "attribute" and test.name == "training" and not truth:
         found[EVALUATION] = True
+    if test.op == "python.isinstance" and truth:
+        found[test.operands["thing"].key] = True
     if (test.op, truth) in (("python.and", True), ("python.or", False)):
         for operand in test.operands.values():
             found.update(outcome(operand, truth))

@@ -21,6 +21,19 @@ def recast(value: Value) -> Value:
     return value
 
 
+def is_same(one: Value, other: Value) -> bool:
+    """Whether two values are element for element the same, but for copies and casts around them."""
+    one, other = recast(one), recast(other)
+    return one.key == other.key and (
+        one.node is other.node or not any(map(_may_change, behind(one, _may_change)))
+    )
+
+
+def _may_change(value: Value) -> bool:
+    """Whether a value is what an object's method yields, of which no more is known: the next time another, as a clock's."""
+    return value.op.startswith("method.")
+
+
 def stripped(value: Value) -> Value:
     """The value without rearrangements and casts around it."""
     while value.op in VIEWS and value.first is not None:

@@ -18,7 +18,7 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.writing import forgotten
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Ground, Kind, Value, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import Interval
 from stablelint.syntax import operations
@@ -51,6 +51,9 @@ _BUILTINS = frozenset(
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
 _TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
+_LAYER_SIZES = frozenset(
+    "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()
+)
 _NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 _VIEW_OF = {"data": "detach", "imag": "imag"}  # the imaginary part is another number than the real one
 
@@ -224,7 +227,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         )
     key = frame.graph.key("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
-    return value
+    is_size = attr in _LAYER_SIZES and frame.graph.key("layer", base.key) in frame.state.tests
+    return sized(value, attr) if is_size else value
 
 
 def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:

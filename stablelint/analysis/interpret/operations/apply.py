@@ -26,7 +26,7 @@ from stablelint.analysis.values.value import (
     restricted,
     unassumed,
 )
-from stablelint.analysis.values.views import recast, stripped
+from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
@@ -115,7 +115,7 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
     if op == "square":
         return "pow", {"input": operands["input"], "exponent": one(2)} if "input" in operands else operands
     if op == "mul" and "other" in operands and operands["input"].kind is not Kind.NUMBER:
-        if recast(operands["input"]).key == recast(operands["other"]).key:
+        if is_same(operands["input"], operands["other"]):
             return "pow", {"input": operands["input"], "exponent": one(2)}
     if op == "reciprocal" and "input" in operands:
         return "div", {"input": one(1), "other": operands["input"]}

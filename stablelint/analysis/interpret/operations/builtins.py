@@ -15,7 +15,7 @@ from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Ground, Kind, Value, of_any, sized
-from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, TOP, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, BOOLEAN, COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
 _SET = SETTINGS | {"const", "item"}  # what a program is given, by whoever configures it
@@ -28,8 +28,10 @@ def call_builtin(
     first = positional[0] if positional else None
     if name == "len" and first is not None:
         return _length(first, node, frame)
-    if name in ("max", "min") and len(positional) >= 2:
-        return _extreme(name, positional, node, frame)
+    if name in ("max", "min") and first is not None:
+        among = first.data if isinstance(node.args[0], ast.List | ast.Tuple) else positional
+        if len(among) >= 2:
+            return _extreme(name, among, node, frame)
     if name in ("max", "min", "any", "all") and first is not None and first.kind is Kind.TENSOR:
         return apply({"max": "amax", "min": "amin"}.get(name, name), {"input": first}, node, frame)
     if name == "abs" and first is not None:
@@ -54,6 +56,8 @@ def call_builtin(
         return _listed(name, first, node, frame)
     if name == "staticmethod" and first is not None:
         return first
+    if name == "isinstance" and len(positional) == 2 and _are_layers(positional[1]):
+        return _is_layer(positional[0], positional[1], node, frame)
     if name == "super":
         return _super(positional, node, frame)
     if name in ("str", "print", "repr", "id", "type"):
@@ -66,6 +70,20 @@ def call_builtin(
     if name == "dict":
         return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))
     return frame.graph.unknown(node=node)
+
+
+def _is_layer(thing: Value, classes: Value, node: ast.Call, frame: Frame) -> Value:
+    """The test of a class; where it is true, so is what any such test of the thing tells: that it is a layer."""
+    key = frame.graph.key("isinstance", thing.key, classes.key)
+    told = {"thing": Value("python.is_layer", frame.graph.key("layer", thing.key), Kind.NUMBER)}
+    return Value("python.isinstance", key, Kind.NUMBER, told, BOOLEAN, node=node, module=frame.module)
+
+
+def _are_layers(classes: Value) -> bool:
+    """Whether what is asked for is a class of torch's layers, or one of several."""
+    if classes.kind is Kind.SEQUENCE:
+        return bool(classes.data) and all(map(_are_layers, classes.data))
+    return classes.kind is Kind.NAMESPACE and str(classes.data).startswith("torch.nn.")
 
 
 def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:

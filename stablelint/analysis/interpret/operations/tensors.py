@@ -158,12 +158,12 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     interval = tensors.data[0].interval
     for part in tensors.data[1:]:
         interval = interval.join(part.interval)
-    key = frame.graph.key(op, *(v.key for v in tensors.data))
-    operands = {f"tensor{i}": v for i, v in enumerate(tensors.data)}
+    dim, parts = operands.get("dim"), {f"tensor{i}": v for i, v in enumerate(tensors.data)}
+    key = frame.graph.key(op, dim.key if dim is not None else 0, *(v.key for v in tensors.data))
     zero, ends = max(v.zero for v in tensors.data), min(v.ends for v in tensors.data)
     dtypes = {v.dtype for v in tensors.data}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    value = Value(op, key, Kind.TENSOR, operands, interval, zero, ends, dtype, node, frame.module)
+    value = Value(op, key, Kind.TENSOR, parts, interval, zero, ends, dtype, node, frame.module, dim)
     return of_any(value, tensors.data)
 
 

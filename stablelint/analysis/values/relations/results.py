@@ -10,7 +10,7 @@ from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.relations.centres import is_distance_from_centre
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import COPIES, recast, stripped
+from stablelint.analysis.values.views import COPIES, is_same, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
@@ -36,7 +36,7 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
     left, right = stripped(operands["input"]), stripped(operands["other"])
-    if recast(operands["input"]).key == recast(operands["other"]).key:
+    if is_same(operands["input"], operands["other"]):
         return Interval.point(0.0)
     if _are_ordered(left, right):
         return Interval(-math.inf, 0.0, lo_open=True)
@@ -255,7 +255,7 @@ def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if op != "mul" or "other" not in operands:
         return None
     left, right = operands["input"], operands["other"]
-    if recast(left).key == recast(right).key:
+    if is_same(left, right):
         return NONNEGATIVE if ranges["input"].contains(0.0) else None
     for value, test, name in ((left, stripped(right), "input"), (right, stripped(left), "other")):
         subject = test.operands.get("input")
@@ -285,7 +285,7 @@ def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
     if op != "einsum" or not {"equation", "input", "other"} <= operands.keys():
         return None
     equation, one, other = operands["equation"].constant(), operands["input"], operands["other"]
-    if not isinstance(equation, str) or recast(one).key != recast(other).key:
+    if not isinstance(equation, str) or not is_same(one, other):
         return None
     taken = equation.partition("->")[0].replace(" ", "").split(",")
     return one if len(taken) == 2 and taken[0] == taken[1] else None
@@ -397,6 +397,19 @@ def _turns_centre(op: str, first: Value, other: Value | None) -> bool:
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 
 
+def _norm_of_stacked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The norm of vectors that are stacked of their components is not below the size of any: `(x, y, 1)`."""
+    vectors, over, order = (operands.get(name) for name in ("input", "dim", "p"))
+    vectors = recast(vectors) if vectors is not None else None
+    if vectors is None or vectors.op != "stack" or over is None or over.constant() is None:
+        return None
+    along = vectors.data.constant() if isinstance(vectors.data, Value) else 0
+    if along != over.constant() or (order is not None and order.constant() not in (1, 2)):
+        return None
+    least = max(max(v.interval.lo, -v.interval.hi) for v in vectors.operands.values())
+    return Interval(least, math.inf, hi_open=True) if least > 0 else None
+
+
 def _is_scale(value: Value) -> bool:
     """A number or a parameter that multiplies a shifted exponent: a temperature, taken to be positive."""
     if value.op == "phi":
@@ -434,7 +447,8 @@ def _is_whole_or_one(part: Value) -> bool:
 
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
-    "norm": (_unit_norm,),
+    "norm": (_unit_norm, _norm_of_stacked),
+    "vector_norm": (_norm_of_stacked,),
     "sum": (_peaked, _sum_with_identity),
     "amax": (_largest_share,),
     "logsumexp": (_peaked,),

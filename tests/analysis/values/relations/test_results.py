@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.support import open_, violated
+from tests.analysis.support import open_, unmet, violated
 
 
 @pytest.mark.parametrize(
@@ -185,3 +185,37 @@ def test_the_largest_share_of_a_softmax_is_above_0(dim: str, found: bool) -> Non
 def test_a_log_sum_exp_is_not_below_what_it_sums(shift: str, is_below: bool) -> None:
     found = open_(f"def f(w: torch.Tensor, v: torch.Tensor):\n    return torch.exp(w - {shift})\n")
     assert (found == []) == is_below
+
+
+@pytest.mark.parametrize(
+    ("norm", "is_safe"),
+    [
+        ("torch.norm(v, dim=-1).unsqueeze(-1)", True),
+        ("v.norm(2, dim=-1, keepdim=True)", True),
+        ("torch.linalg.vector_norm(v, dim=-1, keepdim=True)", True),
+        ("v.norm(dim=0, keepdim=True)", False),
+        ("(v - 1).norm(dim=-1, keepdim=True)", False),
+        ("w.norm(dim=-1, keepdim=True)", False),
+    ],
+)
+def test_a_vector_is_no_shorter_than_its_components(norm: str, is_safe: bool) -> None:
+    program = f"""
+    def f(x: torch.Tensor, y: torch.Tensor):
+        v = torch.stack((x, y, -torch.ones_like(x)), dim=-1)
+        w = torch.stack((x, y, -torch.ones_like(x)), dim=1)
+        return x / {norm}
+    """
+    assert (unmet(program) == []) == is_safe
+
+
+@pytest.mark.parametrize(
+    ("read", "is_zero"),
+    [("clock.now() - start", False), ("start - start", True), ("x.sum() - x.sum()", True)],
+)
+def test_what_an_unknown_object_yields_is_another_the_next_time(read: str, is_zero: bool) -> None:
+    program = f"""
+    def f(clock, x: torch.Tensor):
+        start = clock.now()
+        return x / ({read}), torch.log(({read}).exp())
+    """
+    assert ((3, "SL102") in violated(program)) == is_zero

@@ -1,0 +1,57 @@
+"""Python's own functions, of numbers and of what a program asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import assumed, unmet
+
+
+@pytest.mark.parametrize(
+    ("divisor", "is_safe"),
+    [
+        ("max([n, 1.0])", True),
+        ("max((n, m, 2))", True),
+        ("min([2.0, max(n, 1)])", True),
+        ("max([n, 0.0])", False),
+        ("min([n, 1.0])", False),
+        ("max(ns)", False),
+    ],
+)
+def test_the_largest_of_what_is_listed_is_no_less_than_each(divisor: str, is_safe: bool) -> None:
+    assert (unmet(f"def f(x, n, m, ns):\n    return x / {divisor}\n") == []) == is_safe
+
+
+@pytest.mark.parametrize(
+    ("test", "size", "is_assumed"),
+    [
+        ("isinstance(m, nn.Linear)", "m.in_features", True),
+        ("isinstance(m, (nn.Conv1d, nn.Conv2d))", "(m.kernel_size[0] * m.out_channels)", True),
+        ("not isinstance(m, nn.Linear)", "m.in_features", False),
+        ("isinstance(m, Own)", "m.in_features", False),
+        ("isinstance(m, nn.Linear)", "n.in_features", False),
+        ("isinstance(m, nn.Linear)", "m.dropout", False),
+    ],
+)
+def test_the_sizes_of_a_layer_are_assumed_to_be_positive(test: str, size: str, is_assumed: bool) -> None:
+    program = f"""
+    def f(x, m, n):
+        if {test}:
+            return x / {size}
+    """
+    assert (assumed(program) == [(3, "SL102")]) == is_assumed
+
+
+def test_a_thing_is_not_of_one_class_because_it_is_of_another() -> None:
+    program = """
+    def f(x: torch.Tensor, m):
+        if isinstance(m, nn.Linear):
+            y = x.exp()
+        elif isinstance(m, nn.Conv2d):
+            y = x.relu()
+        else:
+            return x
+        if isinstance(m, nn.Conv2d):
+            return torch.log(y)
+    """
+    assert "SL101" in {rule for _, rule in unmet(program)}
