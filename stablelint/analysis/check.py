@@ -109,7 +109,7 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
             look(module)
             project.shown = frozenset(shown_in(source))
             passes = passes_of(module, module.sights.passing(), project)
-            return FileReport(filename, passes=passes, consulted=dict(project.consulted))
+            return FileReport(filename, passes=passes, consulted=project.consulted(False))
         finally:
             release(module)
             project.close()
@@ -185,7 +185,7 @@ class _Analysis:
             len(self._module.source.lines),
             dict(sorted(self._counts.items())),
             self._assumed,
-            dict(self._project.consulted),
+            self._project.consulted(placed=bool(unique or self._discharged or self._problems)),
             passes,
             frozenset(self._project.asked),
         )

@@ -9,5 +9,5 @@ NOTEBOOK = ".ipynb"
 
 
 def digest(data: bytes) -> str:
-    """The digest by which contents are compared, and by which `FileReport.consulted` names them."""
+    """The digest by which contents are compared."""
     return blake2b(data, digest_size=16).hexdigest()

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from zlib import crc32
@@ -71,6 +71,7 @@ class Cache:
         self._root = root.rstrip(os.sep) + os.sep
         self._shards: dict[int, _Shard] = {}
         self._digests: dict[str, str] = {}
+        self._interfaces: dict[str, Collection[str]] = {}
 
     def get(self, file: Candidate) -> Json | None:
         """The entry of a file that has not changed since, by its time stamp or else by its content."""
@@ -83,7 +84,15 @@ class Cache:
             if current != stored_digest:
                 return None
             self.put(file, current, entry)
-        return entry if self._unchanged(entry) else None
+        consulted = entry.get("consulted") or {}
+        if not isinstance(consulted, dict):
+            return None
+        now = {path: self._current(path, str(before)) for path, before in consulted.items()}
+        if None in now.values():
+            return None
+        if now != consulted:
+            self.put(file, self._digest_of(file.path), entry | {"consulted": now})
+        return entry
 
     def put(self, file: Candidate, content: str, entry: Json) -> None:
         """Keeps `entry` for the file whose content has the digest `content`."""
@@ -120,13 +129,22 @@ class Cache:
     def _same_stamp(self, known: Json, file: Candidate) -> bool:
         return bool(known[0] == file.mtime_ns and known[1] == file.size)
 
-    def _unchanged(self, entry: Mapping[str, Json]) -> bool:
-        consulted = entry.get("consulted")
-        if not consulted:
-            return True
-        return isinstance(consulted, dict) and all(
-            self._digest_of(path) == expected for path, expected in consulted.items()
-        )
+    def _current(self, path: str, before: str) -> str | None:
+        """How a file looks that was consulted; None where it has changed for those who use it."""
+        content, _, interface = before.partition(" ")
+        if self._digest_of(path) == content:
+            return before
+        if not interface or interface not in self._interfaces_of(path):
+            return None
+        return f"{self._digest_of(path)} {interface}"
+
+    def _interfaces_of(self, path: str) -> Collection[str]:
+        """The digests of what other files can see of a file now."""
+        if path not in self._interfaces:
+            from stablelint.analysis.files.project import interfaces_of
+
+            self._interfaces[path] = interfaces_of(path)
+        return self._interfaces[path]
 
     def _digest_of(self, path: str) -> str:
         """The digest of a file's content now; "" where there is none."""

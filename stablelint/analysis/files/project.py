@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, abridge, module_of, release
+from stablelint.analysis.files.interface import Interface, abridged
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, module_of, release
 from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Place, Texts, Told
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import handles_tensors
@@ -38,6 +39,13 @@ class _Volume:
     digest: str
     size: int
     module: ModuleInfo | None
+    interface: Interface | None = None
+
+    def told(self, placed: bool) -> str:
+        """The digest of its content and, where it was read, that of its interface, with rows or without."""
+        if self.interface is None:
+            return self.digest
+        return f"{self.digest} {self.interface.placed if placed else self.interface.bare}"
 
 
 _ABSENT = _Volume(None, "", 0, None)
@@ -96,18 +104,24 @@ def _read(path: str, package: str, stamp: tuple[int, int], data: bytes | None) -
     except OSError:
         return _Volume(stamp, "", 0, None)
     relevant = handles_tensors(data)
-    module = None
+    module = interface = None
     if len(data) <= (_LARGEST if relevant else _LARGEST_PLAIN):
         try:
             module = module_of(parse(data, path), Path(path), package)
             module.mentions_torch = relevant
-            abridge(module, _LARGEST_FUNCTION)
+            interface = abridged(module, _LARGEST_FUNCTION)
         except SourceError:
             module = None
-    return _Volume(stamp, digest(data), len(data) if module is not None else 0, module)
+    return _Volume(stamp, digest(data), len(data) if module is not None else 0, module, interface)
 
 
 _LIBRARY = Library()
+
+
+def interfaces_of(path: str) -> tuple[str, ...]:
+    """The digests of what other files can see of a file as it is now; none where it cannot be read."""
+    interface = _LIBRARY.get(path, Project().package_of(path)[1]).interface
+    return (interface.placed, interface.bare) if interface is not None else ()
 
 
 class Project:
@@ -139,14 +153,19 @@ class Project:
             frozenset()
         )  # what the file under analysis shows of it: see `syntax.precision`
         self.asked: set[Place] = set()
-        self.consulted: dict[str, str] = {}
+        self._consulted: dict[str, _Volume] = {}
 
     def close(self) -> None:
         """Lets go of the files read."""
         self._modules.clear()
+        self._consulted.clear()
         self._located.clear()
         self._found.clear()
         self._library.close()
+
+    def consulted(self, placed: bool) -> dict[str, str]:
+        """The files read, and how each must look for the outcome to hold; `placed` tells that it may name rows."""
+        return {path: volume.told(placed) for path, volume in self._consulted.items()}
 
     def adopt(self, module: ModuleInfo) -> None:
         """Makes `module` the one that imports of its own path lead to."""
@@ -297,7 +316,7 @@ class Project:
         if self._read >= _FILES:
             return None
         volume = self._library.get(path, self.package_of(path)[1], self._edited.get(path))
-        self.consulted[path] = volume.digest
+        self._consulted[path] = volume
         self._read += volume.module is not None
         self._modules[path] = volume.module
         return volume.module

@@ -186,7 +186,7 @@ def test_functions_that_call_each_other_across_files_end(tmp_path: Path, catalog
 def test_the_report_names_the_files_that_were_consulted(tmp_path: Path, catalog: Catalog) -> None:
     write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": POSITIVE, "pkg/loss.py": USES_POSITIVE.format(".h")})
     consulted = check(tmp_path, "pkg/loss.py", catalog).consulted
-    assert consulted[str(tmp_path / "pkg/h.py")] == digest(POSITIVE.encode())
+    assert consulted[str(tmp_path / "pkg/h.py")].startswith(f"{digest(POSITIVE.encode())} ")
 
 
 def test_a_file_that_would_matter_if_it_existed_is_named_too(tmp_path: Path, catalog: Catalog) -> None:
