@@ -81,6 +81,7 @@ class Recorder:
         self.listener: Watched | None = None  # while a search runs: the only target that is noted
         self.heard: list[tuple[dict[str, object], Context, object]] = []
         self.origin, self.line = "captured", ""  # of the calls that are kept from now on
+        self.mocked = False  # a target gave what stands for a value, and is none
         self.spent = 0.0
         self._searching = False
         self._dirty = self._failed_first = False
@@ -172,7 +173,8 @@ class Recorder:
 
     def _look(self, watched: Watched, operands: dict[str, object], value: object, grad: bool) -> None:
         if isinstance(value, NonCallableMock):
-            return  # it stands for a value, and is none
+            self.mocked = True
+            return
         watched.calls += 1
         self._dirty = True
         watched.grad_calls += grad

@@ -207,7 +207,7 @@ def needed(
     bound: dict[str, ast.expr] = {}
     for text in operands.values():
         tree = parse_expression(text)
-        if not _is_literal(tree) and key_of(tree) not in opaque:
+        if not is_literal(tree) and key_of(tree) not in opaque:
             bound[key_of(tree)] = tree
     trees = [parse_expression(text) for text in texts]
     shared = _in_every(trees, bound)
@@ -285,7 +285,8 @@ def _parts(tree: ast.expr) -> list[ast.expr]:
     return [part for part in ast.walk(tree) if isinstance(part, ast.expr)]
 
 
-def _is_literal(tree: ast.expr) -> bool:
+def is_literal(tree: ast.expr) -> bool:
+    """Whether the value of an expression stands in its text."""
     try:
         ast.literal_eval(tree)
     except (ValueError, TypeError):

@@ -6,6 +6,8 @@ import ast
 import contextlib
 from collections.abc import Mapping
 
+from stablelint.runtime.verify.replay.expression import is_literal
+
 
 class Project:
     """The texts of a project's files, by path."""
@@ -39,19 +41,11 @@ def call_texts(sources: Mapping[str, str], name: str, most: int = 4) -> list[str
                 getattr(node.func, "attr", ""),
             ):
                 parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-                if all(map(_is_literal, parts)) and all(keyword.arg for keyword in node.keywords):
+                if all(map(is_literal, parts)) and all(keyword.arg for keyword in node.keywords):
                     found[ast.unparse(node).partition("(")[2][:-1]] = None
         if len(found) >= most:
             break
     return list(found)[:most]
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError):
-        return False
-    return True
 
 
 def settings(sources: Mapping[str, str]) -> dict[str, str]:
@@ -75,13 +69,13 @@ def _settings_of(node: ast.AST) -> dict[str, str]:
             return {str(text)[2:].replace("-", "_"): value for text in texts if str(text).startswith("--")}
         case ast.Assign(targets=[ast.Attribute(value=owner, attr=name)], value=given):
             own = ast.unparse(owner).startswith("self")
-            return {name: ast.unparse(given)} if not own and _is_literal(given) else {}
+            return {name: ast.unparse(given)} if not own and is_literal(given) else {}
         case ast.ClassDef(body=body, decorator_list=[_, *_]):
             fields = [each for each in body if isinstance(each, ast.AnnAssign) and each.value is not None]
             return {
                 each.target.id: ast.unparse(each.value)
                 for each in fields
-                if isinstance(each.target, ast.Name) and each.value is not None and _is_literal(each.value)
+                if isinstance(each.target, ast.Name) and each.value is not None and is_literal(each.value)
             }
     return {}
 
@@ -90,7 +84,7 @@ def _setting(words: Mapping[str | None, ast.expr]) -> str:
     match words.get("action"), words.get("default"), words.get("choices"), words.get("type"):
         case ast.Constant(value="store_true" | "store_false" as action), _, _, _:
             return str(action == "store_false")
-        case _, ast.expr() as default, _, _ if _is_literal(default) and ast.unparse(default) != "None":
+        case _, ast.expr() as default, _, _ if is_literal(default) and ast.unparse(default) != "None":
             return ast.unparse(default)
         case _, _, (
             ast.List(elts=[ast.Constant() as first, *_]) | ast.Tuple(elts=[ast.Constant() as first, *_])

@@ -255,8 +255,14 @@ def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None
     """The arguments with what an error message asks for; None where it asks for nothing."""
     for pattern, told in _ASKING:
         if missing := re.search(pattern, message):
-            values = {name: told(name, known) for name in re.findall(r"'(\w+)'", missing[1])}
-            return tuple(_grown(each, values) for each in arguments)
+            names = re.findall(r"'(\w+)'", missing[1])
+            grown = tuple(_grown(each, {name: told(name, known) for name in names}) for each in arguments)
+            if "arguments" not in pattern or grown != arguments:
+                return grown
+            # what a constructor hands on to that of a library's class
+            none = Uses()
+            more = (argument(name, none, kinds_of(name, none, known)[0], SHAPES[0], True) for name in names)
+            return (*arguments, *more)
     return None
 
 
@@ -281,5 +287,5 @@ def _grown(one: Argument, values: Mapping[str, str]) -> Argument:
 _ASKING: tuple[tuple[str, Callable[[str, Known], str]], ...] = (
     (r"SimpleNamespace' object has no attribute ('\w+')", setting),
     (r"KeyError: ('\w+')", item),
-    (r"missing \d+ required .*?: (.*)", setting),
+    (r"missing \d+ required .*?arguments?: (.*)", setting),
 )

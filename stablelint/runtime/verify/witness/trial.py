@@ -211,7 +211,7 @@ class _Trial:
     def _try(self, call: MadeCall, origin: str = "made") -> Failure | None:
         """Call the function under the probes; the failure that it raised. Sites that go wrong get their witness."""
         before = {each.id: (each.calls, each.bad_results, each.bad_gradients) for each in _targets()}
-        RECORDER.origin, RECORDER.line = origin, call.line
+        RECORDER.origin, RECORDER.line, RECORDER.mocked = origin, call.line, False
         error = None
         try:
             with limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()), _in_new_folder():
@@ -222,6 +222,8 @@ class _Trial:
             error = failure_of(raised, self._project.lines)
             if supplied(error.message):
                 return self._try(call, origin)
+        if error is None and RECORDER.mocked:
+            error = Failure("nothing is computed of a stand-in")
         for watched in _targets():
             calls, results, gradients = before.get(watched.id, (0, 0, 0))
             bad = watched.bad_results > results, watched.bad_gradients > gradients

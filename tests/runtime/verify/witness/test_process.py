@@ -123,6 +123,15 @@ class TestShare(unittest.TestCase):
         self.assertFalse((self.x / self.x.mean()).isfinite().any())
 
 
+def weighed(layer, x):
+    return x / layer.weight.std()
+
+
+class Standardized(nn.Conv2d):
+    def forward(self, x):
+        return x / self.weight.new_zeros(()).sum()
+
+
 def of_main(x):
     return x / (options.least * x.max())
 
@@ -222,6 +231,7 @@ def test_a_function_that_a_function_returns_is_called(sites: dict[str, dict[str,
         (" x / total", "of_all_ranks(torch.zeros"),
         ("x / x.prod()", "listed(torch.zeros"),
         ("x / (options.least * x.max())", "of_main(torch.zeros"),
+        ("x / self.weight.new_zeros(()).sum()", "Standardized(in_channels="),
         ("self.x / self.x.mean()", "TestShare('test_nothing').debug()"),
     ],
     ids=[
@@ -229,6 +239,7 @@ def test_a_function_that_a_function_returns_is_called(sites: dict[str, dict[str,
         "a process group and a GPU",
         "what an absent package returns",
         "a name of the main block",
+        "what a library's constructor asks for",
         "a test case",
     ],
 )
@@ -238,10 +249,20 @@ def test_a_call_finds_what_a_program_takes_for_granted(
     assert str(_line(_of(sites, expression))).startswith(start)
 
 
-def test_a_model_that_is_asked_for_parameters_has_some(sites: dict[str, dict[str, object]]) -> None:
-    function = _of(sites, "loss / (loss - next(net.parameters()).mean())")["function"]
+@pytest.mark.parametrize(
+    ("expression", "start"),
+    [
+        ("loss / (loss - next(net.parameters()).mean())", "missed(torch.nn.Sequential("),
+        ("x / layer.weight.std()", "weighed(types.SimpleNamespace(weight=torch."),
+    ],
+    ids=["a model with parameters", "a tensor in a namespace, and no mock"],
+)
+def test_a_healthy_call_has_what_its_function_computes_with(
+    sites: dict[str, dict[str, object]], expression: str, start: str
+) -> None:
+    function = _of(sites, expression)["function"]
     assert isinstance(function, dict)
-    assert "LazyLinear" in str(function["line"] or function["healthy_line"])
+    assert str(function["line"] or function["healthy_line"]).startswith(start)
 
 
 def test_an_object_is_made_of_the_class_that_is_asked_for(sites: dict[str, dict[str, object]]) -> None:
