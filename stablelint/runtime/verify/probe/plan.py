@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ class Target:
     start: tuple[int, int]
     end: tuple[int, int]
     operands: tuple[str, ...]
-    search: Mapping[str, object] | None = None  # operand -> ways in which a search pushes it
+    search: Mapping[str, Sequence[str]] | None = None  # operand -> ways in which a search pushes it
     measured: int | None = None  # of how many operands, from the first, ranges are kept (None: all)
 
 

@@ -14,7 +14,6 @@ from itertools import pairwise
 import torch
 
 from stablelint.runtime.verify.probe.look import all_finite
-from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.sample import kept
 from stablelint.runtime.verify.probe.subject import Inputs, Subject, calm, subject_of
@@ -147,13 +146,8 @@ def _bad(operands: Mapping[str, object], value: object, felt: bool) -> bool:
 
 def _directions(watched: Watched) -> list[tuple[str, str]]:
     """Operand and way to push it: "down", "up" or "zero", as the site's contract has it."""
-    number = next((n for n, w in RECORDER.targets.items() if w is watched), None)
-    placed = REGISTRY.placed.get(number) if number is not None else None
-    wanted = placed.target.search if placed is not None else None
-    if wanted:
-        return [
-            (str(text), str(way)) for text, ways in wanted.items() if isinstance(ways, list) for way in ways
-        ]
+    if watched.search:
+        return [(text, way) for text, ways in watched.search.items() for way in ways]
     return [(name, way) for name in watched.operands for way in ("zero", "down", "up")]
 
 
