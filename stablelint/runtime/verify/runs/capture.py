@@ -49,6 +49,9 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
         if not records.sites and (told := elsewhere(request.command)):
             problems.append(told)
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
+    for path in sorted((folder / "capture").glob("unguarded-*.json")):
+        error = json.loads(path.read_text(encoding="utf-8"))["error"]
+        problems.append(f"the losses of a process were not watched: {error}")
     return Run(ending, records.losses), records
 
 

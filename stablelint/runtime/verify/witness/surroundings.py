@@ -57,7 +57,7 @@ def stand_in_for_command_line() -> None:
     def add_argument(self: argparse.ArgumentParser, *names: str, **words: Any) -> argparse.Action:
         if names and not names[0].startswith("-") and words.get("nargs") in (None, 1):
             made = {int: 4, float: 0.5}.get(words.get("type", str), "a")
-            words = {"default": (words.get("choices") or [made])[0], **words, "nargs": "?"}
+            words = {"default": next(iter(words.get("choices") or [made])), **words, "nargs": "?"}
         elif words.get("required"):
             words["required"] = False
         return original(self, *names, **words)
