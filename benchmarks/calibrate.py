@@ -73,7 +73,7 @@ def shown_by_project(root: Path) -> Told:
     files = {str(path): path.read_bytes() for path in sorted(root.rglob("*.py")) if path.is_file()}
     by_fact = {
         fact: [path for path, data in files.items() if brings_torch(data) and precision.shows(data, fact)]
-        for fact in (precision.FLOAT16, precision.SOFTMAX)
+        for fact in precision.FACTS
     }
     return {(WHOLE, fact): (Passed(paths[0], 1, ""),) for fact, paths in by_fact.items() if paths}
 

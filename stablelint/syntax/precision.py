@@ -26,6 +26,8 @@ _SHOWN: Mapping[str, re.Pattern[bytes]] = MappingProxyType(
     }
 )
 
+FACTS = tuple(_SHOWN)
+
 
 def shows_half(data: bytes) -> bool:
     """Whether a file speaks of half precision, of either format, by a cast, an option or a mode."""
@@ -34,7 +36,7 @@ def shows_half(data: bytes) -> bool:
 
 def shown_in(data: bytes) -> Iterator[str]:
     """The facts about its project that a file shows."""
-    return (fact for fact in _SHOWN if shows(data, fact))
+    return (fact for fact in FACTS if shows(data, fact))
 
 
 def shows(data: bytes, fact: str) -> bool:
