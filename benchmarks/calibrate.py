@@ -70,7 +70,8 @@ def unpack(git: Path, commit: str, folder: Path) -> bool:
 @cache
 def shown_by_project(root: Path) -> Told:
     """What the files of a tree show of it as a whole."""
-    files = {str(path): path.read_bytes() for path in sorted(root.rglob("*.py")) if path.is_file()}
+    paths = (str(path) for path in sorted(root.rglob("*.py")) if path.is_file())
+    files = {path: Path(path).read_bytes() for path in paths if precision.speaks_for(str(root), path)}
     by_fact = {
         fact: [path for path, data in files.items() if brings_torch(data) and precision.shows(data, fact)]
         for fact in precision.FACTS

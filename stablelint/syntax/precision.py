@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -27,6 +28,12 @@ _SHOWN: Mapping[str, re.Pattern[bytes]] = MappingProxyType(
 )
 
 FACTS = tuple(_SHOWN)
+_ASIDE = re.compile(r"tests?$|testing$|test_|conftest|benchmarks?$|docs?$")  # try every precision there is
+
+
+def speaks_for(root: str, path: str) -> bool:
+    """Whether a file can show how the project below `root` runs: one of tests or benchmarks does not."""
+    return not any(map(_ASIDE.match, os.path.relpath(path, root or None).split(os.sep)))
 
 
 def shows_half(data: bytes) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stablelint.diagnostic import WHOLE, FileReport, Passed, Place, Told
 from stablelint.syntax.content import digest
-from stablelint.syntax.precision import shows
+from stablelint.syntax.precision import shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import codec, pool
@@ -66,8 +66,9 @@ class Callers:
 
     def _showing(self, fact: str) -> tuple[Passed, ...]:
         """The first of the files that were not read that shows a fact about the project."""
-        first = next((path for path, (_, data) in sorted(self._unread.items()) if shows(data, fact)), None)
-        return (Passed(first, 1, ""),) if first is not None else ()
+        showing = [path for path, (_, data) in self._unread.items() if shows(data, fact)]
+        speaking = sorted(path for path in showing if speaks_for(self._root, path))
+        return tuple(Passed(path, 1, "") for path in speaking[:1])
 
     def _with_heirs(self, names: set[bytes]) -> set[bytes]:
         """The names, and those of classes that inherit from one of them."""

@@ -41,19 +41,20 @@ IN_BFLOAT16 = CASTS.replace("half", "bfloat16")
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("name", "other", "told"),
     [
-        (CASTS, {"SL403": "serve.py casts to it", "SL415": "serve.py casts to float16"}),
-        (FLOAT32, {"SL415": "serve.py computes a softmax in float32"}),
-        (IN_BFLOAT16, {}),
+        ("serve.py", CASTS, {"SL403": "serve.py casts to it", "SL415": "serve.py casts to float16"}),
+        ("serve.py", FLOAT32, {"SL415": "serve.py computes a softmax in float32"}),
+        ("serve.py", IN_BFLOAT16, {}),
+        ("test_model.py", CASTS, {}),
     ],
 )
 @pytest.mark.parametrize("checked", [".", "model.py"])
 def test_half_precision_that_another_file_shows(
-    other: str, told: dict[str, str], checked: str, tmp_path: Path
+    name: str, other: str, told: dict[str, str], checked: str, tmp_path: Path
 ) -> None:
-    for name, text in {"pyproject.toml": "[project]\n", "model.py": ATTENTION, "serve.py": other}.items():
-        (tmp_path / name).write_text(text)
+    for file, text in {"pyproject.toml": "[project]\n", "model.py": ATTENTION, name: other}.items():
+        (tmp_path / file).write_text(text)
     settings = Settings(root=tmp_path, source=tmp_path / "pyproject.toml", level=Level.POSSIBLE)
     request = Request(settings, Selection(frozenset({"SL403", "SL415"}), "/"), use_cache=False, jobs=1)
     found = check([str(tmp_path / checked)], request, CATALOG).diagnostics

@@ -16,6 +16,7 @@ from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo,
 from stablelint.analysis.files.project import Found, Project
 from stablelint.diagnostic import WHOLE, Passed, Place, Told
 from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.precision import speaks_for
 from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants
 
@@ -34,7 +35,8 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
 
 def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Told:
     """What a file passes elsewhere, by the place to which it is passed, and what it shows of the project."""
-    found = {(WHOLE, fact): {Passed(str(module.path), 1, "")} for fact in project.shown}
+    shown = project.shown if speaks_for(project.root, str(module.path)) else ()
+    found = {(WHOLE, fact): {Passed(str(module.path), 1, "")} for fact in shown}
     pairs = [_passed_in(site, module, project) for site in calls]
     for info in module.classes.values():
         pairs += [_registered(info, project), _overridden(info, project)]

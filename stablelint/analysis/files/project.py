@@ -139,7 +139,7 @@ class Project:
         edited: Texts = UNEDITED,
     ) -> None:
         self._library = library
-        self._root = root
+        self.root = root
         self._edited = edited
         self._modules: dict[str, ModuleInfo | None] = {}
         self._packages: dict[str, tuple[str, str]] = {}  # by folder
@@ -199,7 +199,7 @@ class Project:
         if fact in self.shown:
             return ""
         passed = self.told_of(WHOLE, fact)
-        return os.path.relpath(passed[0].path, self._root or None) if passed else None
+        return os.path.relpath(passed[0].path, self.root or None) if passed else None
 
     def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:
         """What a qualified name means in this project: a function, a class, or (module, global name)."""
@@ -284,8 +284,8 @@ class Project:
         if known is None:
             above, _ = self.package_of(os.path.join(inner, "x.py"))
             folders = [above, inner]
-            inside = os.path.join(self._root, "")
-            while self._root and above != self._root and above.startswith(inside):
+            inside = os.path.join(self.root, "")
+            while self.root and above != self.root and above.startswith(inside):
                 above = os.path.dirname(above)
                 folders.append(above)
             added = [
