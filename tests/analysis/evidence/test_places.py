@@ -34,3 +34,10 @@ def test_a_folder_of_tests_is_one_whether_or_not_it_is_a_package(absolute: bool,
 def test_folders_above_the_root_tell_nothing(tmp_path: Path) -> None:
     root = tmp_path / "tests" / "project"
     assert "in_test" not in facts_at(root, str(root / "shares.py"))
+
+
+@pytest.mark.parametrize("does", [b"", b"\nprint(share(torch.rand(2, 3)))\n"], ids=["defines", "runs"])
+def test_a_script_is_a_file_that_does_something_when_it_is_run(does: bytes, tmp_path: Path) -> None:
+    found = check_source(CODE + does, "shares.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics
+    assert found
+    assert any(reason.fact == "in_script" for one in found for reason in one.because) is bool(does)

@@ -23,7 +23,7 @@ def in_test(s: Subject) -> bool:
 @lowers
 def in_script(s: Subject) -> bool:
     """stands in a script"""
-    return s.module.is_script or any(map(words.names_a_script, places(s.module)[-2:]))
+    return s.module.is_program or any(map(words.names_a_script, places(s.module)[-2:]))
 
 
 @lowers
