@@ -53,10 +53,9 @@ def _seen(item: Diagnostic) -> str:
 
 def confidence_line(item: Diagnostic) -> str:
     """`0.72: counts what a test finds +, stands in a test -`: the heaviest facts behind a confidence."""
-    told = [reason for reason in item.because if reason.weight][:_REASONS]
-    if not told:
-        return ""
-    return f"{item.confidence:.2f}: {', '.join(map(_told, told))}"
+    weighing = [reason for reason in item.because if reason.weight][:_REASONS]
+    reasons = ", ".join(map(_told, weighing)) or "nothing around it speaks for or against it"
+    return f"{item.confidence:.2f}: {reasons}"
 
 
 def _told(reason: Reason) -> str:

@@ -46,7 +46,10 @@ class Subject:
 
     @cached_property
     def operand(self) -> Value | None:
-        """The operand that may be bad; None for a form that is a flaw by itself."""
+        """The operand that may be bad, of the rule or of one that it replaces; None for a form that is a flaw by itself."""
+        replaced = self.site.replaced
+        if replaced is not None and self.site.judgement.status is Status.UNGUARDED:
+            return self.site.operand or replaced.operand
         return self.site.operand
 
     @property

@@ -23,7 +23,7 @@ def without_shadowed(sites: list[Site]) -> list[Site]:
     """The sites that no other explains, in the same order."""
     known = _Shadows(sites)
     for site in sites:
-        known.strengthen(site)
+        known.inherit(site)
     selected: set[tuple[str, int, int]] = set()
     kept: list[Site] = []
     for site in sites:
@@ -66,16 +66,17 @@ class _Shadows:
             if has_contract(site):
                 self._by_place.setdefault(_place(site.value), []).append(site)
 
-    def strengthen(self, site: Site) -> None:
-        """Known to go wrong is a form, too, where the rule that it replaces shows so of the same expression."""
-        same = self._by_node.get(id(site.node), ()) if site.rule.replaces else ()
-        shown = any(
-            o.rule.code in site.rule.replaces
-            and o.judgement.status is Status.VIOLATED
-            and o.value is site.value
-            for o in same
-        )
-        if shown and site.judgement.status is Status.UNGUARDED:
+    def inherit(self, site: Site) -> None:
+        """Takes over what the rule that it replaces shows of the same expression: the operand, and that it goes wrong."""
+        if not site.rule.replaces or site.judgement.status is not Status.UNGUARDED:
+            return
+        replaced = [
+            other
+            for other in self._by_node.get(id(site.node), ())
+            if other.rule.code in site.rule.replaces and other.value is site.value
+        ]
+        site.replaced = next((other for other in replaced if other.operand is not None), None)
+        if any(other.judgement.status is Status.VIOLATED for other in replaced):
             site.judgement = replace(site.judgement, status=Status.VIOLATED)
 
     def covers(self, site: Site) -> bool:

@@ -54,6 +54,7 @@ class Site:
     readings: list[Site] = field(
         default_factory=list
     )  # the same expression as other patterns of the rule read it
+    replaced: Site | None = None  # of a rule that this one replaces, about an operand of the same expression
 
     @property
     def operand(self) -> Value | None:

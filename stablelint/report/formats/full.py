@@ -55,8 +55,8 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
         yield from _rewrite(indent, item, item.fix, context)
     elif item.fix_withheld:
         yield from note("no fix", plain(item.fix_withheld), context, indent)
-    if reasons := confidence_line(item):
-        yield from note("confidence", reasons, context, indent)
+    if item.confidence < 1:
+        yield from note("confidence", confidence_line(item), context, indent)
     yield from note("page", f"stablelint rule {item.code}", context, indent)
 
 

@@ -1,0 +1,33 @@
+"""What a rule takes over from one that it replaces."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import load_catalog
+from stablelint.diagnostic import Diagnostic, Status
+
+CATALOG = load_catalog(entry_points=False)
+
+
+def found(returned: str) -> Diagnostic:
+    code = f"import torch\n\ndef mean(loss: torch.Tensor, mask: torch.Tensor):\n    return {returned}\n"
+    (one,) = check_source(code.encode(), "losses.py", CATALOG, AnalysisOptions()).diagnostics
+    return one
+
+
+@pytest.mark.parametrize(
+    "sum_of", ["{}.sum()", "{}.sum(1)", "{}.sum(dim=(1, 2), keepdim=True)", "torch.sum({}, -1)"]
+)
+def test_the_mean_over_a_mask_rests_on_the_evidence_of_its_division(sum_of: str) -> None:
+    whole = found(f"{sum_of.format('(loss * mask)')} / {sum_of.format('mask')}")
+    division = found(f"loss.sum() / {sum_of.format('loss')}")
+    assert (whole.code, whole.status) == ("SL502", Status.UNGUARDED)
+    assert division.code == "SL102"
+    assert {"argument", "own_measure"} <= {reason.fact for reason in whole.because}
+    assert whole.confidence == pytest.approx(division.confidence)
+
+
+def test_sums_over_other_dimensions_are_no_mean() -> None:
+    assert found("(loss * mask).sum(1) / mask.sum(0)").code == "SL102"
