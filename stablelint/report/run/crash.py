@@ -7,50 +7,36 @@ from typing import Any
 
 from stablelint.report.cells import plain
 from stablelint.report.context import Context
-from stablelint.report.tables import at, headed, note, placed, table
+from stablelint.report.parts import Head, Note, Part, Place, Rows, as_text
+from stablelint.report.tables import at
 
 
 def render(crash: Mapping[str, Any], context: Context) -> str:
     """The explanation; it follows the program's own traceback."""
-    return "\n".join(_lines(crash, context)) + "\n"
+    return "\n".join(["", *as_text(_parts(crash, context), context)]) + "\n"
 
 
-def _lines(crash: Mapping[str, Any], context: Context) -> Iterator[str]:
-    yield ""
-    yield from headed(f"{crash['error']}[{crash['kind']}]", crash["summary"], context, context.style.error)
-    yield from placed(crash, context, context.style.error)
+def _parts(crash: Mapping[str, Any], context: Context) -> Iterator[Part]:
+    yield Head(f"{crash['error']}[{crash['kind']}]", crash["summary"])
+    yield Place(crash)
     for what, other in crash["other"]:
-        yield from note(what, f"{at(other, context)}: {plain(other['expression'])}", context)
-    for text in crash["because"]:
-        yield from note("because", plain(text), context)
+        yield Note(what, f"{at(other, context)}: {other['expression']}")
+    yield from (Note("because", text) for text in crash["because"])
     yield from _operands(crash["operands"], context)
-    if crash["layers"]:
-        yield ""
-        yield from table([("layer", "input", "output"), *crash["layers"]], context)
-    if crash["advice"]:
-        yield ""
-    for text in crash["advice"]:
-        yield from note("help", plain(text), context)
+    yield Rows([("layer", "input", "output"), *crash["layers"]])
+    for index, text in enumerate(crash["advice"]):
+        yield Note("help", text, apart=index == 0)
 
 
-def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[str]:
-    if not operands:
-        return
+def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[Part]:
     rows = [("operand", "shape", "dtype", "device")]
     for one in operands:
         rows.append((plain(one["name"]), str(tuple(one["shape"])), one["dtype"], one["device"]))
-    yield ""
-    yield from table(rows, context)
-    told: set[str] = set()
+    yield Rows(rows)
+    made = {one["made_at"]["expression"]: one for one in reversed(operands) if one["made_at"]}
     for one in operands:
-        made = one["made_at"]
-        if made is not None:
-            text = made["expression"]
-            if text in told:
-                continue
-            told.add(text)
-            yield from note(
-                f"{plain(one['name'])} comes from", f"{at(made, context)}: {plain(text)}", context
-            )
-        elif one["origin"]:
-            yield from note(f"{plain(one['name'])} is", one["origin"], context)
+        if one["made_at"] and made[one["made_at"]["expression"]] is one:
+            text = one["made_at"]["expression"]
+            yield Note(f"{plain(one['name'])} comes from", f"{at(one['made_at'], context)}: {text}")
+        elif one["origin"] and not one["made_at"]:
+            yield Note(f"{plain(one['name'])} is", one["origin"])

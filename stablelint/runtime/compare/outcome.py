@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stablelint.runtime.compare.parting.align import Kind, Parting
-from stablelint.runtime.compare.recording.trace import Place, Record
+from stablelint.runtime.compare.recording.trace import Record
+from stablelint.runtime.program.location import place_json
 
 _STRAYS = 8
 
@@ -16,7 +17,7 @@ class Side:
     """What one run has at the difference."""
 
     filename: str
-    location: dict[str, int] | None
+    location: dict[str, int | None] | None
     end_location: dict[str, int] | None
     expression: str
     operation: str
@@ -129,27 +130,15 @@ def side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | No
         return None
     result = record.results[0] if record.results else None
     told = result.statistics if result else None
-    start, end = locations(record.place)
     return Side(
-        record.place.filename,
-        start,
-        end,
-        record.place.text,
-        record.operation,
-        record.numbers,
-        result.shape if result else (),
-        result.dtype if result else "",
-        told.low if told else None,
-        told.high if told else None,
-        record.local[0] if record.local else None,
-        record.local[1] if record.local else None,
-        tuple(dict.fromkeys(stray.place.text for stray in strays))[:_STRAYS],
+        **place_json(record.place),
+        operation=record.operation,
+        numbers=record.numbers,
+        shape=result.shape if result else (),
+        dtype=result.dtype if result else "",
+        low=told.low if told else None,
+        high=told.high if told else None,
+        error=record.local[0] if record.local else None,
+        allowed=record.local[1] if record.local else None,
+        only_here=tuple(dict.fromkeys(stray.place.expression for stray in strays))[:_STRAYS],
     )
-
-
-def locations(place: Place) -> tuple[dict[str, int] | None, dict[str, int] | None]:
-    """Start and end as JSON has them; rows and columns count from 1."""
-    if place.span is None:
-        return ({"row": place.row, "column": 0}, None) if place.row else (None, None)
-    row, column, end_row, end_column = place.span
-    return {"row": row, "column": column}, {"row": end_row, "column": end_column}

@@ -119,7 +119,7 @@ def losses_agree(runs: tuple[Told, Told], rtol: float, atol: float) -> bool:
 def describe(parting: Parting) -> Difference:
     """The parting with a sentence."""
     record = parting.first or parting.second
-    text = record.place.text if record is not None else ""
+    text = record.place.expression if record is not None else ""
     numbers = [
         ", ".join(str(number) for number in one.numbers) if one is not None else ""
         for one in (parting.first, parting.second)
@@ -134,7 +134,7 @@ def notes_on(found: Alignment) -> tuple[str, ...]:
     if not detours:
         return ()
     record = detours[0].first or detours[0].second
-    where = f"`{record.place.text}`" if record is not None else "?"
+    where = f"`{record.place.expression}`" if record is not None else "?"
     return (f"{len(detours)} stretches ran otherwise and led to the same numbers, the first at {where}",)
 
 

@@ -89,21 +89,19 @@ def holds_non_finite(checkpoint: object) -> bool:
 
 @contextmanager
 def _put_back(model: torch.nn.Module, optimizer: torch.optim.Optimizer | None) -> Iterator[None]:
-    weights = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
-    gradients = {name: _copied(parameter.grad) for name, parameter in model.named_parameters()}
-    modes = {name: module.training for name, module in model.named_modules()}
-    held = copy.deepcopy(optimizer.state_dict()) if optimizer is not None else None
+    held = [(one, copy.deepcopy(one.state_dict())) for one in (model, optimizer) if one is not None]
+    gradients = [(one, None if one.grad is None else one.grad.detach().clone()) for one in model.parameters()]
+    modes = [(module, module.training) for module in model.modules()]
     random_state = current_state()
     try:
         yield
     finally:
-        model.load_state_dict(weights)
-        for name, module in model.named_modules():
-            module.training = modes.get(name, module.training)
-        for name, parameter in model.named_parameters():
-            parameter.grad = gradients.get(name)
-        if optimizer is not None and held is not None:
-            optimizer.load_state_dict(held)
+        for one, state in held:
+            one.load_state_dict(state)
+        for parameter, gradient in gradients:
+            parameter.grad = gradient
+        for module, training in modes:
+            module.training = training
         random_state.restore()
 
 
@@ -142,7 +140,3 @@ def _of_number(value: float) -> Kind | None:
 
 def _kind(badness: Badness) -> Kind:
     return Kind.NAN if badness & Badness.NAN else Kind.INF
-
-
-def _copied(tensor: torch.Tensor | None) -> torch.Tensor | None:
-    return None if tensor is None else tensor.detach().clone()

@@ -30,6 +30,7 @@ _LIBRARY_ROOTS = tuple(
 _RUNNERS = frozenset(
     {"runpy", "_pytest", "pluggy", "unittest", "IPython", "ipykernel", "threading", "multiprocessing"}
 )
+_FRAMES = 12  # of the user, in which a training step is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def user_frame() -> FrameType | None:
     return next(user_frames(sys._getframe(1), 1), None)
 
 
-def step_frames(frame: FrameType | None, limit: int) -> Iterator[FrameType]:
+def step_frames(frame: FrameType | None, limit: int = _FRAMES) -> Iterator[FrameType]:
     """The user frames that can hold a training step: up to the script, not the program that runs it."""
     for user in user_frames(frame, limit):
         module = str(user.f_globals.get("__name__", "")).partition(".")[0]

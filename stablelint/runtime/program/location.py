@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.plain import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Location:
         span = Span(Position(node.lineno, node.col_offset + 1), Position(end_row, end_column + 1))
         return cls(filename, node.lineno, span, ast.unparse(node), function)
 
-    def as_json(self) -> dict[str, Json]:
+    def as_json(self) -> dict[str, Any]:
         """File, start, end and text of the expression."""
         return {"filename": self.filename, **_span_json(self.row, self.span), "expression": self.expression}
 
@@ -40,16 +40,16 @@ class Unsaved:
     before: str = ""
 
 
-def place_json(location: Location | None) -> dict[str, Json]:
+def place_json(location: Location | None) -> dict[str, Any]:
     """File, start, end and text of an expression; None for each where there is none."""
     if location is not None:
         return location.as_json()
     return {"filename": None, "location": None, "end_location": None, "expression": None}
 
 
-def _span_json(row: int, span: Span | None) -> dict[str, Json]:
+def _span_json(row: int, span: Span | None) -> dict[str, Any]:
     if span is None:
-        return {"location": {"row": row, "column": None}, "end_location": None}
+        return {"location": {"row": row, "column": None} if row else None, "end_location": None}
     return {
         "location": {"row": span.start.row, "column": span.start.column},
         "end_location": {"row": span.end.row, "column": span.end.column},

@@ -22,12 +22,12 @@ from stablelint.runtime.compare.compiling.graph import (
     without_attributes_shared,
 )
 from stablelint.runtime.compare.compiling.minimise import Minimiser, Reduced, operations_of
-from stablelint.runtime.compare.outcome import locations
 from stablelint.runtime.compare.recording import remedies, sources
 from stablelint.runtime.compare.recording.child import facts
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
 from stablelint.runtime.plain import plain
 from stablelint.runtime.process.start import Plan, named
+from stablelint.runtime.program.location import place_json
 from stablelint.runtime.tensors.measure import statistics_of, sum_of
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.hooks import Observer
@@ -157,18 +157,14 @@ class Judges(Observer):
             backend if isinstance(backend, str) else self.spec or getattr(backend, "__name__", str(backend))
         )
         operation = getattr(node.target, "__name__", str(node.target)).strip("_")
-        title = f"`{place.text}` in {Path(place.filename).name}:{place.row} compiled by {name}"
+        title = f"`{place.expression}` in {Path(place.filename).name}:{place.row} compiled by {name}"
         lines = script.write(found, backend, self.spec, self.script, title)
         eager, compiled = found.judged.values
-        start, end = locations(place)
         told = {
             "step": self.step,
             "module": module_of(node),
             "operation": operation,
-            "filename": place.filename,
-            "location": start,
-            "end_location": end,
-            "expression": place.text,
+            **place_json(place),
             "backend": name,
             "stage": self._stage(found, backend),
             "result": found.judged.place,

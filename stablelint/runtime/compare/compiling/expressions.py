@@ -10,8 +10,9 @@ import ast
 import linecache
 from collections.abc import Iterator
 
-from stablelint.runtime.compare.recording.trace import Place
+from stablelint.diagnostic import Position, Span
 from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
 
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Add: ("add", "iadd"),
@@ -30,7 +31,7 @@ _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 
 
-def expression_at(filename: str, row: int, indent: int | None, operation: str, function: str) -> Place:
+def expression_at(filename: str, row: int, indent: int | None, operation: str, function: str) -> Location:
     """The expression that begins in `row`, `indent` columns behind its first letter, and stands for `operation`.
 
     The whole line where no expression of it is known.
@@ -46,13 +47,14 @@ def expression_at(filename: str, row: int, indent: int | None, operation: str, f
     calls = [node for node in found if isinstance(node, ast.Call)]
     chosen = min(named or calls or found, key=_length, default=None)
     if chosen is None or (start is None and not named):
-        return Place(filename, row, None, line.strip(), function)
+        return Location(filename, row, None, line.strip(), function)
     lines = linecache.getlines(filename)
     end_row, end_offset = chosen.end_lineno or row, chosen.end_col_offset or 0
     end = len(lines[end_row - 1].encode()[:end_offset].decode(errors="replace"))
     begin = len(line.encode()[: chosen.col_offset].decode(errors="replace"))
     text = ast.get_source_segment("".join(lines), chosen) or line.strip()
-    return Place(filename, row, (row, begin + 1, end_row, end + 1), " ".join(text.split()), function)
+    span = Span(Position(row, begin + 1), Position(end_row, end + 1))
+    return Location(filename, row, span, " ".join(text.split()), function)
 
 
 def _expressions(filename: str, row: int) -> Iterator[ast.expr]:

@@ -14,8 +14,8 @@ from torch.fx import GraphModule, Node
 
 from stablelint.runtime.compare.compiling.expressions import expression_at
 from stablelint.runtime.compare.recording.judge import distance
-from stablelint.runtime.compare.recording.trace import Place
 from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.state import current_state
 
@@ -79,7 +79,7 @@ def without_attributes_shared(graph: GraphModule) -> GraphModule:
     return GraphModule(graph, copy.deepcopy(graph.graph))
 
 
-def place_of(node: Node) -> Place:
+def place_of(node: Node) -> Location:
     """The user's expression that a node of a captured graph stands for."""
     lines = str(node.meta.get("stack_trace") or "").splitlines()
     for index in range(len(lines) - 1, -1, -1):
@@ -93,7 +93,7 @@ def place_of(node: Node) -> Place:
                 _name(node),
                 match["function"],
             )
-    return Place("", 0, None, str(node.name), "")
+    return Location("", 0, None, str(node.name), "")
 
 
 def module_of(node: Node) -> str:

@@ -69,10 +69,10 @@ def evidence_of(first: Trace, second: Trace, parting: Parting) -> Evidence:
     left_over = tuple(one for one in calls[1] if one.name == LEFT_OVER)
     waiting: dict[tuple[str, str], list[Source]] = {}
     for other in reversed(calls[1]):
-        waiting.setdefault((other.name, other.place.text), []).append(other)
+        waiting.setdefault((other.name, other.place.expression), []).append(other)
     found = []
     for one in calls[0]:
-        same = waiting.get((one.name, one.place.text))
+        same = waiting.get((one.name, one.place.expression))
         if same and same.pop().value != one.value:
             found.append(one)
     return Evidence(tuple(found), left_over, first.facts.get("gpu") is not None)
@@ -107,7 +107,7 @@ def find_cause(parting: Parting, evidence: Evidence, pairs: int, attempt: Try | 
 
 def _left_over(evidence: Evidence, attempt: Try | None) -> Cause:
     """A run that reads what the one before wrote: what it does without a remedy is told, no remedy is credited."""
-    texts = dict.fromkeys(f"`{one.place.text}` in line {one.place.row}" for one in evidence.left_over)
+    texts = dict.fromkeys(f"`{one.place.expression}` in line {one.place.row}" for one in evidence.left_over)
     told = tuple(f"{text} reads a file that the first run wrote" for text in list(texts)[:_SHOWN])
     trials = (_trial((), attempt(())),) if attempt is not None else ()
     advice = "remove what a run leaves before the next, or write it to a folder of each run"
@@ -155,7 +155,7 @@ def _trial(names: tuple[str, ...], found: Alignment | None) -> Trial:
     if found.parting is None:
         return Trial(names, True, f"{found.pairs:,} operations repeat bit for bit")
     record = found.parting.first or found.parting.second
-    where = f" at `{record.place.text}`" if record else ""
+    where = f" at `{record.place.expression}`" if record else ""
     return Trial(names, False, f"still parts{where}, step {found.parting.step}")
 
 
@@ -187,7 +187,7 @@ def _drew(parting: Parting, names: Sequence[str]) -> Iterator[str]:
         and record is not None
         and set(names) & {"seed", "clock", "entropy", "dropout"}
     ):
-        yield f"torch's generator: `{record.place.text}` is the first that draws other numbers"
+        yield f"torch's generator: `{record.place.expression}` is the first that draws other numbers"
 
 
 def _told(evidence: Evidence, names: set[str] | None = None) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _told(evidence: Evidence, names: set[str] | None = None) -> Iterator[str]:
     for source in evidence.sources:
         if names is not None and _remedy_of(source) not in names:
             continue
-        line = f"{source.name}: `{source.place.text}` in line {source.place.row} gave each run another value"
+        line = f"{source.name}: `{source.place.expression}` in line {source.place.row} gave each run another value"
         if line not in seen and len(seen) < _SHOWN:
             seen.add(line)
             yield line

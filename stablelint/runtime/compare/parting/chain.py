@@ -111,7 +111,9 @@ def _look(
         if len(found.links) < _LONGEST:
             place = one.place
             growth = error / max(before, unit) if unit else 0.0
-            link = Link(one.index, one.step, one.phase, place.text, place.filename, place.row, error, growth)
+            link = Link(
+                one.index, one.step, one.phase, place.expression, place.filename, place.row, error, growth
+            )
             found.links.append(link)
     kind = _kind(one, other, error, before)
     if kind is Kind.DRAW and found.draws is not None:

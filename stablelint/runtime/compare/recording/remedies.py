@@ -14,7 +14,8 @@ import sys
 import sysconfig
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -94,21 +95,15 @@ def _clock() -> None:
 def _files() -> None:
     listdir, scandir = os.listdir, os.scandir
 
-    class Sorted:
-        """An iterator over entries by name, to be closed as the system's own."""
+    class Sorted(Iterator[Any], AbstractContextManager[Any]):
+        """Entries by name, to be closed as the system's own."""
 
         def __init__(self, path: Any) -> None:
             with scandir(path) as entries:
                 self._entries = iter(sorted(entries, key=lambda entry: entry.name))
 
-        def __iter__(self) -> Any:
-            return self._entries
-
         def __next__(self) -> Any:
             return next(self._entries)
-
-        def __enter__(self) -> Any:
-            return self
 
         def __exit__(self, *_: object) -> None:
             self.close()

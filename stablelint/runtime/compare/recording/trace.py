@@ -10,10 +10,13 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from stablelint.diagnostic import Position, Span
+from stablelint.runtime.program.location import Location
 
 FORMAT = 2
 _BATCH = 512  # lines that are encoded at once
@@ -49,16 +52,6 @@ class Result(NamedTuple):
     statistics: Statistics | None
 
 
-class Place(NamedTuple):
-    """An expression and where it stands; `row` and the columns count from 1, `span` is None where unknown."""
-
-    filename: str
-    row: int
-    span: tuple[int, int, int, int] | None  # row, column, end row, end column
-    text: str
-    function: str
-
-
 @dataclass(slots=True)
 class Record:
     """An operation that ran: where, in which module and phase, on what numbers, with what results."""
@@ -68,7 +61,7 @@ class Record:
     phase: str  # forward, backward, optimizer, or input: a tensor that no recorded operation made
     operation: str
     module: str
-    place: Place
+    place: Location
     traits: frozenset[str]
     numbers: tuple[object, ...]  # Python numbers among the arguments
     operands: frozenset[int]  # indices of the records that made what it reads
@@ -80,7 +73,7 @@ class Record:
     @property
     def key(self) -> tuple[str, str, str, str, str]:
         """What a counterpart in another run shares with it; occurrences follow from the order."""
-        return self.phase, self.place.function, self.place.text, self.module, self.operation
+        return self.phase, self.place.function, self.place.expression, self.module, self.operation
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -101,7 +94,7 @@ class Source(NamedTuple):
     """A call from outside the computation that gives something new each time: a clock, a generator, a folder."""
 
     name: str
-    place: Place
+    place: Location
     value: int  # digest of what it returned
     before: int  # records written when it was called
 
@@ -114,11 +107,11 @@ class Writer:
         self.count = 0
         self._file = path.open("w", encoding="utf-8", buffering=1 << 16)
         self._left = limit
-        self._places: dict[Place, int] = {}
+        self._places: dict[Location, int] = {}
         self._waiting: list[object] = []
         self._put({"format": FORMAT, **facts})
 
-    def operation(self, record: Sequence[object], place: Place) -> None:
+    def operation(self, record: Sequence[object], place: Location) -> None:
         """Write an operation: the fields of `Record` from `step` on, without its place."""
         self._put([self._number(place), *record])
         self.count += 1
@@ -127,7 +120,7 @@ class Writer:
         """Write the loss of a backward call."""
         self._put({"loss": value, "step": step})
 
-    def source(self, name: str, place: Place, value: int) -> None:
+    def source(self, name: str, place: Location, value: int) -> None:
         """Write a call of a source of chance."""
         self._put({"source": name, "place": self._number(place), "value": value})
 
@@ -154,11 +147,11 @@ class Writer:
             os.dup2(empty, self._file.fileno())
             os.close(empty)
 
-    def _number(self, place: Place) -> int:
+    def _number(self, place: Location) -> int:
         number = self._places.get(place)
         if number is None:
             number = self._places[place] = len(self._places)
-            self._put({"at": number, "place": place})
+            self._put({"at": number, "place": astuple(place)})
         return number
 
     def _put(self, line: object) -> None:
@@ -193,7 +186,7 @@ class Trace:
 
     def __iter__(self) -> Iterator[Step]:
         self.sources.clear()
-        places: dict[int, Place] = {}
+        places: dict[int, Location] = {}
         step: Step | None = None
         count = 0
         for line in self._lines():
@@ -225,7 +218,7 @@ class Trace:
                     return
 
 
-def _record(index: int, place: Place, line: Sequence[Any]) -> Record:
+def _record(index: int, place: Location, line: Sequence[Any]) -> Record:
     _, step, phase, operation, module, traits, numbers, operands, results, local = line
     return Record(
         index,
@@ -247,6 +240,7 @@ def _result(digest: int, dtype: str, shape: Sequence[int], statistics: Sequence[
     return Result(digest, dtype, tuple(shape), told)
 
 
-def _place(line: Sequence[Any]) -> Place:
+def _place(line: Sequence[Any]) -> Location:
     filename, row, span, text, function = line
-    return Place(filename, row, tuple(span) if span else None, text, function)
+    extent = Span(*(Position(*one) for one in span)) if span else None
+    return Location(filename, row, extent, text, function)

@@ -8,6 +8,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -16,7 +17,6 @@ import torch
 from torch.nn.modules import module as torch_module
 
 from stablelint.diagnostic import Span
-from stablelint.runtime.compare.recording.trace import Place
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.nodes import ModuleNames, Nodes
@@ -25,7 +25,7 @@ _LONGEST_TEXT = 300
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _TRANSPORT = os.path.dirname(multiprocessing.__file__) + os.sep
 _ENGINE = str(torch.autograd.graph.__file__)
-NOWHERE = Place("", 0, None, "", "")
+NOWHERE = Location("", 0, None, "", "")
 
 
 # Whose code a frame runs: torch's or this package's, the call of the autograd engine, what carries objects between
@@ -36,7 +36,7 @@ _LIBRARY, _IN_ENGINE, _CARRIER, _STANDARD_LIBRARY, _USER = range(5)
 class Here(NamedTuple):
     """A place and the path of the module that is called there; `sent` for what another process sent."""
 
-    place: Place
+    place: Location
     module: str
     sent: bool = False
 
@@ -48,7 +48,7 @@ class Whereabouts:
         self._active: list[str] = []
         self._names = ModuleNames()
         self.nodes = Nodes(self.here)
-        self._resolved: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+        self._resolved: dict[tuple[int, int], tuple[CodeType, Location]] = {}
 
     def follow(
         self, on_result: Callable[[str, torch.nn.Module, Any], None] | None = None
@@ -92,7 +92,7 @@ class Whereabouts:
         place = self.resolved(frame.f_code, frame.f_lasti) if frame is not None else NOWHERE
         return Here(place, self._active[-1] if self._active else "", sent), in_engine
 
-    def resolved(self, code: CodeType, offset: int) -> Place:
+    def resolved(self, code: CodeType, offset: int) -> Location:
         """The expression that an instruction belongs to."""
         key = id(code), offset
         if key not in self._resolved:
@@ -111,14 +111,10 @@ def _kind_of(filename: str) -> int:
     return _STANDARD_LIBRARY if filename.startswith(_STANDARD) and "site-packages" not in filename else _USER
 
 
-def _place_of(found: Location) -> Place:
+def _place_of(found: Location) -> Location:
     if found.span is not None and found.span.end.row > found.span.start.row:
         found = _header(found, found.span)
-    span = found.span
-    extent = (span.start.row, span.start.column, span.end.row, span.end.column) if span else None
-    return Place(
-        found.filename, found.row, extent, " ".join(found.expression.split())[:_LONGEST_TEXT], found.function
-    )
+    return replace(found, expression=" ".join(found.expression.split())[:_LONGEST_TEXT])
 
 
 def _header(found: Location, span: Span) -> Location:

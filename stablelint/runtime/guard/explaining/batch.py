@@ -17,7 +17,6 @@ from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import step_frames
 
-_FRAMES = 12
 _OTHERS = 64
 
 
@@ -70,7 +69,7 @@ def _inputs(frame: FrameType) -> list[torch.Tensor]:
 
 
 def _loops(frame: FrameType) -> Iterator[tuple[FrameType, Region]]:
-    for one in step_frames(frame, _FRAMES):
+    for one in step_frames(frame):
         region = region_at(one.f_code, one.f_lasti)
         if region is not None and region.loop is not None:
             yield one, region

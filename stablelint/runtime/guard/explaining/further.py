@@ -106,7 +106,7 @@ def _result(count: int, told: dict[str, Any]) -> FurtherSteps:
 
 def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int, writer: int) -> NoReturn:
     """The forked copy: never returns, whatever happens in it."""
-    counter = _Counter(finding.target.optimizer, count)
+    counter = _Counter(finding.target.alarm.optimizer, count)
     told: dict[str, Any] = {"error": None, "same_batch": False}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):

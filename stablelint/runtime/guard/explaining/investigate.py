@@ -27,7 +27,6 @@ from stablelint.runtime.program.frames import resolve, site_of, step_frames
 from stablelint.runtime.program.unsaved import unsaved
 from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
 
-_FRAMES_SEARCHED = 12
 _PARAMETERS_TOLD = 64
 
 
@@ -72,23 +71,18 @@ def _parameters(watch: Watch) -> tuple[OperandStats, ...]:
 
 def replayable(alarm: Alarm) -> AbstractContextManager[None]:
     """While it is held, what is sharded is whole, and a rank replays without the others. All must enter and leave."""
-    return ranks.gathered(modules_in(step_frames(alarm.frame, _FRAMES_SEARCHED)))
+    return ranks.gathered(modules_in(step_frames(alarm.frame)))
 
 
 def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     parameters = watch.parameters()
     target = Target(
-        loss=alarm.loss,
-        loss_object=alarm.loss_object,
-        backward_only=not alarm.in_loss,
-        optimizer=alarm.optimizer,
-        parameters=parameters,
-        buffers=buffers_in(step_frames(alarm.frame, _FRAMES_SEARCHED)),
+        alarm,
+        parameters,
+        buffers_in(step_frames(alarm.frame)),
         known=frozenset(watch.optimizers),
-        stop_after_backward=alarm.after_backward,
         moment=moment_at(alarm.frame),
         skips=watch.skips,
-        shown=alarm.shown is not None,
     )
     damaged = next(
         (name for name, one in parameters.items() if not watch.skips(name) and badness_of(one)), None
@@ -128,7 +122,7 @@ def _with_what_changed(event: Event, names: list[str]) -> Event:
 def unexplained(alarm: Alarm, error: Exception) -> Finding:
     """The finding for an alarm whose investigation failed: what the alarm itself tells."""
     note = f"The step could not be examined ({type(error).__name__}: {error})."
-    return Finding(replace(_seen(alarm), note=note), None, Target(alarm.loss, None, False, None, {}, ()))
+    return Finding(replace(_seen(alarm), note=note), None, Target(alarm, {}, ()))
 
 
 def _seen(alarm: Alarm) -> Event:
@@ -152,7 +146,7 @@ def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
     found = outcome.likeness
     if not found.same_random and outcome.reached:
         return False
-    return found.differing is not None or not same_number(outcome.loss, target.loss)
+    return found.differing is not None or not same_number(outcome.loss, target.alarm.loss)
 
 
 def _rank(outcome: Outcome) -> tuple[bool, bool, bool]:

@@ -48,7 +48,7 @@ def _replayed(
     except (SyntaxError, ValueError) as error:
         return Verification(False, None, f"The file with {named} does not compile: {error}.")
     fixed = attempt_with(watch, attempt, filename, tree)
-    target = replace(finding.target, backward_only=True, loss=None, loss_object=None, proving=True)
+    target = replace(finding.target, proving=True)
     with fix_applied(fixed.globals, fixed.locals, filename, tree, module):
         outcome = run_attempt(watch, target, fixed)
     if outcome.error is not None:

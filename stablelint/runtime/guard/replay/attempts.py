@@ -28,7 +28,6 @@ from stablelint.runtime.tensors.state import RandomState
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
-_FRAMES = 12
 _ATTEMPTS = 4
 _REWINDS = 2  # more draws than one replay tells, where the numbers drawn decide how many follow
 
@@ -53,7 +52,7 @@ class Attempt:
     @property
     def locals(self) -> dict[str, Any] | None:
         """The names around the replayed code: those of its frame and of the user frames that called it."""
-        frames = list(step_frames(self.frame, _FRAMES)) if self.frame is not None else []
+        frames = list(step_frames(self.frame)) if self.frame is not None else []
         return {name: value for frame in reversed(frames) for name, value in frame.f_locals.items()} or None
 
 
@@ -68,7 +67,7 @@ def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
         yield Attempt(run, start.random if start is not None else None)
     later: list[Attempt] = []
     count = 0
-    for frame in step_frames(alarm.frame, _FRAMES):
+    for frame in step_frames(alarm.frame):
         region = region_at(frame.f_code, frame.f_lasti)
         if region is None:
             continue
@@ -107,7 +106,7 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     region = attempt.region
     code = region.code if region is not None else None
-    frames = list(step_frames(attempt.frame, _FRAMES))
+    frames = list(step_frames(attempt.frame))
     replay = Replay(target, attempt.until, watch.state.buffers, code, tensors_of(frames))
     with (
         hooks.alone(replay),

@@ -18,7 +18,7 @@ from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness,
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
 from stablelint.runtime.guard.replay.writes import Writes
-from stablelint.runtime.guard.watching.step_state import Follower
+from stablelint.runtime.guard.watching.step_state import Alarm, Follower
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
@@ -34,18 +34,23 @@ class ReplayDone(BaseException):
 class Target:
     """What a replay runs towards: the alarm as the watch saw it."""
 
-    loss: float | None
-    loss_object: object  # the loss of the alarm: a replay that meets it again did not recompute it
-    backward_only: bool  # the loss was finite, a gradient was not
-    optimizer: torch.optim.Optimizer | None
+    alarm: Alarm
     parameters: Parameters
     buffers: tuple[torch.Tensor, ...]
     skips: Callable[[str], bool] = lambda _: False  # parameters, by name, whose gradients are not looked at
     known: frozenset[torch.optim.Optimizer] = frozenset()
-    stop_after_backward: bool = False
     moment: Moment | None = None  # the user's frames and the generators at the alarm
-    shown: bool = False  # a value was shown, by a program that takes no steps
     proving: bool = False  # the step was fixed: go on to the gradients
+
+    @property
+    def shown(self) -> bool:
+        """A value was shown, by a program that takes no steps."""
+        return self.alarm.shown is not None
+
+    @property
+    def backward_only(self) -> bool:
+        """What is looked at are the gradients: the loss is finite, or should be."""
+        return self.proving or not self.alarm.in_loss
 
 
 @dataclass(slots=True)
@@ -90,10 +95,9 @@ class Replay(Follower):
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """A backward call starts; a non-finite loss ends the replay here."""
-        for loss in losses:
-            if loss is self.target.loss_object:
-                self.outcome.error = "the loss was computed outside the replayed code"
-                raise ReplayDone
+        if not self.target.proving and any(loss is self.target.alarm.loss_object for loss in losses):
+            self.outcome.error = "the loss was computed outside the replayed code"
+            raise ReplayDone
         value = sum_of(losses)
         self.outcome.loss = value
         with self.trace.resting():
@@ -109,14 +113,14 @@ class Replay(Follower):
         """A backward call ended."""
         self.outcome.faults_before_backward_end = len(self.trace.faults)
         self.outcome.went_backward = True
-        if self.target.stop_after_backward:
-            self.on_step(self.target.optimizer)
+        if self.target.alarm.after_backward:
+            self.on_step(self.target.alarm.optimizer)
         elif not self.target.backward_only and self._passed():
             self._arrive([])
 
     def on_step(self, optimizer: torch.optim.Optimizer | None) -> None:
         """The optimizer is about to step: the gradients are what they were at the alarm."""
-        if self.target.proving and self.target.optimizer is None and not self._passed():
+        if self.target.proving and self.target.alarm.optimizer is None and not self._passed():
             return
         if not self.target.backward_only:
             if self._passed():
@@ -124,7 +128,7 @@ class Replay(Follower):
             return
         # An optimizer not known before was made by the replayed code, and its parameters with it.
         known = optimizer is None or optimizer in self.target.known
-        if known and self.target.optimizer is not None and optimizer is not self.target.optimizer:
+        if known and self.target.alarm.optimizer is not None and optimizer is not self.target.alarm.optimizer:
             return
         self._look_at_gradients(optimizer)
 
@@ -204,7 +208,8 @@ class Replay(Follower):
         """Whether this was the same step: what it computed is what the step had computed, where that is finite."""
         outcome, target = self.outcome, self.target
         same = outcome.reached and (
-            same_number(outcome.loss, target.loss) or (target.shown and outcome.loss is target.loss is None)
+            same_number(outcome.loss, target.alarm.loss)
+            or (target.shown and outcome.loss is target.alarm.loss is None)
         )
         if target.moment is None or outcome.moment is None:
             outcome.exact = same and math.isfinite(outcome.loss or 0.0)
@@ -224,7 +229,7 @@ class Replay(Follower):
 
     def _take_result(self, result: object) -> None:
         if self.target.proving and self.outcome.went_backward and not self.outcome.reached:
-            self._look_at_gradients(self.target.optimizer)  # the step goes on behind what was replayed
+            self._look_at_gradients(self.target.alarm.optimizer)  # the step goes on behind what was replayed
         losses = [tensor for tensor in tensors_in(result) if tensor.numel() == 1]
         if not self.outcome.reached and losses and self.outcome.loss is None:
             self.before_backward(tuple(losses[:1]))

@@ -42,7 +42,6 @@ from stablelint.runtime.tensors.names import Names, parameters_of
 from stablelint.runtime.tracing import hooks
 
 _LOOK_FOR_RANKS_EVERY = 64
-_FRAMES_SEARCHED = 12
 
 
 class _Threads(threading.local):
@@ -283,7 +282,7 @@ class Watch(hooks.Observer):
     def _meter_for(self, optimizer: torch.optim.Optimizer) -> Meter:
         self._distributed = ranks.are_several()
         if self.model is None:
-            roots = roots_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED))
+            roots = roots_in(step_frames(sys._getframe(1)))
             self.roots.update(roots.values())
             trained = [name for name, root in roots.items() if next(root.parameters(), None) is not None]
             for name, root in roots.items():
@@ -346,7 +345,7 @@ class Watch(hooks.Observer):
         if self.model is None and (state.sees_new or step & (step - 1) == 0):
             # Which modules train is learned from the frames, ever more seldom.
             state.sees_new = False
-            state.buffers.watch(buffers_in(step_frames(sys._getframe(1), _FRAMES_SEARCHED)))
+            state.buffers.watch(buffers_in(step_frames(sys._getframe(1))))
         if step % _LOOK_FOR_RANKS_EVERY == 0:
             self._distributed = ranks.are_several()
         state.begin()

@@ -52,13 +52,13 @@ def test_operations_have_phase_place_and_what_made_their_operands(tmp_path: Path
     (step,) = train(tmp_path / "t", Options(), 1)
     by_phase = {(one.phase, one.operation): one for one in step.records}
     product = by_phase["forward", "mul"]
-    assert product.place.text == "w * 2"
+    assert product.place.expression == "w * 2"
     assert product.numbers == (2,)
     gradient = by_phase["backward", "mul"]
-    assert gradient.place.text == "w * 2"
+    assert gradient.place.expression == "w * 2"
     total = by_phase["forward", "sum"]
     assert total.operands == {product.index}
-    assert by_phase["optimizer", "add"].place.text == "optimizer.step()"
+    assert by_phase["optimizer", "add"].place.expression == "optimizer.step()"
 
 
 def test_with_modules_alone_only_what_they_return_is_recorded(tmp_path: Path) -> None:
@@ -71,4 +71,4 @@ def test_with_modules_alone_only_what_they_return_is_recorded(tmp_path: Path) ->
         ("ReLU", "Sequential.1"),
         ("Sequential", "Sequential"),
     ]
-    assert {one.place.text for one in step.records} == {"model(torch.ones(1, 2))"}
+    assert {one.place.expression for one in step.records} == {"model(torch.ones(1, 2))"}
