@@ -25,7 +25,11 @@ from typing import Any
 from stablelint.report.run.text import deciding
 
 FOLDER = Path(__file__).parent / "guard_programs"
-LIBRARIES = ("lightning", "transformers", "IPython")
+LIBRARIES = {
+    "lightning": ["lightning"],
+    "transformers": ["transformers", "accelerate"],
+    "IPython": ["IPython"],
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class Program:
     def missing(self) -> list[str]:
         """Libraries that it needs and that are not installed."""
         text = "\n".join(self.texts)
-        needed = [name for name in LIBRARIES if f"import {name}" in text or f"from {name}" in text]
+        used = [name for name in LIBRARIES if f"import {name}" in text or f"from {name}" in text]
+        needed = [one for name in used for one in LIBRARIES[name]]
         if self.path.suffix == ".ipynb":
             needed += ["IPython", "nbformat"]
         return [name for name in needed if find_spec(name) is None]

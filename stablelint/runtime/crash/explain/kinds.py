@@ -66,7 +66,7 @@ def _cast(operands: tuple[Operand, ...]) -> list[str]:
     weight = next((one for one in operands if " of " in one.name), None)
     for one in operands:
         if weight is not None and one is not weight and one.dtype != weight.dtype:
-            text = f"{one.name}.to({_torch(weight.dtype)})"
+            text = f"{one.name}.to(torch.{weight.dtype})"
             why = (
                 "; NumPy arrays are float64 unless they are told otherwise" if one.dtype == "float64" else ""
             )
@@ -75,15 +75,9 @@ def _cast(operands: tuple[Operand, ...]) -> list[str]:
     if double is not None:
         return [f"{double.name}.float(); NumPy arrays are float64 unless they are told otherwise"]
     whole = next((one for one in operands if not getattr(torch, one.dtype).is_floating_point), None)
-    return (
-        [f"{whole.name}.float()"]
-        if whole is not None
-        else [f"{operands[1].name}.to({_torch(operands[0].dtype)})"]
-    )
-
-
-def _torch(dtype: str) -> str:
-    return f"torch.{dtype}"
+    if whole is not None:
+        return [f"{whole.name}.float()"]
+    return [f"{operands[1].name}.to(torch.{operands[0].dtype})"]
 
 
 @explains(
@@ -100,11 +94,8 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
         weight.device if weight is not None else next((one for one in sorted(places) if one != "cpu"), "cpu")
     )
     strays = [one for one in operands if one.device != home]
-    summary = ", ".join(
-        f"{one.name} is on {one.device}" for one in operands if one in strays or one is weight
-    )
-    if weight is None:
-        summary = ", ".join(f"{one.name} is on {one.device}" for one in operands)
+    told = [one for one in operands if weight is None or one in strays or one is weight]
+    summary = ", ".join(f"{one.name} is on {one.device}" for one in told)
     advice = [f"{one.name} = {one.name}.to({home!r})" for one in strays if one.name.isidentifier()]
     advice += [
         f"{one.name} must be made on, or moved to, {home}" for one in strays if not one.name.isidentifier()

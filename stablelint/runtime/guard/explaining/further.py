@@ -7,7 +7,6 @@ to disk it writes, as it would in training; what it prints is dropped.
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import os
@@ -21,14 +20,13 @@ from typing import Any, NoReturn
 import torch
 
 from stablelint.runtime.guard.explaining.investigate import Finding
-from stablelint.runtime.guard.explaining.proof import fix_applied
+from stablelint.runtime.guard.explaining.proof import Fixed
 from stablelint.runtime.guard.replay.attempts import endless, scalers_reset
 from stablelint.runtime.guard.replay.replay import ReplayDone, eager
 from stablelint.runtime.guard.reporting.cause import Advice, FurtherSteps
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.step_state import Follower
 from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.program.frames import compile_calmly
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks
@@ -137,10 +135,8 @@ def _continue(
     """Run the loop with the fix until the counter ends it, or it ends itself."""
     assert finding.attempt is not None
     assert advice.rewrite is not None
-    filename = advice.rewrite.filename
-    tree = compile_calmly(advice.rewrite.source, filename, flags=ast.PyCF_ONLY_AST)
-    module = compile_calmly(advice.rewrite.source, filename)
-    run, repeats = endless(watch, finding.attempt, filename, tree)
+    fixed = Fixed.of(advice.rewrite)
+    run, repeats = endless(watch, finding.attempt, fixed.filename, fixed.tree)
     told["same_batch"] = repeats
     watch.state.buffers.restore()
     if finding.attempt.random is not None:
@@ -150,7 +146,7 @@ def _continue(
     with (
         hooks.alone(counter),
         scalers_reset(watch),
-        fix_applied(finding.attempt.globals, finding.attempt.locals, filename, tree, module),
+        fixed.applied(finding.attempt),
         eager(),
     ):
         taken = -1

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import CodeType
 
 from stablelint.runtime.guard.explaining.investigate import Finding
@@ -41,16 +41,14 @@ def _replayed(
     watch: Watch, finding: Finding, attempt: Attempt, rewrite: Rewrite, named: str
 ) -> Verification | None:
     """What the step gives with another text of its file; None where it does not reach its end."""
-    filename = rewrite.filename
     try:
-        tree = compile_calmly(rewrite.source, filename, flags=ast.PyCF_ONLY_AST)
-        module = compile_calmly(rewrite.source, filename)
+        fixed = Fixed.of(rewrite)
     except (SyntaxError, ValueError) as error:
         return Verification(False, None, f"The file with {named} does not compile: {error}.")
-    fixed = attempt_with(watch, attempt, filename, tree)
+    attempt = attempt_with(watch, attempt, fixed.filename, fixed.tree)
     target = replace(finding.target, proving=True)
-    with fix_applied(fixed.globals, fixed.locals, filename, tree, module):
-        outcome = run_attempt(watch, target, fixed)
+    with fixed.applied(attempt):
+        outcome = run_attempt(watch, target, attempt)
     if outcome.error is not None:
         return Verification(
             False, outcome.loss, f"With {named} the step could not be replayed ({outcome.error})."
@@ -73,21 +71,30 @@ def _replayed(
     return Verification(finite, outcome.loss if bounded else None, note)
 
 
-@contextmanager
-def fix_applied(
-    scope: dict[str, object] | None,
-    names: dict[str, object] | None,
-    filename: str,
-    tree: ast.Module,
-    module: CodeType,
-) -> Iterator[None]:
-    """Until the end of the context the calling thread runs the fixed text of a file.
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A file with a fix, compiled."""
 
-    `scope` are the global names of the step and `names` its local ones.
-    """
-    scopes = [one for one in (scope, names) if one is not None]
-    with _imports_added(scope, filename, tree), functions_swapped(filename, module, scopes):
-        yield
+    filename: str
+    tree: ast.Module
+    module: CodeType
+
+    @classmethod
+    def of(cls, rewrite: Rewrite) -> Fixed:
+        """Compile the text. Raises SyntaxError and ValueError."""
+        filename, source = rewrite.filename, rewrite.source
+        tree = compile_calmly(source, filename, flags=ast.PyCF_ONLY_AST)
+        return cls(filename, tree, compile_calmly(source, filename))
+
+    @contextmanager
+    def applied(self, attempt: Attempt) -> Iterator[None]:
+        """Until the end of the context the calling thread runs the fixed text, also what `attempt` can name of it."""
+        scopes = [one for one in (attempt.globals, attempt.locals) if one is not None]
+        with (
+            _imports_added(attempt.globals, self.filename, self.tree),
+            functions_swapped(self.filename, self.module, scopes),
+        ):
+            yield
 
 
 @contextmanager
