@@ -26,7 +26,7 @@ _HALVES = frozenset({"float16", "half"})
 
 
 # From which rate on an optimizer is reported: for any parameters, and for those of a whole model.
-_RATES = {"torch.optim.SGD": (1.0, 1.0)} | dict.fromkeys((*_ADAPTIVE, "torch.optim.Adamax"), (0.999, 0.1))
+_RATES = {"torch.optim.SGD": (1.0, 1.0)} | dict.fromkeys((*_ADAPTIVE, "torch.optim.Adamax"), (1.0, 0.1))
 
 
 @observes("|".join(name.rpartition(".")[2] for name in _RATES))

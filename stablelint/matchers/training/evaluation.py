@@ -20,7 +20,8 @@ from stablelint.matchers.names import (
     receiver,
 )
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
-from stablelint.matchers.tree import ancestors, loop_around, mentions, start
+from stablelint.matchers.training.trained import backs_in, models_of, trained_in
+from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, start, statement_in
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ _MODAL = (
     "RReLU",
 )
 
+# A script in which none of these stands trains nothing.
+_OF_GRADIENTS = ("backward", "grad", "no_grad", "inference_mode", "set_grad_enabled", "requires_grad_", "fit")
+_TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
+
 
 @observes()
 def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
@@ -49,18 +54,18 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
     ):
         return
     calls = nodes_below(module.source.tree, ast.Call)
-    if (
-        any(_sets_evaluation(c) for c in calls)
-        or not any(map(_is_backward, calls))
-        or not _has_modes(calls, module)
-    ):
+    if any(_sets_evaluation(c) for c in calls) or not any(map(_is_backward, calls)):
         return
-    modules = modules_in(review)
+    layers = _layers_made(calls, module)
+    modal = any(name.startswith(_MODAL) for name in layers)
+    if layers and not modal:
+        return  # the file builds its models, and nothing of theirs depends on the mode
+    modules = modules_in(review) | trained_in(module)
     for root in functions_of(review):
         for call in sorted(nodes_in(root, ast.Call), key=start):
             loop = loop_around(call, root)
             if loop and ast.unparse(call.func) in modules and not _trains(loop) and graph_is_off(call, root):
-                yield site_at(review, rule, call)
+                yield site_at(review, rule, call, shown=modal)
                 break
 
 
@@ -78,10 +83,10 @@ def _sets_evaluation(call: ast.Call) -> bool:
     return called(call) == "eval" or (called(call) == "train" and bool(call.args or call.keywords))
 
 
-def _has_modes(calls: list[ast.Call], module: ModuleInfo) -> bool:
-    """Whether the file builds layers that behave otherwise in training."""
+def _layers_made(calls: list[ast.Call], module: ModuleInfo) -> list[str]:
+    """The layers that the file builds, losses aside."""
     names = (qualified(c.func, module).rpartition(".") for c in calls)
-    return any(package == "torch.nn" and name.startswith(_MODAL) for package, _, name in names)
+    return [name for package, _, name in names if package == "torch.nn" and not name.endswith("Loss")]
 
 
 @observes()
@@ -90,6 +95,7 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Iterator[Site]:
     tree = review.module.source.tree
     if not review.of_body or ".eval()" not in review.module.source.text:
         return
+    yield from _switched_too_late(review, rule)
     calls = nodes_below(tree, ast.Call)
     if any(called(c) == "train" and receiver(c) is not None for c in calls):
         return
@@ -106,6 +112,30 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Iterator[Site]:
             if after and any(_is_backward(n) for nodes in reached for n in nodes):
                 yield site_at(review, rule, min(after, key=start))
                 return
+
+
+def _switched_too_late(review: Review, rule: Rule) -> Iterator[Site]:
+    """`model.eval()`, `y = model(x)`, `model.train()`, `loss(y).backward()`: the pass that is trained on came before."""
+    for root in functions_of(review, ".train()"):
+        for back in backs_in(root):
+            for call in models_of(back, root, review.module):
+                block = block_of(call, root) or []
+                at, end = (statement_in(node, block, root) for node in (call, back))
+                modes = {
+                    i: mode for i, s in enumerate(block) if (mode := _mode_set(s, ast.unparse(call.func)))
+                }
+                before = [mode for i, mode in modes.items() if i < (at or 0)]
+                if at is None or end is None or before[-1:] != ["eval"]:
+                    continue
+                if "train" in [mode for i, mode in modes.items() if at < i < end]:
+                    yield site_at(review, rule, call, message=_TOO_LATE)
+
+
+def _mode_set(statement: ast.stmt, model: str) -> str:
+    """The mode that a statement by itself puts a model into: `model.eval()`; empty for any other statement."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    of = receiver(call) if call is not None else None
+    return called(call) if call is not None and of is not None and ast.unparse(of) == model else ""
 
 
 def _is_own(call: ast.Call, loop: ast.AST) -> bool:
@@ -131,8 +161,11 @@ def _reached(
 def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
     """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
     for root in functions_of(review, ".eval()"):
+        if getattr(root, "name", "") == "forward":
+            continue  # its caller says whether a graph is recorded
         evaluated = [n for n in nodes_in(root, ast.Call) if called(n) == "eval" and not _arguments(n)]
-        if not evaluated or _records(root) or _is_called_without_graph(root, review):
+        script = root is review.module.source.tree and not mentions(root, *_OF_GRADIENTS)
+        if not evaluated or (_records(root) and not script) or _is_called_without_graph(root, review):
             continue
         models = {ast.unparse(of) for n in evaluated if (of := receiver(n)) is not None}
         gathered = list(_gathered(models, root, review))
@@ -144,10 +177,10 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
             recorded = [
                 n
                 for n in calls
-                if loop_around(n, root) and not graph_is_off(n, root) and not _is_cut(n, root)
+                if (script or loop_around(n, root)) and not graph_is_off(n, root) and not _is_cut(n, root)
             ]
             for call in sorted(recorded, key=start)[:1]:
-                message = "evaluation records a graph for each batch: no_grad is missing"
+                message = "evaluation records a graph of what it computes: no_grad is missing"
                 yield site_at(review, rule, call, shown=False, message=message)
 
 

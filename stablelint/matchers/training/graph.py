@@ -187,6 +187,8 @@ def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
     """Whether a value is known to carry no graph; what a method returns that others override is not."""
     if value.kind is Kind.NONE:
         return False
+    if isinstance(value.node, ast.Subscript):
+        return False  # an entry of what may hold anything
     if value.op in _WITHOUT_GRAPH or value.kind in _WITHOUT:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
-_ENDS = frozenset("detach item numpy tolist argmax parameter layer batch phi".split())
+_ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch phi".split())
 _KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_softmax".split())
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import Function, called, functions_of, modules_in, receiver
+from stablelint.matchers.training.trained import trained_in
 from stablelint.matchers.tree import ancestors, block_of, mentions, start, statement_in
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _CLOCKS = frozenset(
-    f"time.{name}" for name in ("time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns")
+    f"time.{name}" for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns")
 )
 # What waits for the GPU, by itself or because it needs a value of it; who trains meanwhile compares no models.
 _WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero", "backward")
@@ -36,7 +37,9 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
         for taken in sorted(nodes_in(root, ast.BinOp), key=start)
         if (timed := _timed(taken, root, review))
     ]
-    modules = modules_in(review) | _layers(review) if timings else frozenset[str]()
+    modules = frozenset[str]()
+    if timings:
+        modules = modules_in(review) | _layers(review) | trained_in(review.module)
     functions = {n.name: n for n in functions_below(review.module.source.tree)}
     for taken, timed in timings:
         inside = [n for statement in timed for n in descendants(statement)]
@@ -62,7 +65,9 @@ def _timed(taken: ast.BinOp, root: ast.AST, review: Review) -> list[ast.stmt]:
     """The statements between the two readings of which a difference is taken; empty where it is none of clocks."""
     if not isinstance(taken.op, ast.Sub):
         return []
-    last, first = (_reading(operand, taken, root, review) for operand in (taken.left, taken.right))
+    left = taken.left  # `total + last - first`
+    left = left.right if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) else left
+    last, first = (_reading(operand, taken, root, review) for operand in (left, taken.right))
     if first is None or last is None:
         return []
     block = block_of(first, root) or []
@@ -100,4 +105,6 @@ def _waits(statement: ast.stmt, functions: dict[str, Function]) -> bool:
 
 def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
     """Whether a call gives the GPU work: it moves a tensor there, or runs a module."""
-    return isinstance(node, ast.Call) and (called(node) == "cuda" or ast.unparse(node.func) in modules)
+    if not isinstance(node, ast.Call):
+        return False
+    return called(node) == "cuda" or ast.unparse(node.func).removesuffix(".forward") in modules

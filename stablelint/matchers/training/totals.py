@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.matchers.names import assigned_in
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import block_of, exclusive, loop_around, mentions, parents, start
+from stablelint.matchers.tree import exclusive, loop_around, mentions, parents, start
 from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
         loop = loop_around(value.node, root)
         if loop is None or _is_differentiated(total, root) or _is_number(loss, loop, value.node):
             continue
-        if _is_begun_anew(total, loop, root):
+        if _is_begun_anew(total, loop):
             continue
         back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
         operand = value.operands.get("other")
@@ -86,14 +87,9 @@ def _is_differentiated(total: str, root: ast.AST) -> bool:
     return False
 
 
-def _is_begun_anew(total: str, loop: ast.AST, root: ast.AST) -> bool:
-    """Whether each step of the optimizer sets the total to something else again: what it keeps goes then."""
-    for node in nodes_in(loop, ast.Assign):
-        if mentions(node.value, total.rpartition(".")[2]) or total not in map(ast.unparse, node.targets):
-            continue
-        if any(mentions(statement, "zero_grad") for statement in block_of(node, root) or ()):
-            return True
-    return False
+def _is_begun_anew(total: str, loop: ast.AST) -> bool:
+    """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
+    return any(not mentions(n.value or n, total.rpartition(".")[2]) for n in assigned_in(total, loop))
 
 
 def _is_number(name: str, loop: ast.AST, before: ast.AST) -> bool:

@@ -25,7 +25,6 @@ def train(model, loader, optimizer):
         total += loss
         if step % 8 == 0:
             {then}
-            total = 0.0
 """
 
 
@@ -45,6 +44,6 @@ def test_a_loss_made_a_number_before_it_is_added() -> None:
     assert findings("SL605", ACCUMULATE.format(line="loss = loss.item(); total += loss")) == []
 
 
-def test_a_total_that_each_step_of_the_optimizer_begins_anew_keeps_nothing() -> None:
-    assert findings("SL605", EPOCH.format(then="optimizer.step(); optimizer.zero_grad()")) == []
-    assert findings("SL605", EPOCH.format(then="print(total)")) == ["total += loss"]
+def test_a_total_that_its_loop_begins_anew_lets_go_of_what_it_kept() -> None:
+    assert findings("SL605", EPOCH.format(then="total = 0.0")) == []
+    assert findings("SL605", EPOCH.format(then="total = float(total)")) == ["total += loss"]
