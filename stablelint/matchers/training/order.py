@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"wrapped_backward": "backward", "scaler_step": "step"}
+_CLEARING = ("zero_grad", "zero_grads", "grad")
 _ORDERED = ("backward", "step", "clip", "zero_grad")
 
 
@@ -122,15 +123,15 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
 
 def _clears(root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a function, or one of the file that it calls, clears or sets gradients."""
-    if mentions(root, "zero_grad", "grad"):
+    if mentions(root, *_CLEARING):
         return True
-    if not module.mentions("zero_grad", "grad"):
+    if not module.mentions(*_CLEARING):
         return False
     functions = {n.name: n for n in functions_below(module.source.tree)}
     pending, seen = [root], {root}
     while pending:
         node = pending.pop()
-        if mentions(node, "zero_grad", "grad"):
+        if mentions(node, *_CLEARING):
             return True
         names = {called(n) for n in descendants(node)} & functions.keys()
         pending.extend(new := [functions[name] for name in names if functions[name] not in seen])
@@ -145,7 +146,7 @@ def _is_plain(optimizer: Value) -> bool:
 
 def _may_clear(optimizer: Value, review: Review) -> bool:
     """Whether an optimizer of which nothing is known may clear gradients itself, or the file does so elsewhere."""
-    return optimizer.op not in ("unknown", "attribute") or review.module.mentions("zero_grad", "grad")
+    return optimizer.op not in ("unknown", "attribute") or review.module.mentions(*_CLEARING)
 
 
 @observes()

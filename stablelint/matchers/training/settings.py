@@ -64,14 +64,22 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]
     for root in functions_of(review, "benchmark", "deterministic"):
         switched = {
             qualified(target, review.module): target
-            for node in nodes_in(root, ast.Assign)
-            if isinstance(node.value, ast.Constant) and node.value.value is True
+            for node in sorted(nodes_in(root, ast.Assign), key=start)
+            if isinstance(node.value, ast.Constant)
             for target in node.targets
-        }
+        }  # what each is set to last
         fastest = switched.get("torch.backends.cudnn.benchmark")
         steady = switched.get("torch.backends.cudnn.deterministic")
-        if fastest is not None and steady is not None and not exclusive(fastest, steady, root):
+        if fastest is None or steady is None or not (_is_true(fastest, root) and _is_true(steady, root)):
+            continue
+        if not exclusive(fastest, steady, root):
             yield site_at(review, rule, fastest)
+
+
+def _is_true(target: ast.expr, root: ast.AST) -> bool:
+    """Whether an assignment to a target switches something on."""
+    made = parents(root)[target]
+    return isinstance(made, ast.Assign) and isinstance(made.value, ast.Constant) and made.value.value is True
 
 
 @observes()
