@@ -37,7 +37,7 @@ from torch.optim import SGD, Adam, lr_scheduler
 from torch.utils.data import DataLoader, Dataset, RandomSampler, TensorDataset
 from torchvision import datasets, models, transforms
 """
-_LOSSES = (*(f"SL{number}" for number in range(301, 320)), "SL612", "SL101")
+_LOSSES = (*(f"SL{number}" for number in range(301, 320)), "SL612", "SL637", "SL101")
 _PATTERNS = (
     ("model initialisation", ("SL607", "SL610")),
     ("model evaluation", ("SL615", "SL622", "SL623")),
