@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, site_at
-from stablelint.matchers.names import called, functions_of, modules_in, receiver
+from stablelint.matchers.names import Function, called, functions_of, modules_in, receiver
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, loop_around, mentions, statement_in
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
@@ -101,12 +101,14 @@ def _reads_gradients(before: Step, after: Step) -> bool:
 
 @observes("backward step")
 def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
-    """A loop with backward and step that never clears a gradient, nor does what it calls."""
+    """A loop, or a function, with backward and step that never clears a gradient, nor does what it calls."""
     steps = steps_of(review)
     for step in (s for s in steps if s.kind == "step"):
         loop = loop_around(step.node, step.root)
         node, optimizer = step.node, step.value.operands.get("input")
-        if loop is None or optimizer is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
+        if optimizer is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
+            continue
+        if loop is None and not _is_step_by_itself(step, optimizer, review.module):
             continue
         backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
@@ -115,10 +117,16 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         yield make_site(
             review, rule, (first.value, first.frame), {"optimizer": optimizer},
-            shown=known and optimizer.op != "argument", texts={"optimizer": step.subject},
+            shown=known and optimizer.op != "argument" and loop is not None, texts={"optimizer": step.subject},
             statement=review.collector.statements.get(id(first.value)),
         )  # fmt: skip
         return
+
+
+def _is_step_by_itself(step: Step, optimizer: Value, module: ModuleInfo) -> bool:
+    """Whether a function takes one step of an optimizer that it was not given, in a file where nothing clears."""
+    given = optimizer.op == "argument"
+    return isinstance(step.root, Function) and not given and not module.mentions(*_CLEARING)
 
 
 def _clears(root: ast.AST, module: ModuleInfo) -> bool:
