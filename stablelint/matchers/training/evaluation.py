@@ -40,8 +40,6 @@ _MODAL = (
     "RReLU",
 )
 
-# A script in which none of these stands trains nothing.
-_OF_GRADIENTS = ("backward", "grad", "no_grad", "inference_mode", "set_grad_enabled", "requires_grad_", "fit")
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
 
@@ -58,8 +56,8 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
         return
     layers = _layers_made(calls, module)
     modal = any(name.startswith(_MODAL) for name in layers)
-    if layers and not modal:
-        return  # the file builds its models, and nothing of theirs depends on the mode
+    if not modal and (layers or not any(called(c) == "step" for c in calls)):
+        return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
     modules = modules_in(review) | trained_in(module)
     for root in functions_of(review):
         for call in sorted(nodes_in(root, ast.Call), key=start):
@@ -164,8 +162,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
         evaluated = [n for n in nodes_in(root, ast.Call) if called(n) == "eval" and not _arguments(n)]
-        script = root is review.module.source.tree and not mentions(root, *_OF_GRADIENTS)
-        if not evaluated or (_records(root) and not script) or _is_called_without_graph(root, review):
+        if not evaluated or _records(root) or _is_called_without_graph(root, review):
             continue
         models = {ast.unparse(of) for n in evaluated if (of := receiver(n)) is not None}
         gathered = list(_gathered(models, root, review))
@@ -177,10 +174,10 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
             recorded = [
                 n
                 for n in calls
-                if (script or loop_around(n, root)) and not graph_is_off(n, root) and not _is_cut(n, root)
+                if loop_around(n, root) and not graph_is_off(n, root) and not _is_cut(n, root)
             ]
             for call in sorted(recorded, key=start)[:1]:
-                message = "evaluation records a graph of what it computes: no_grad is missing"
+                message = "evaluation records a graph for each batch: no_grad is missing"
                 yield site_at(review, rule, call, shown=False, message=message)
 
 

@@ -72,13 +72,6 @@ def evaluate(model, loader):
     assert findings("SL615", program) == []
 
 
-def test_a_script_that_records_the_graph_of_a_single_pass() -> None:
-    script = "net = load()\nnet.eval()\nscores = net(images)\n"
-    assert findings("SL615", script) == ["scores = net(images)"]
-    assert findings("SL615", script + "scores.sum().backward()\n") == []
-    assert findings("SL615", "with torch.no_grad():\n    net.eval()\n    scores = net(images)\n") == []
-
-
 def test_the_forward_of_a_module_leaves_the_graph_to_its_caller() -> None:
     forward = "def forward(self, x):\n    self.norm.eval()\n    for _ in range(3):\n        x = self.norm(x)\n    return x\n"
     assert findings("SL615", forward) == []
@@ -100,6 +93,7 @@ def test_a_model_of_unknown_layers_is_evaluated_as_it_was_trained() -> None:
     assert findings("SL622", VALIDATE.format(line="out = net(x)")) == ["out = net(x)"]
     assert findings("SL622", VALIDATE.format(line="out = criterion(x, y)")) == []
     assert findings("SL622", VALIDATE.format(line="net.eval(); out = net(x)")) == []
+    assert findings("SL622", VALIDATE.format(line="out = net(x)").replace("optimizer.step()", "pass")) == []
     linear = VALIDATE.format(line="out = net(x)") + "\nfit(nn.Linear(2, 2), nn.MSELoss(), None, [], [])\n"
     assert findings("SL622", linear) == []
 
