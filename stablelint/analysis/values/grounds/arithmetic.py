@@ -9,7 +9,7 @@ from stablelint.analysis.values.relations.pairs import are_all_pairs, is_beside_
 from stablelint.analysis.values.relations.results import difference, is_span_on_a_path
 from stablelint.analysis.values.relations.vanishing import vanish_together
 from stablelint.analysis.values.value import Ground, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.interval import TOP, Interval
 
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
@@ -31,7 +31,7 @@ def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, G
         ends = min(ends, Ground.COINCIDENCE)  # a difference of two sizes changes sign only by their values
     if not interval.contains(0.0):
         return Ground.NONE, ends
-    if a.key == b.key and op == "sub":
+    if op == "sub" and is_same(a, b):
         return Ground.EXACT, Ground.EXACT
     if vanish_together(a, b) or (op == "sub" and _meet(a, b)):
         return Ground.EXACT, ends
