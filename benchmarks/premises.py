@@ -173,12 +173,12 @@ def adding(premises: Premises) -> Any:
     def added(one: Any, other: Any) -> Any:
         total = one + other
         for lift, base in ((one, other), (other, one)):
-            if not isinstance(base, torch.Tensor) or not _is_number(lift):
+            if not _is_number(lift) or not isinstance(base, torch.Tensor | int | float):
                 continue
             if premises.shifted and 0 < float(lift) < AT_MOST:
-                _demand(bool((base >= 0).all()))
+                _demand(bool((torch.as_tensor(base) >= 0).all()))
             if premises.apart and float(lift) > 0:
-                _demand(bool((total != 0).all()))
+                _demand(bool((torch.as_tensor(total) != 0).all()))
         return total
 
     return added

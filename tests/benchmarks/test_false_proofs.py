@@ -80,6 +80,9 @@ class M:
         return torch.log(x.relu() + self.margin - 1e-6)
     def h(self, x, t):
         return torch.log(x + t)
+    def m(self, x, n):
+        self.count += n
+        return x / self.count
     def k(self, x, n):
         x += n
         return 1 / x
@@ -98,6 +101,8 @@ class M:
         ("torch.log(x + t)", ("t=0.001",), True),
         ("1 / x", ("n=1", "x is not minus the offset"), False),
         ("1 / x", ("n=1",), True),
+        ("x / self.count", ("n=1", "count is not minus the offset"), False),
+        ("x / self.count", ("n=1",), True),
     ],
 )
 def test_an_assumption_is_false_where_it_holds_and_the_operation_fails(
