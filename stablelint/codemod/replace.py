@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from stablelint.codemod.templates.operand import (
     check_bound,
     check_evaluation,
     check_order,
+    flat,
     operand_of,
     parse_operand,
     placeholder,
@@ -262,8 +264,19 @@ class _Writing:
     hoisted: list[Hoisted]
 
     def changes(self) -> tuple[ast.Module, list[draft.Change]]:
-        """The template's tree with its operands, and the changes that put it in place of the node."""
-        text, tree = instantiate(self.code, self.operands)
+        """The template's tree with its operands, and the changes that put it in place of the node.
+
+        Of several operands that were spread over lines each is put on one first, to be spread anew.
+        """
+        if len(set(uses(self.code))) > 1 and any("\n" in one.text for one in self.operands.values()):
+            with contextlib.suppress(Withheld):
+                return self._changes(
+                    {name: replace(one, text=flat(one.text)) for name, one in self.operands.items()}
+                )
+        return self._changes(self.operands)
+
+    def _changes(self, operands: dict[str, Operand]) -> tuple[ast.Module, list[draft.Change]]:
+        text, tree = instantiate(self.code, operands)
         value = tree.body[0].value if isinstance(tree.body[0], ast.Expr) else None
         if value is None:
             raise Withheld("the fix is not an expression")

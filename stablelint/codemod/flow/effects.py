@@ -19,21 +19,24 @@ class Effect(IntEnum):
     ACTS = 2  # may change state: an unknown call, an await, an assignment, a random number
 
 
-_RANDOM_OR_STATEFUL_WORDS = """
-dropout rand rand_like randn randn_like randint randperm bernoulli multinomial normal batch_norm
-backward checkpoint torch_load set_detect_anomaly detect_anomaly load parameter Parameter
-requires_grad_ empty
-"""
-_RANDOM_OR_STATEFUL = frozenset(_RANDOM_OR_STATEFUL_WORDS.split())
-_BUILTINS_WORDS = """
-len float int bool max min abs sum round isinstance getattr tuple list range zip sorted
-"""
-_BUILTINS = frozenset(_BUILTINS_WORDS.split())
+_RANDOM_OR_STATEFUL = frozenset(
+    """
+    dropout rand rand_like randn randn_like randint randperm bernoulli multinomial normal batch_norm
+    backward checkpoint torch_load set_detect_anomaly detect_anomaly load parameter Parameter
+    requires_grad_ empty
+    """.split()
+)
+_BUILTINS = frozenset(
+    """
+    len float int bool max min abs sum round isinstance getattr tuple list range zip sorted
+    """.split()
+)
 # Tensor and module attributes that are called, read only, and missing from the table of operations.
-_READERS_WORDS = """
-log_prob cdf icdf entropy size dim numel stride get_device is_contiguous element_size new_tensor finfo iinfo
-"""
-_READERS = frozenset(_READERS_WORDS.split())
+_READERS = frozenset(
+    """
+    log_prob cdf icdf entropy size dim numel stride get_device is_contiguous element_size new_tensor finfo iinfo
+    """.split()
+)
 
 
 def effect(node: ast.AST) -> Effect:
@@ -93,11 +96,12 @@ def is_cheap(node: ast.AST) -> bool:
 
 
 # Operations whose result has the element type of their operand, under autocast too.
-_KEEPS_DTYPE_WORDS = """
-abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
-expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
-"""
-_KEEPS_DTYPE = frozenset(_KEEPS_DTYPE_WORDS.split())
+_KEEPS_DTYPE = frozenset(
+    """
+    abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
+    expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
+    """.split()
+)
 _LIKE = frozenset("empty_like full_like ones_like rand_like randn_like zeros_like".split())
 
 

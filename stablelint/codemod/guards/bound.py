@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from stablelint.codemod.flow.definition import declared, function_of, in_loop
+from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.nodes import is_name
 from stablelint.codemod.templates.clamps import given_bounds
 from stablelint.codemod.templates.forms import code
@@ -53,7 +53,8 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
         return None
     named = [one for one in ast.walk(function) if is_name(one, node.id)]
     readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
-    value = _value_given(tree, node)
+    given = definition(tree, node)
+    value = given.value if given is not None and isinstance(given.value, ast.Call | ast.BinOp) else None
     if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
         return None
     roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
@@ -109,21 +110,6 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
     bindings = {**proposal.bindings, operand: binding}
     template = f"{ast.unparse(node)} = {proposal.template}"
     return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
-
-
-def _value_given(tree: Tree, node: ast.Name) -> ast.expr | None:
-    """The value that an assignment before `node` gives to it alone, in its own or a surrounding suite."""
-    statement = tree.statement(node)
-    while True:
-        suite = tree.siblings(statement)
-        for earlier in suite[: suite.index(statement)]:
-            if isinstance(earlier, ast.Assign) and is_name(earlier.targets[0], node.id):
-                is_computed = isinstance(earlier.value, ast.Call | ast.BinOp)
-                return earlier.value if is_computed and len(earlier.targets) == 1 else None
-        parent = tree.link(statement).parent
-        if not isinstance(parent, ast.If | ast.With):
-            return None
-        statement = parent
 
 
 def _role(tree: Tree, reader: ast.expr) -> str | None:
@@ -186,34 +172,16 @@ def _anywhere(binding: Binding) -> Binding:
 
 
 def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:
-    """The call whose result the name is, by an assignment before it in the same suite; `node` its only reader."""
-    function = _function_without_loop(tree, node)
-    if function is None:
+    """The call whose result the name is; `node` its only reader."""
+    function, given = _function_without_loop(tree, node), definition(tree, node)
+    if function is None or given is None or not isinstance(given.value, ast.Call):
         return None
-    statement = tree.statement(node)
-    suite = tree.siblings(statement)
-    for earlier in reversed(suite[: suite.index(statement)]):
-        mentioned = any(is_name(one, node.id) for one in ast.walk(earlier))
-        if not mentioned:
-            continue
-        if not isinstance(earlier, ast.Assign) or not is_name(earlier.targets[0], node.id):
-            return None
-        others = [
-            one
-            for one in ast.walk(function)
-            if is_name(one, node.id) and _row(one) >= earlier.lineno and one is not node
-        ]
-        own = [one for one in ast.walk(earlier) if is_name(one, node.id)]
-        alone = len(others) == len(own) and len(earlier.targets) == 1
-        return earlier.value if alone and isinstance(earlier.value, ast.Call) else None
-    return None
+    first, own = given.statement.lineno, set(ast.walk(given.statement))
+    named = (one for one in ast.walk(function) if is_name(one, node.id) and one.lineno >= first)
+    return None if any(one is not node and one not in own for one in named) else given.value
 
 
 def _function_without_loop(tree: Tree, node: ast.expr) -> ast.AST | None:
     """The function around a node, unless a loop stands between them or the function shares its names."""
     function = None if in_loop(tree, node) else function_of(tree, node)
     return None if function is None or declared(function) else function
-
-
-def _row(node: ast.AST) -> int:
-    return getattr(node, "lineno", 0)

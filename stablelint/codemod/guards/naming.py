@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from stablelint.codemod.flow.definition import binds, function_of
+from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import readers, shown
+from stablelint.codemod.flow.nodes import loads, readers, shown
 from stablelint.codemod.templates.hoist import hoist, name_for
 from stablelint.codemod.templates.operand import Operand, bare
 from stablelint.codemod.templates.spelling import File
@@ -41,10 +41,19 @@ def named(file: File, proposal: Proposal, node: ast.expr) -> tuple[Proposal, lis
         if not isinstance(origin, ast.expr) or changes:
             raise Withheld(f"the value of `{key}` can no longer be written at this place")
         text, changes = (
-            _kept(file, origin, node) or _renamed(file, origin, node) or _given(file, origin, node)
+            _read(file.tree, origin, node)
+            or _kept(file, origin, node)
+            or _renamed(file, origin, node)
+            or _given(file, origin, node)
         )
         bindings[key] = replace(binding, text=text, origin=None)
     return replace(proposal, bindings=bindings), changes
+
+
+def _read(tree: Tree, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]] | None:
+    """The name by which `node` itself reads what `origin` gives, whatever its statement gives that name next."""
+    given = ((reader.id, definition(tree, reader)) for reader in loads(node))
+    return next(((name, []) for name, one in given if one is not None and one.value is origin), None)
 
 
 def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]] | None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from stablelint.codemod.flow.nodes import root
 from stablelint.codemod.layout.chain import unchained
-from stablelint.codemod.layout.spread import terms
+from stablelint.codemod.layout.spread import operators, terms
 from stablelint.codemod.text.draft import Change, limit
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import SourceText
@@ -141,7 +141,10 @@ def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longe
             spaced = line[left : left + 1] == " " and line[left + 1 : left + 2] != " " and inner.endswith(" ")
             yield left, newline + (inner[:-1] if spaced else inner)
         if len(inner) + right - left > longest:
-            part = [one for one in within if left <= one.start < right]
+            lead = right - len(line[left:right].lstrip())
+            signs = operators(line[lead:right]) if inner.endswith(" ") else []
+            yield from ((lead + sign - 1, newline + inner[:-1]) for sign in signs)
+            part = [] if signs else [one for one in within if left <= one.start < right]
             yield from _breaks(line, part, newline, inner, longest)
 
 

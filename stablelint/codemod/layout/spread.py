@@ -50,6 +50,14 @@ def spread(source: SourceText, change: Change) -> list[Change] | None:
 
 def terms(text: str, line: str) -> str | None:
     """A sum, or else a product, with a line break before each of its operators; None for anything else."""
+    places = operators(text)
+    for place in places:
+        text = text[: place - 1] + line + text[place:]
+    return text if places else None
+
+
+def operators(text: str) -> list[int]:
+    """The columns of the operators of a sum, or else of a product, the last first; none of anything else."""
     node = expression_of(text)
     for signs in (_SUMS, _PRODUCTS):
         places = []
@@ -58,14 +66,12 @@ def terms(text: str, line: str) -> str | None:
             left = inner.left.end_col_offset or 0
             sign = text[left : inner.right.col_offset].find(signs[type(inner.op)])
             if text[left : left + sign] != " ":
-                return None
+                return []
             places.append(left + sign)
             inner = inner.left
-        for place in places:
-            text = text[: place - 1] + line + text[place:]
         if places:
-            return text
-    return None
+            return places
+    return []
 
 
 def _opened(text: str, line: str, room: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -73,6 +74,14 @@ def bare(text: str) -> str:
             return text
         text = inner
     return text
+
+
+def flat(text: str) -> str:
+    """A text of several lines on one, where no comment stands in it; strings may be changed, which the law tells."""
+    if "#" in text:
+        return text
+    joined = re.sub(r"\s*\n\s*", " ", text)
+    return re.sub(r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", joined))
 
 
 def operand_of(name: str, binding: Binding, tree: Tree, inside: Span) -> Operand:

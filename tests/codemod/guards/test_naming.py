@@ -28,6 +28,12 @@ def test_what_others_read_stays_and_takes_the_name() -> None:
     assert "torch.log_softmax(logits, dim=-1) * p" in fixed
 
 
+def test_a_statement_that_gives_its_operand_s_name_anew_reads_it_by_that_name() -> None:
+    source = f"{HEAD}def f(q, k):\n    a = q @ k\n    a = a.softmax(-1)\n    a = a.relu()\n    return a\n"
+    fixed = rewritten(source, unnamed(source, "a.softmax(-1)", "torch.softmax($z, -1).to($z.dtype)", "q @ k"))
+    assert body(fixed) == body(source).replace("a.softmax(-1)", "torch.softmax(a, -1).to(a.dtype)")
+
+
 def test_a_name_that_was_given_another_value_keeps_its_own_again() -> None:
     source = f"{HEAD}def f(x):\n    x = x.exp()\n    x = x / x.sum()\n    return x\n"
     fixed = rewritten(

@@ -55,6 +55,19 @@ def test_a_call_that_is_too_long_for_its_line_is_opened_as_far_as_needed() -> No
     )
 
 
+def test_operands_of_several_lines_are_spread_anew() -> None:
+    left = "precision_of_the_prior\n    + number * precision_of_the_likelihood"
+    right = "(\n        number\n        * torch.matmul(observation, precision_of_the_likelihood)\n    )"
+    source = f"{HEAD}loc = torch.matmul(\n    torch.inverse({left}),\n    {right},\n)\n"
+    whole = source.removeprefix(f"{HEAD}loc = ").rstrip()
+    change = proposal(source, whole, "torch.linalg.solve($a, $b)", a=left, b=right)
+    assert rewritten(source, change) == (
+        f"{HEAD}loc = torch.linalg.solve(\n"
+        "    precision_of_the_prior + number * precision_of_the_likelihood,\n"
+        "    number * torch.matmul(observation, precision_of_the_likelihood),\n)\n"
+    )
+
+
 def test_a_sum_of_several_lines_that_gets_a_name_stands_in_brackets_of_its_own() -> None:
     source = (
         HEAD
