@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from stablelint.codemod.text.diff import unified_diff
 from stablelint.codemod.text.edits import apply_edits
-from stablelint.diagnostic import Edit, Position, Span
+from stablelint.diagnostic import Applicability, Edit, Fix, Position, Span
 
 JUDGED = "fixes"
 VERDICTS = Judgements(
@@ -80,14 +80,12 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
         fix = item.get("fix")
         if not fix or fix["applicability"] == "display":
             continue
-        path = tree / item["filename"]
-        source = path.read_bytes()
-        after = apply_edits(source, [edit_of(edit) for edit in fix["edits"]])
-        name = path.resolve().relative_to(tree.resolve()).as_posix()
-        diff = unified_diff(source, after, name, 8)
+        own = str((tree / item["filename"]).resolve())
+        made = Fix(Applicability(fix["applicability"]), "", tuple(map(edit_of, fix["edits"])))
+        diff = "".join(_changed(Path(path), edits, tree) for path, edits in made.by_file(own).items())
         yield Proposed(
             package=package,
-            place=f"{name}:{item['location']['row']}",
+            place=f"{_named(Path(own), tree)}:{item['location']['row']}",
             code=item["code"],
             applicability=fix["applicability"],
             message=item["message"],
@@ -98,6 +96,15 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
         )
 
 
+def _changed(path: Path, edits: list[Edit], tree: Path) -> str:
+    source = path.read_bytes()
+    return unified_diff(source, apply_edits(source, edits), _named(path, tree), 8)
+
+
+def _named(path: Path, tree: Path) -> str:
+    return path.resolve().relative_to(tree.resolve()).as_posix()
+
+
 def edit_of(item: dict[str, dict[str, int] | str]) -> Edit:
     """An edit as `check` prints it."""
     places = []
@@ -105,7 +112,8 @@ def edit_of(item: dict[str, dict[str, int] | str]) -> Edit:
         place = item[key]
         assert isinstance(place, dict)
         places.append(Position(place["row"], place["column"]))
-    return Edit(Span(*places), str(item["content"]))
+    filename = item.get("filename")
+    return Edit(Span(*places), str(item["content"]), str(filename) if filename is not None else None)
 
 
 def _lines(diff: str, sign: str) -> str:

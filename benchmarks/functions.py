@@ -79,7 +79,9 @@ def fixes(tree: Path) -> dict[bool, Fixed]:
     )
     offered: dict[bool, dict[str, list[dict[str, Any]]]] = {True: {}, False: {}}
     for item in json.loads(done.stdout):
-        given = (item["fix"] or {}).get("applicability", "display")
+        fix = item["fix"] or {"edits": []}
+        here = not any("filename" in edit for edit in fix["edits"])  # a function is of one file
+        given = fix.get("applicability", "display") if here else "display"
         for safe in (True, False) if given == "safe" else (False,) if given == "unsafe" else ():
             name = os.path.relpath(tree / item["filename"], tree)
             offered[safe].setdefault(name, []).append(item)
