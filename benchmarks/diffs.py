@@ -72,13 +72,13 @@ class Proposed:
 
 
 def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
-    """Every fix that `check` offers in a release down to a level, display-only ones aside."""
+    """Every fix that `check` offers in a release down to a level, display-only ones and notebooks aside."""
     cache = CACHE / "cache" / package
     options = ["--output-format", "json", "--cache-dir", str(cache), "--level", level]
     command = [sys.executable, "-m", "stablelint", "check", *options]
     for item in json.loads(run([*command, "."], tree).stdout):
         fix = item.get("fix")
-        if not fix or fix["applicability"] == "display":
+        if not fix or fix["applicability"] == "display" or "cell" in item:
             continue
         own = str((tree / item["filename"]).resolve())
         made = Fix(Applicability(fix["applicability"]), "", tuple(map(edit_of, fix["edits"])))

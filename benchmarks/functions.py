@@ -80,7 +80,8 @@ def fixes(tree: Path) -> dict[bool, Fixed]:
     offered: dict[bool, dict[str, list[dict[str, Any]]]] = {True: {}, False: {}}
     for item in json.loads(done.stdout):
         fix = item["fix"] or {"edits": []}
-        here = not any("filename" in edit for edit in fix["edits"])  # a function is of one file
+        # A function is of one file, and none of a notebook is imported.
+        here = "cell" not in item and not any("filename" in edit for edit in fix["edits"])
         given = fix.get("applicability", "display") if here else "display"
         for safe in (True, False) if given == "safe" else (False,) if given == "unsafe" else ():
             name = os.path.relpath(tree / item["filename"], tree)
