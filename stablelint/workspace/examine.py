@@ -120,7 +120,9 @@ class Examiner:
             "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
             "passes": codec.encode_places(report.passes),
             "asks": sorted(report.asks),
-            "told": codec.encode_places(self._told.get(path, {})),
+            "told": codec.encode_places(
+                {place: told for place, told in self._told.get(path, {}).items() if place in report.asks}
+            ),
         }
         return {key: value for key, value in entry.items() if value}
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings, is_project
 from stablelint.diagnostic import NOTHING, WHOLE, Diagnostic, Level, Passed, Place, Problem, Told
 from stablelint.syntax.content import NOTEBOOK, digest
+from stablelint.syntax.precision import FACTS, shows, speaks_for
+from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import pool
 from stablelint.workspace.answer import Answer, DamagedError, read
 from stablelint.workspace.cache import Cache, context_digest
@@ -123,7 +127,8 @@ def _examine_all(
     around: Callable[[Container[str]], Callers | None],
 ) -> Mapping[str, Told]:
     """Answers what is missing, and again as long as the files tell each other more; returns what they are told."""
-    told: Mapping[str, Told] = NOTHING_TOLD
+    shown = _shown_by(missing, answers, request.scope.root)
+    told: Mapping[str, Told] = {file.path: shown for file in missing} if shown else NOTHING_TOLD
     callers: Callers | None = None
     for _ in range(_ROUNDS):
         for file, outcome in _examine(missing, request, len(files), told):
@@ -142,6 +147,23 @@ def _examine_all(
         if not missing:
             break
     return told
+
+
+def _shown_by(files: Sequence[Candidate], answers: Mapping[str, Answer], root: str) -> Told:
+    """The facts about the project that files show which were not answered yet, or those that were.
+
+    Few files have to be examined again for these, as they are told of them the first time.
+    """
+    passed = {place: several for answer in answers.values() for place, several in answer.passes.items()}
+    shown = {place: passed[place] for place in passed if place[0] == WHOLE}
+    for path in sorted(file.path for file in files) if len(files) > 1 else ():
+        wanted = [fact for fact in FACTS if (WHOLE, fact) not in shown]
+        if wanted and speaks_for(root, path):
+            with suppress(OSError):
+                data = Path(path).read_bytes()
+                if brings_torch(data):
+                    shown |= {(WHOLE, f): (Passed(path, 1, ""),) for f in wanted if shows(data, f)}
+    return shown
 
 
 def _callers(
