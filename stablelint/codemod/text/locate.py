@@ -87,24 +87,27 @@ class Tree:
         return None if node is None else self.statement(node)
 
     def link(self, node: ast.AST) -> Link:
-        """Where an indexed node hangs."""
-        return self._links[node]
+        """Where a node of the file hangs. Raises KeyError for one of no file, as those of a template are."""
+        link = self._hung(node)
+        if link is None:
+            raise KeyError(node)
+        return link
 
     def ancestors(self, node: ast.AST) -> Iterator[Link]:
         """The links from a node up to the module."""
-        while (link := self._links.get(node)) is not None:
+        while (link := self._hung(node)) is not None:
             yield link
             node = link.parent
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that is or holds `node`."""
         while not isinstance(node, ast.stmt):
-            node = self._links[node].parent
+            node = self.link(node).parent
         return node
 
     def siblings(self, statement: ast.stmt) -> list[ast.stmt]:
         """The suite that holds a statement."""
-        link = self._links[statement]
+        link = self.link(statement)
         suite: list[ast.stmt] = getattr(link.parent, link.field)
         return suite
 
@@ -156,6 +159,11 @@ class Tree:
             return None
         end = source.line_end(suite[last].end_lineno or start_row)
         return Region(start, end, tuple(suite[first : last + 1]), "" if at_module else indent)
+
+    def _hung(self, node: ast.AST) -> Link | None:
+        if node not in self._links and isinstance(node, ast.expr | ast.stmt):
+            self._index(node.lineno)
+        return self._links.get(node)
 
     def _index(self, row: int) -> None:
         top = bisect_right(self._tops, row) - 1
