@@ -45,7 +45,8 @@ class Context:
 
     def shown(self, filename: str) -> str:
         """The path as a terminal may be given it: control codes, which could move the cursor, are escaped."""
-        return "".join(map(_harmless, self.path(filename)))
+        path = self.path(filename)
+        return path if path.isprintable() else "".join(map(_harmless, path))
 
 
 def _inside(folder: str, filename: str) -> str:
