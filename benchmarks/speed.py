@@ -16,11 +16,13 @@ import argparse
 import compileall
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from measure import ROOT, Cost, best_of, run
@@ -83,6 +85,7 @@ class Layer{n}(nn.Module):
         return self.scale * h / entropy.sum()
 """
 
+IMPORTED = re.compile(r"^from \.+[\w.]*?(\w+) import", re.MULTILINE)
 Row = tuple[str, float, float, float]
 
 
@@ -145,6 +148,29 @@ def small_file(scratch: Path) -> Iterator[Row]:
     yield row("one small file, cached", best_of(5, cached, folder))
 
 
+EDITS: tuple[tuple[str, Callable[[str], str]], ...] = (  # of a file that many others import
+    ("a comment at its end", lambda text: f"{text}# edited\n"),
+    ("a line at its top", lambda text: f"# edited\n{text}"),
+    ("a name at its end", lambda text: f"{text}EDITED = 1\n"),
+)
+
+
+def changed_file(tree: Path, scratch: Path) -> Iterator[Row]:
+    """The package from the cache, and after an edit of the file of it that is named most."""
+    copy, cache = scratch / "edited", str(scratch / "edited-cache")
+    shutil.copytree(tree, copy)
+    command = [*LINT, "--cache-dir", cache, "."]
+    files = python_files(copy)
+    names = Counter(name for path in files for name in set(IMPORTED.findall(path.read_text("utf-8"))))
+    known = Counter(path.stem for path in files) + Counter({path.parent.name for path in files})
+    path = max((path for path in files if known[path.stem] == 1), key=lambda path: (names[path.stem], path))
+    run(command, copy)
+    yield row("no file changed", best_of(3, command, copy))
+    for what, edit in EDITS:
+        path.write_text(edit(path.read_text("utf-8")), encoding="utf-8")
+        yield row(f"{path.name}: {what}", run(command, copy, timeout=300))
+
+
 def growth(scratch: Path) -> Iterator[Row]:
     """Generated files of 2,500 to 20,000 lines: the time should double with them."""
     folder = scratch / "growth"
@@ -199,6 +225,7 @@ def report(package: str, peers: Path | None) -> str:
                 "",
                 render(list(whole_package(tree, peers, scratch)), "ast.parse"),
                 render(list(small_file(scratch)), "one small file, cold"),
+                render(list(changed_file(tree, scratch)), "no file changed"),
                 render(list(growth(scratch)), "one file of 2,500"),
                 render(list(rules(tree)), "a tenth of the files"),
             ]
