@@ -89,9 +89,12 @@ def _is_fixed_as_shown(rule: Rule, example: Example, catalog: Catalog) -> str | 
     wanted = _without_comments(example.fixed or "")
     if written == wanted:
         return None
-    pairs = zip([*written, ""], [*wanted, ""], strict=False)
-    got, shown = next(((one, other) for one, other in pairs if one != other), ("", ""))
-    return f"the fix writes `{got.strip()}` where the page shows `{shown.strip()}`"
+    told = {"the fix writes": (written, wanted), "where the page shows": (wanted, written)}
+    return "\n".join(
+        line
+        for title, (lines, others) in told.items()
+        for line in (title, *(f"      {line}" for line in lines if line not in others))
+    )
 
 
 def _is_cured(rule: Rule, example: Example, catalog: Catalog) -> str | None:
