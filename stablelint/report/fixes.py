@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from stablelint.diagnostic import Applicability, Diagnostic
-from stablelint.report.cells import lay_out, plain
+from stablelint.report.cells import lay_out, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.style import Style
 from stablelint.report.summary import plural
@@ -79,11 +79,19 @@ def _reason(finding: Diagnostic, context: Context, changed: str | None = None) -
     loud = style.added if trust is Applicability.SAFE else style.warning
     away = changed not in (None, finding.filename)
     place = f" ({context.shown(finding.filename)}:{finding.span.start.row})" if away else ""
-    yield f"  {style.error(finding.code)} {style.bold(finding.name)}{place}: {plain(finding.message)}"
+    painted = f"{style.error(finding.code)} {style.bold(finding.name)}{place}"
+    yield from _hung(f"{finding.code} {finding.name}{place}", painted, finding.message, context)
     if finding.fix is not None:
-        yield f"  {loud(f'{trust} fix')}: {plain(finding.fix.message)}"
+        yield from _hung(f"{trust} fix", loud(f"{trust} fix"), finding.fix.message, context)
         if finding.fix.caution:
-            yield f"  {style.warning('unsafe here')}: {plain(finding.fix.caution)}"
+            yield from _hung("unsafe here", style.warning("unsafe here"), finding.fix.caution, context)
+
+
+def _hung(title: str, painted: str, text: str, context: Context) -> Iterator[str]:
+    """`title: text`, broken between words, with the title in its colours."""
+    first, *rest = wrap(f"{title}: {plain(text)}", context.width - 4)
+    yield f"  {first.replace(title, painted, 1)}"
+    yield from (f"    {line}" for line in rest)
 
 
 def _painted(line: str, context: Context) -> str:
