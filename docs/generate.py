@@ -16,7 +16,7 @@ from mkdocs.structure.pages import Page
 from stablelint.catalog import Rule, load_catalog
 from stablelint.catalog.keys import reference
 from stablelint.cli.main import command, command_names, command_parser
-from stablelint.cli.options import META_RULES
+from stablelint.cli.options import program_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 _BESIDE = re.compile(r"\]\(\.\./([^)#]+)\)")
@@ -70,7 +70,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "rules/index.md", "\n".join(_index(list(rules.values())))
     for rule in rules.values():
         yield _place(rule), _rule_page(rule)
-    for meta in META_RULES.values():
+    for meta in program_rules().values():
         yield f"rules/program/{meta.name}.md", meta.text
     yield "commands.md", "\n".join(_commands())
     yield (

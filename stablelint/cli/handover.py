@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 from stablelint.cli.main import FAILED
 from stablelint.cli.options import print_problems
+from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
-
-if TYPE_CHECKING:
-    from stablelint.report.context import Context
 
 N = TypeVar("N", int, float)
 
@@ -22,7 +19,40 @@ def add_report(parser: argparse.ArgumentParser, page: str) -> argparse._Argument
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("full", "json"), default="full", help="default: full")
     output.add_argument("--html", metavar="FILE", help=f"write a page with {page}")
+    output.add_argument(
+        "--output-file", metavar="FILE", help="write the report to this file, in either of its forms"
+    )
     return output
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """A command that may stand without `--` before it: with the first word that is no option it begins."""
+    parser.usage = f"{parser.prog} [OPTIONS] [--] COMMAND ..."
+    parser.epilog = f"for example: {parser.prog} -- python train.py"
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def command_of(options: argparse.Namespace, name: str) -> list[str]:
+    """The command that is to be run. Raises ConfigError where there is none."""
+    command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
+    if not command:
+        raise ConfigError([Problem("no command to run", hint=f"stablelint {name} -- python train.py")])
+    return command
+
+
+def hand_over(
+    options: argparse.Namespace, text: str, page: Callable[[], str], stream: TextIO
+) -> list[Problem]:
+    """Writes report and page where they are wanted; one that cannot be written is a problem, and the other is."""
+    problems: list[Problem] = []
+    if options.output_file:
+        write_file(options.output_file, text, problems)
+    else:
+        stream.write(text)
+        stream.flush()
+    if options.html:
+        write_file(options.html, page(), problems)
+    return problems
 
 
 def number(kind: type[N], is_one: Callable[[N], bool], wanted: str) -> Callable[[str], N]:
@@ -38,15 +68,6 @@ def number(kind: type[N], is_one: Callable[[N], bool], wanted: str) -> Callable[
         return value
 
     return read
-
-
-def context_of(stream: TextIO, plain: bool = False, **more: Any) -> Context:
-    """What a report for a stream may draw on; `plain` where it ends up in a file."""
-    from stablelint.report.context import Context
-    from stablelint.report.style import PLAIN, Style, wants_colour, width_of
-
-    style = PLAIN if plain else Style(wants_colour(stream))
-    return Context(folder=os.getcwd(), style=style, width=width_of(stream), **more)
 
 
 def write_file(path: str, text: str, problems: list[Problem], mode: str = "w") -> None:

@@ -7,7 +7,6 @@ import os
 from dataclasses import replace
 
 from stablelint.cli.options import Session
-from stablelint.config import ConfigError
 from stablelint.workspace.pipeline import CheckResult
 
 
@@ -26,10 +25,7 @@ def known_findings(options: argparse.Namespace, session: Session) -> frozenset[s
         return frozenset()
     from stablelint.workspace import baseline
 
-    try:
-        return baseline.read(os.fspath(named))
-    except baseline.BaselineError as error:
-        raise ConfigError([error.problem]) from None
+    return baseline.read(os.fspath(named))
 
 
 def without_known(result: CheckResult, known: frozenset[str], session: Session) -> CheckResult:

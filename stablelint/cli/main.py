@@ -84,7 +84,9 @@ def _run(argv: list[str]) -> int:
         options = parser.parse_args(rest)
         if getattr(module, "TAKES_COMMAND", False):
             options.command = behind
-        code: int = module.run(options)
+        from stablelint.cli.options import reported
+
+        code = reported(lambda: module.run(options))
         sys.stdout.flush()
         return code
     if not argv and _has_folder():

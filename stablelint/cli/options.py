@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
-from stablelint.config import load, override
+from stablelint.cli.main import FAILED
+from stablelint.config import ConfigError, load, override
 from stablelint.diagnostic import Level, Problem, Severity
+from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selectors
 from stablelint.workspace.session import Session as Session
 from stablelint.workspace.session import session_of
 from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
-    from stablelint.catalog.rule import FixTemplate
+    from stablelint.catalog import Rule
+    from stablelint.report.context import Context
 
 
 def codes(text: str) -> tuple[str, ...]:
@@ -118,27 +120,16 @@ def _per_file(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class MetaRule:
-    """A rule of the program itself, which has no pattern to be matched."""
+def program_rules() -> dict[str, Rule]:
+    """The rules of the program itself, by code: their pages state no pattern."""
+    from stablelint.catalog import Rule
+    from stablelint.catalog.page import split
 
-    code: str
-    name: str
-    summary: str
-    severity: Severity = Severity.WARNING
-    enabled: bool = True
-    patterns: tuple[str, ...] = ()
-    fixes: tuple[FixTemplate, ...] = ()
-    forward: str | None = None
-    backward: str | None = None
-
-    @property
-    def text(self) -> str:
-        """Its page, as it is written."""
-        return (Path(__file__).parent / "pages" / f"{self.name}.md").read_text(encoding="utf-8")
-
-
-META_RULES = {UNUSED_CODE: MetaRule(UNUSED_CODE, UNUSED_NAME, "A suppression comment that silences nothing.")}
+    path = Path(__file__).parent / "pages" / f"{UNUSED_NAME}.md"
+    text = path.read_text("utf-8")
+    head = split(text)
+    rule = Rule(UNUSED_CODE, head.name, "program", head.summary, str(path), text, Severity.WARNING)
+    return {rule.code: rule}
 
 
 def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
@@ -185,6 +176,17 @@ def _common_folder(paths: Sequence[str]) -> Path:
         return Path(absolute[0])
 
 
+def request_of(options: argparse.Namespace, session: Session, **more: Any) -> Request:
+    """What the options and the session ask of a check."""
+    return Request(
+        settings=session.settings,
+        selection=session.selection,
+        use_cache=not options.no_cache,
+        jobs=options.jobs,
+        **more,
+    )
+
+
 def reads_stdin(options: argparse.Namespace) -> bool:
     """Whether the source comes from the standard input: a path of `-`, or a name for it and no path."""
     return options.paths == ["-"] or (not options.paths and options.stdin_filename is not None)
@@ -192,10 +194,27 @@ def reads_stdin(options: argparse.Namespace) -> bool:
 
 def print_problems(problems: Iterable[Problem]) -> None:
     """Writes problems to the standard error stream."""
-    from stablelint.report.context import Context
-    from stablelint.report.style import Style, wants_colour
     from stablelint.report.summary import problem_lines
 
-    context = Context(os.getcwd(), Style(wants_colour(sys.stderr)))
+    context = context_of(sys.stderr)
     for problem in problems:
         print("\n".join(problem_lines(problem, context)), file=sys.stderr)
+
+
+def context_of(stream: TextIO, plain: bool = False, **more: Any) -> Context:
+    """What a report for a stream may draw on; `plain` where it ends up in a file."""
+    from stablelint.report.context import Context
+    from stablelint.report.style import PIPED_WIDTH, PLAIN, Style, wants_colour, width_of
+
+    if plain:
+        return Context(os.getcwd(), PLAIN, PIPED_WIDTH, **more)
+    return Context(os.getcwd(), Style(wants_colour(stream)), width_of(stream), **more)
+
+
+def reported(work: Callable[[], int]) -> int:
+    """The exit code of `work`; what keeps it from its work is told."""
+    try:
+        return work()
+    except ConfigError as error:
+        print_problems(error.problems)
+        return FAILED

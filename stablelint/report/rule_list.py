@@ -4,33 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from stablelint.report.cells import plain, wrap
 from stablelint.report.style import Style
 
-
-class Listed(Protocol):
-    """What the list says of a rule."""
-
-    @property
-    def code(self) -> str:
-        """SL101."""
-
-    @property
-    def name(self) -> str:
-        """unguarded-log."""
-
-    @property
-    def summary(self) -> str:
-        """One line."""
-
-    @property
-    def enabled(self) -> bool:
-        """Whether it is on by default."""
+if TYPE_CHECKING:
+    from stablelint.catalog import Rule
 
 
-def as_table(rules: Sequence[Listed], style: Style, columns: int) -> str:
+def as_table(rules: Sequence[Rule], style: Style, columns: int) -> str:
     """Code, name and summary; rules that are off by default are dim and say so."""
     longest = max((len(rule.name) for rule in rules), default=0)
     widest = max((len(rule.code) for rule in rules), default=0)
@@ -46,7 +29,7 @@ def as_table(rules: Sequence[Listed], style: Style, columns: int) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def as_json(rules: Iterable[Listed]) -> str:
+def as_json(rules: Iterable[Rule]) -> str:
     """An array of objects."""
     items = [
         {"code": rule.code, "name": rule.name, "summary": rule.summary, "enabled": rule.enabled}

@@ -4,68 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stablelint.diagnostic import Applicability, Severity
+    from stablelint.catalog import Rule
 
 _TOML = re.compile(r"^```toml\n.*?^```\n", re.DOTALL | re.MULTILINE)
 
 
-class Rewrite(Protocol):
-    """A fix as the page of its rule names it."""
-
-    @property
-    def applicability(self) -> Applicability:
-        """Who may apply it."""
-
-    @property
-    def message(self) -> str:
-        """What it does."""
-
-
-class Paged(Protocol):
-    """A rule as its page shows it."""
-
-    @property
-    def code(self) -> str:
-        """`SL101`."""
-
-    @property
-    def name(self) -> str:
-        """`unguarded-log`."""
-
-    @property
-    def severity(self) -> Severity:
-        """How its findings are reported."""
-
-    @property
-    def enabled(self) -> bool:
-        """Whether it is on unless told otherwise."""
-
-    @property
-    def patterns(self) -> Sequence[str]:
-        """What is looked for, in the letters of the contract."""
-
-    @property
-    def fixes(self) -> Sequence[Rewrite]:
-        """The rewrites that the page offers, the best first."""
-
-    @property
-    def forward(self) -> str | None:
-        """What the value needs."""
-
-    @property
-    def backward(self) -> str | None:
-        """What the gradient needs."""
-
-    @property
-    def text(self) -> str:
-        """The page as it is written."""
-
-
-def render(rule: Paged, columns: int, colour: bool) -> str:
+def render(rule: Rule, columns: int, colour: bool) -> str:
     """The page laid out by rich. The block that only the program reads gives way to a short list."""
     from rich.console import Console
     from rich.markdown import Markdown
@@ -87,7 +34,7 @@ def render(rule: Paged, columns: int, colour: bool) -> str:
     return stream.getvalue()
 
 
-def _facts(rule: Paged) -> str:
+def _facts(rule: Rule) -> str:
     facts = [f"- severity: {rule.severity}"]
     if not rule.enabled:
         facts.append("- off by default: `--extend-select " + rule.code + "`")

@@ -12,17 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Problem
 
 _VERSION = 1
 
 
-class BaselineError(Exception):
-    """The file is not a baseline; `problem` says why."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        super().__init__(problem.message)
+class BaselineError(ConfigError):
+    """The file is no baseline, or cannot be one; `problems` says why."""
 
 
 def fingerprints(diagnostics: Sequence[Diagnostic], root: str) -> list[str]:
@@ -58,7 +55,7 @@ def write(path: str, diagnostics: Sequence[Diagnostic], root: str) -> None:
     except OSError as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
-        raise BaselineError(Problem(f"cannot write the baseline: {error.strerror}", path)) from None
+        raise BaselineError([Problem(f"cannot write the baseline: {error.strerror}", path)]) from None
 
 
 def unknown(known: frozenset[str], diagnostics: Sequence[Diagnostic], root: str) -> list[Diagnostic]:
@@ -76,10 +73,14 @@ def read(path: str) -> frozenset[str]:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
         if content["version"] != _VERSION:
-            raise BaselineError(Problem(f"the baseline has the unknown version {content['version']!r}", path))
+            raise BaselineError(
+                [Problem(f"the baseline has the unknown version {content['version']!r}", path)]
+            )
         return frozenset(str(entry["fingerprint"]) for entry in content["findings"])
     except OSError as error:
         hint = "`stablelint check --write-baseline FILE` records one"
-        raise BaselineError(Problem(f"cannot read the baseline: {error.strerror}", path, hint=hint)) from None
+        raise BaselineError(
+            [Problem(f"cannot read the baseline: {error.strerror}", path, hint=hint)]
+        ) from None
     except (ValueError, KeyError, TypeError):
-        raise BaselineError(Problem("this is not a baseline written by stablelint", path)) from None
+        raise BaselineError([Problem("this is not a baseline written by stablelint", path)]) from None

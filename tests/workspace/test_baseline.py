@@ -64,13 +64,13 @@ def test_a_file_that_is_no_baseline_is_refused(tmp_path: Path, text: str) -> Non
     path.write_text(text)
     with pytest.raises(BaselineError) as caught:
         read(str(path))
-    assert caught.value.problem.filename == str(path)
+    assert caught.value.problems[0].filename == str(path)
 
 
 def test_a_missing_baseline_says_how_to_record_one(tmp_path: Path) -> None:
     with pytest.raises(BaselineError) as caught:
         read(str(tmp_path / "gone.json"))
-    assert "--write-baseline" in (caught.value.problem.hint or "")
+    assert "--write-baseline" in (caught.value.problems[0].hint or "")
 
 
 def test_a_baseline_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
-from stablelint.cli.handover import add_report, context_of, failed, number, write_file
+from stablelint.cli.handover import add_report, add_words, command_of, failed, hand_over, number
 from stablelint.cli.main import FAILED, FINDINGS
-from stablelint.cli.options import print_problems
+from stablelint.cli.options import context_of, print_problems
 from stablelint.diagnostic import Problem
 
 NAME = "audit"
@@ -23,9 +23,7 @@ _STEPS = 10
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options; what stands behind `--` is the command to run."""
-    parser.usage = "stablelint audit [OPTIONS] [--] COMMAND ..."
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.epilog = "for example: stablelint audit -- python train.py"
+    add_words(parser)
     parser.add_argument(
         "--steps",
         type=number(int, lambda steps: steps >= 0, "a number of steps"),
@@ -34,7 +32,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"end the command after N optimizer steps; 0 lets it run to its end (default: {_STEPS})",
     )
     output = add_report(parser, "histograms")
-    output.add_argument("--output-file", metavar="FILE", help="write the report to this file")
     output.add_argument("--all", action="store_true", help="show also what passed and what was not seen")
     output.add_argument("--quiet", "-q", action="store_true", help="print nothing where no check fails")
 
@@ -46,9 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from stablelint.runtime.process.start import Plan
     from stablelint.runtime.process.words import CommandNotFoundError
 
-    command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
-    if not command:
-        return failed("no command to run", "stablelint audit -- python train.py")
+    command = command_of(options, NAME)
     plan = Plan("", child=_CHILD, steps=options.steps)
     try:
         code, (audits, missing, unguarded, crashes) = run_planned(command, plan, _KINDS)
@@ -73,17 +68,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem]:
     """Report and page; one that cannot be written is a problem, and the other is."""
-    problems: list[Problem] = []
-    text = _text(options, audit)
-    if options.output_file:
-        write_file(options.output_file, text, problems)
-    elif not options.quiet or audit["counts"]["failed"]:
-        sys.stdout.write(text)
-    if options.html:
+
+    def page() -> str:
         from stablelint.report.audit.html import render
 
-        write_file(options.html, render(audit), problems)
-    return problems
+        return render(audit)
+
+    silent = options.quiet and not audit["counts"]["failed"] and not options.output_file
+    return hand_over(options, "" if silent else _text(options, audit), page, sys.stdout)
 
 
 def _text(options: argparse.Namespace, audit: dict[str, Any]) -> str:

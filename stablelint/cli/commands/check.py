@@ -16,15 +16,17 @@ from stablelint.cli.options import (
     add_paths,
     add_running,
     add_selection,
+    context_of,
     open_session,
     print_problems,
     reads_stdin,
+    reported,
+    request_of,
 )
 from stablelint.config import OUTPUT_FORMATS, ConfigError
 from stablelint.diagnostic import Level, Problem
-from stablelint.workspace.baseline import BaselineError
 from stablelint.workspace.notebooks import in_cells
-from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
+from stablelint.workspace.pipeline import CheckResult, check, check_text
 
 NAME = "check"
 HELP = "find expressions that produce NaN or Inf; reads the code, never runs it"
@@ -66,22 +68,15 @@ def run(options: argparse.Namespace) -> int:
     if options.watch and not reads_stdin(options):
         from stablelint.cli.watch import watch
 
-        return watch(lambda: _run(options), _named_paths(options))
+        return watch(lambda: reported(lambda: _run(options)), _named_paths(options))
     return _run(options)
 
 
 def _run(options: argparse.Namespace) -> int:
     options.begun = time.monotonic()
-    try:
-        session = open_session(options, _named_paths(options))
-        result = _check(options, session)
-        result = replace(result, problems=(*session.problems, *result.problems))
-        return _conclude(options, session, result)
-    except ConfigError as error:
-        print_problems(error.problems)
-    except BaselineError as error:
-        print_problems([error.problem])
-    return FAILED
+    session = open_session(options, _named_paths(options))
+    result = _check(options, session)
+    return _conclude(options, session, replace(result, problems=(*session.problems, *result.problems)))
 
 
 def _named_paths(options: argparse.Namespace) -> list[str]:
@@ -94,14 +89,7 @@ def _check(options: argparse.Namespace, session: Session) -> CheckResult:
     from stablelint.cli.progress import ProgressLine
 
     progress = ProgressLine(options.quiet)
-    request = Request(
-        settings=session.settings,
-        selection=session.selection,
-        discharged=options.show_discharged,
-        use_cache=not options.no_cache,
-        jobs=options.jobs,
-        progress=progress,
-    )
+    request = request_of(options, session, discharged=options.show_discharged, progress=progress)
     if reads_stdin(options):
         if options.add_noqa:
             raise ConfigError([Problem("--add-noqa changes files: it cannot be used with `-`")])
@@ -152,17 +140,15 @@ def _report(options: argparse.Namespace, session: Session, result: CheckResult) 
 
 
 def _text(options: argparse.Namespace, session: Session, result: CheckResult, terminal: bool) -> str:
-    from stablelint.report.context import Context
     from stablelint.report.formats import render
     from stablelint.report.source import Sources
-    from stablelint.report.style import PIPED_WIDTH, Style, is_terminal, wants_colour, width_of
+    from stablelint.report.style import is_terminal
 
     output_format = options.output_format or session.settings.output_format
     read_along = terminal and is_terminal(sys.stdout)
-    context = Context(
-        folder=os.getcwd(),
-        style=Style(terminal and wants_colour(sys.stdout)),
-        width=width_of(sys.stdout) if terminal else PIPED_WIDTH,
+    context = context_of(
+        sys.stdout,
+        plain=not terminal,
         sources=Sources(result.sources),
         rules=session.catalog.rules if output_format == "sarif" else {},
         summary=not options.quiet,

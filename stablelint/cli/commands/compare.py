@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stablelint.cli.handover import add_report, context_of, failed, number, write_file
+from stablelint.cli.handover import add_report, failed, hand_over, number
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
-from stablelint.cli.options import print_problems
+from stablelint.cli.options import context_of, print_problems
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 
@@ -84,7 +84,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     close.add_argument("--atol", type=_TOLERANCE, metavar="X", help="absolute tolerance")
     close.add_argument("--equal-nan", action="store_true", help="a NaN equals a NaN")
     output = add_report(parser, "plots")
-    output.add_argument("--output-file", metavar="FILE", help="write the report to this file")
     output.add_argument("--quiet", "-q", action="store_true", help="say nothing where the two are the same")
 
 
@@ -187,16 +186,14 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
     if isinstance(report, Problem):
         print_problems([report])
         return FAILED
-    problems: list[Problem] = []
-    text = _text(options, report)
-    if options.output_file:
-        write_file(options.output_file, text, problems)
-    elif not (options.quiet and report["same"]):
-        sys.stdout.write(text)
-    if options.html:
+
+    def page() -> str:
         from stablelint.report.compare.html import render
 
-        write_file(options.html, render(report), problems)
+        return render(report)
+
+    silent = options.quiet and report["same"] and not options.output_file
+    problems = hand_over(options, "" if silent else _text(options, report), page, sys.stdout)
     print_problems(problems)
     if problems:
         return FAILED

@@ -17,18 +17,19 @@ from stablelint.cli.options import (
     add_paths,
     add_running,
     add_selection,
+    context_of,
     open_session,
     print_problems,
     reads_stdin,
+    request_of,
 )
 from stablelint.cli.progress import ProgressLine
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Level, Problem
 from stablelint.workspace.notebooks import as_file, in_cells
-from stablelint.workspace.pipeline import Request, check, check_text
+from stablelint.workspace.pipeline import check, check_text
 
 if TYPE_CHECKING:
-    from stablelint.report.context import Context
     from stablelint.workspace.fixing import FileFix, Wanted
 
 NAME = "fix"
@@ -66,21 +67,16 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.verified:
         options.level = options.level or Level.POSSIBLE.value  # as for `verify`: a run has decided
-    try:
-        if reads_stdin(options):
-            return _fix_stdin(options, open_session(options, [options.stdin_filename or "-"]))
-        session = open_session(options, list(options.paths) or ["."])
-        return _fix(options, session)
-    except ConfigError as error:
-        print_problems(error.problems)
-        return FAILED
+    if reads_stdin(options):
+        return _fix_stdin(options, open_session(options, [options.stdin_filename or "-"]))
+    return _fix(options, open_session(options, list(options.paths) or ["."]))
 
 
 def _fix(options: argparse.Namespace, session: Session) -> int:
     from stablelint.workspace.fixing import fix_files
 
     progress = ProgressLine(options.quiet)
-    request = _request(options, session, progress)
+    request = request_of(options, session, progress=progress)
     wanted = _wanted(options, session)
     try:
         result = check(list(options.paths) or ["."], request, session.catalog)
@@ -113,7 +109,7 @@ def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
         raise ConfigError([Problem("--apply writes files: `-` prints the fixed source by itself")])
     data = sys.stdin.buffer.read()
     name = options.stdin_filename or "-"
-    request = _request(options, session, None)
+    request = request_of(options, session)
     wanted = _wanted(options, session)
     result = without_known(check_text(data, name, request, session.catalog), wanted.known, session)
     problems = [*session.problems, *result.problems]
@@ -137,16 +133,6 @@ def _print_bytes(data: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-
-
-def _request(options: argparse.Namespace, session: Session, progress: ProgressLine | None) -> Request:
-    return Request(
-        settings=session.settings,
-        selection=session.selection,
-        use_cache=not options.no_cache,
-        jobs=options.jobs,
-        progress=progress,
-    )
 
 
 def _wanted(options: argparse.Namespace, session: Session) -> Wanted:
@@ -202,7 +188,7 @@ def _code(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> i
 def _show(options: argparse.Namespace, fixes: list[FileFix], known: int) -> None:
     from stablelint.report.fixes import diff, explained
 
-    context = _context(options)
+    context = context_of(sys.stdout, plain=options.diff)
     fixes = [replace(one, withheld=in_cells(one.withheld), left=in_cells(one.left)) for one in fixes]
     changed = [item for item in fixes if item.before != item.after]
     if options.diff:
@@ -219,14 +205,12 @@ def _summarise(options: argparse.Namespace, fixes: list[FileFix], known: int, wr
 
     if not options.quiet:
         stream = sys.stderr if options.diff or reads_stdin(options) else sys.stdout
-        lines = summary(fixes, known, written, _context(options), writable=not reads_stdin(options))
+        lines = summary(
+            fixes,
+            known,
+            written,
+            context_of(sys.stdout, plain=options.diff),
+            writable=not reads_stdin(options),
+        )
         print("\n".join(lines), file=stream)
         stream.flush()
-
-
-def _context(options: argparse.Namespace) -> Context:
-    from stablelint.report.context import Context
-    from stablelint.report.style import Style, wants_colour, width_of
-
-    colour = wants_colour(sys.stdout) and not options.diff
-    return Context(os.getcwd(), Style(colour), width_of(sys.stdout))

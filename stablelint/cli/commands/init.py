@@ -11,7 +11,7 @@ from stablelint.cli.main import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.cli.setup_files import BASELINE, Change, changes
 from stablelint.codemod.text.apply import WriteRefused
-from stablelint.config import ConfigError, load
+from stablelint.config import load
 from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.report.style import Style, is_terminal, wants_colour
 from stablelint.report.summary import plural
@@ -35,12 +35,8 @@ def run(options: argparse.Namespace) -> int:
     if not root.is_dir():
         print_problems([Problem("no such folder", options.folder)])
         return FAILED
-    try:
-        found = _findings(root)
-        wanted = list(changes(root, len(found)))
-    except ConfigError as error:
-        print_problems(error.problems)
-        return FAILED
+    found = _findings(root)
+    wanted = list(changes(root, len(found)))
     written: list[Change] = []
     problems: list[Problem] = []
     for change in wanted:
@@ -102,7 +98,7 @@ def _write(
         change.write()
         written.append(change)
     except baseline.BaselineError as error:
-        problems.append(error.problem)
+        problems += error.problems
     except WriteRefused as error:
         problems.append(Problem(str(error), os.fspath(change.path)))
 

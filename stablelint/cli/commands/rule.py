@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from stablelint.cli.main import CLEAN, FAILED
-from stablelint.cli.options import META_RULES, print_problems
-from stablelint.config import ConfigError, load
+from stablelint.cli.options import print_problems, program_rules
+from stablelint.config import load
 from stablelint.diagnostic import Problem
 
 NAME = "rule"
@@ -25,16 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the page: laid out on a terminal, as it is written otherwise. Returns the exit code."""
     from stablelint.catalog import load_catalog
-    from stablelint.report.rule_page import Paged, render
+    from stablelint.report.rule_page import render
     from stablelint.report.style import is_terminal, wants_colour, width_of
     from stablelint.workspace.selection import nearest
 
-    try:
-        settings = load(Path(os.getcwd()), options.config)
-    except ConfigError as error:
-        print_problems(error.problems)
-        return FAILED
-    rules: dict[str, Paged] = {**META_RULES, **load_catalog(extra_folders=settings.rules).rules}
+    settings = load(Path(os.getcwd()), options.config)
+    rules = {**program_rules(), **load_catalog(extra_folders=settings.rules).rules}
     by_name = {rule.name: code for code, rule in rules.items()}
     code = by_name.get(options.rule.lower(), options.rule.upper())
     if code not in rules:

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from stablelint.cli.main import CLEAN, FAILED
-from stablelint.cli.options import META_RULES, print_problems
-from stablelint.config import ConfigError, Settings, load
+from stablelint.cli.options import print_problems, program_rules
+from stablelint.config import Settings, load
 
 NAME = "rules"
 HELP = "list the rules; write and test pages of one's own"
@@ -32,11 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Lists the rules, or does what is asked for. Returns the exit code."""
-    try:
-        settings = load(Path(os.getcwd()), options.config)
-    except ConfigError as error:
-        print_problems(error.problems)
-        return FAILED
+    settings = load(Path(os.getcwd()), options.config)
     match options.action:
         case "new":
             from stablelint.cli.authoring import new_page
@@ -65,11 +61,11 @@ def run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     """Prints the rules, those of the project's own folders included."""
     from stablelint.catalog import load_catalog
-    from stablelint.report.rule_list import Listed, as_json, as_table
+    from stablelint.report.rule_list import as_json, as_table
     from stablelint.report.style import Style, wants_colour, width_of
 
     catalog = load_catalog(extra_folders=settings.rules)
-    rules: dict[str, Listed] = {**META_RULES, **catalog.rules}
+    rules = {**program_rules(), **catalog.rules}
     ordered = [rules[code] for code in sorted(rules)]
     if options.output_format == "json":
         sys.stdout.write(as_json(ordered))

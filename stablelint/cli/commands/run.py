@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stablelint.cli.handover import add_report, context_of, failed, number, write_file
+from stablelint.cli.handover import add_report, add_words, command_of, failed, hand_over, number, write_file
 from stablelint.cli.main import FAILED, FINDINGS
-from stablelint.cli.options import print_problems
-from stablelint.config import ConfigError, load
+from stablelint.cli.options import context_of, print_problems
+from stablelint.config import load
 from stablelint.diagnostic import Problem
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ _ADVISER = "stablelint.workspace.advice:RuleAdviser"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options; what stands behind `--` is the command to run."""
-    parser.usage = "stablelint run [OPTIONS] [--] COMMAND ..."
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.epilog = "for example: stablelint run -- python train.py"
+    add_words(parser)
     parser.add_argument(
         "--keep-going", action="store_true", help="report and let the command go on, instead of stopping it"
     )
@@ -64,11 +62,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     output = add_report(parser, "plots")
     output.add_argument(
-        "--output-file",
-        metavar="FILE",
-        help="write the report to this file instead of standard error, also that in JSON",
-    )
-    output.add_argument(
         "--log", metavar="FILE", help="append the events to this file, one JSON object a line"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="read the settings from here")
@@ -79,14 +72,8 @@ def run(options: argparse.Namespace) -> int:
     from stablelint.runtime.process.launch import run_guarded
     from stablelint.runtime.process.words import CommandNotFoundError
 
-    command = [*options.words, *(["--"] if options.words and options.command else []), *options.command]
-    if not command:
-        return failed("no command to run", "stablelint run -- python train.py")
-    try:
-        settings = load(Path.cwd(), options.config)
-    except ConfigError as error:
-        print_problems(error.problems)
-        return FAILED
+    command = command_of(options, NAME)
+    settings = load(Path.cwd(), options.config)
     try:
         ending = run_guarded(
             command,
@@ -157,20 +144,16 @@ def _limit(text: str) -> float | str:
 
 def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
     """Report, page and log; one that cannot be written is a problem, and the others are."""
-    problems: list[Problem] = []
-    text = _text(options, ending)
-    if options.output_file:
-        write_file(options.output_file, text, problems)
-    elif text:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+
+    def page() -> str:
+        from stablelint.report.run.html import render
+
+        return render(ending.reports)
+
+    problems = hand_over(options, _text(options, ending), page, sys.stderr)
     if options.log and ending.reports:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
         write_file(options.log, lines, problems, "a")
-    if options.html:
-        from stablelint.report.run.html import render
-
-        write_file(options.html, render(ending.reports), problems)
     return problems
 
 

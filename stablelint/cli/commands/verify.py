@@ -11,19 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.cli.handover import add_report, context_of, number, write_file
+from stablelint.cli.handover import add_report, hand_over, number
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
     add_paths,
     add_running,
     add_selection,
+    context_of,
     open_session,
     print_problems,
+    request_of,
 )
-from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Fix, Level, Problem
-from stablelint.workspace.pipeline import CheckResult, Request, check
+from stablelint.workspace.pipeline import check
 
 if TYPE_CHECKING:
     from stablelint.runtime.verify.outcome import Report, SiteReport
@@ -79,12 +80,8 @@ def run(options: argparse.Namespace) -> int:
     if (obstacle := _obstacle(options)) is not None:
         print_problems([obstacle])
         return FAILED
-    try:
-        session = open_session(options, list(options.paths) or ["."])
-        result = _checked(options, session)
-    except ConfigError as error:
-        print_problems(error.problems)
-        return FAILED
+    session = open_session(options, list(options.paths) or ["."])
+    result = check(list(options.paths) or ["."], request_of(options, session), session.catalog)
     level = Level(options.level or Level.POSSIBLE)  # a run decides what the text cannot
     found = _collected(session, result.at(level))
     problems = [*session.problems, *result.problems, *found.problems]
@@ -112,16 +109,6 @@ def _obstacle(options: argparse.Namespace) -> Problem | None:
     except CommandNotFoundError as error:
         return Problem(str(error))
     return None
-
-
-def _checked(options: argparse.Namespace, session: Session) -> CheckResult:
-    request = Request(
-        settings=session.settings,
-        selection=session.selection,
-        use_cache=not options.no_cache,
-        jobs=options.jobs,
-    )
-    return check(list(options.paths) or ["."], request, session.catalog)
 
 
 @dataclass(slots=True)
@@ -228,8 +215,6 @@ def _verified(
     report = verification.report
     problems += [Problem(text) for text in report.problems]
     _written(options, session, verification, found, problems)
-    sys.stdout.write(_text(options, session, report))
-    sys.stdout.flush()
     return _code(report)
 
 
@@ -276,7 +261,7 @@ def _written(
     found: _Found,
     problems: list[Problem],
 ) -> None:
-    """Evidence, tests and page; a file that cannot be written is a problem, and the others are."""
+    """Evidence, tests, report and page; a file that cannot be written is a problem, and the others are."""
     from stablelint.runtime.verify.output.evidence import write_verdicts
     from stablelint.workspace.runs.evidence import write_observations
 
@@ -294,10 +279,13 @@ def _written(
             emit_tests(Path(options.emit_tests), verification)
         except OSError as error:
             problems.append(Problem(f"cannot write tests: {error.strerror}", error.filename))
-    if options.html:
+
+    def page() -> str:
         from stablelint.report.verify.html import render
 
-        write_file(options.html, render(report), problems)
+        return render(report)
+
+    problems += hand_over(options, _text(options, session, report), page, sys.stdout)
 
 
 def _text(options: argparse.Namespace, session: Session, report: Report) -> str:

@@ -93,10 +93,7 @@ def _rewrite(indent: str, item: Diagnostic, fix: Fix, context: Context) -> Itera
         if path != shown:
             yield f"{indent}{style.gutter('-->')} {context.shown(path)}:{row}"
             shown = path
-        for offset, line in enumerate(before):
-            number = f"{row + offset:>{len(indent)}}"
-            yield f"{style.gutter(number)} {style.removed('- ' + lay_out(line)[0])}"
-        for offset, line in enumerate(after):
-            number = f"{row + offset:>{len(indent)}}"
-            yield f"{style.gutter(number)} {style.added('+ ' + lay_out(line)[0])}"
+        for sign, paint, written in (("-", style.removed, before), ("+", style.added, after)):
+            for offset, line in enumerate(written, row):
+                yield f"{style.gutter(f'{offset:>{len(indent)}}')} {paint(f'{sign} {lay_out(line)[0]}')}"
     yield bar
