@@ -121,7 +121,7 @@ def softmax_of_products(review: Review, rule: Rule) -> Iterator[Site]:
                 text.format(file) for fact, text in _SHOWING.items() if (file := context.shows(fact))
             ]
             message = "; ".join([rule.message, *elsewhere[:1]]) if half is Truth.MAYBE else None
-            yield make_site(review, rule, pair, bound, shown=half is Truth.YES, message=message)
+            yield make_site(review, rule, pair, bound, shown=False, message=message)
 
 
 def _is_product(scores: Value) -> bool:
