@@ -39,7 +39,7 @@ def test_a_mask_of_anything_else_may_leave_nothing() -> None:
         kept = ~valid_mask(boxes)
         return (x * kept).sum(dim=1) / kept.sum(dim=1)
     """
-    assert open_(code) == [(5, "SL102")]
+    assert open_(code) == [(5, "SL502")]
 
 
 def test_a_mask_drawn_at_random_leaves_something() -> None:
