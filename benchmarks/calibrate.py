@@ -39,7 +39,7 @@ from typing import Any
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.evidence.fact import all_facts
 from stablelint.catalog import load_catalog
-from stablelint.diagnostic import RULE, WHOLE, Diagnostic, Level, Passed, Told
+from stablelint.diagnostic import RULE, WHOLE, Diagnostic, Level, Passed, Passes
 from stablelint.syntax import precision
 from stablelint.syntax.relevance import brings_torch
 
@@ -68,7 +68,7 @@ def unpack(git: Path, commit: str, folder: Path) -> bool:
 
 
 @cache
-def shown_by_project(root: Path) -> Told:
+def shown_by_project(root: Path) -> Passes:
     """What the files of a tree show of it as a whole."""
     paths = (str(path) for path in sorted(root.rglob("*.py")) if path.is_file())
     files = {path: Path(path).read_bytes() for path in paths if precision.speaks_for(str(root), path)}

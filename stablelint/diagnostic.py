@@ -224,9 +224,9 @@ Place = tuple[str, str]
 """What may be set from another file: a function, class or table (see `passing.target_of`), and a name in it."""
 WHOLE = ""
 """In a place, the project as a whole: what is passed to it are facts, by name (see `syntax.precision`)."""
-Told = Mapping[Place, Sequence[Passed]]
+Passes = Mapping[Place, Sequence[Passed]]
 """What files pass, by place."""
-NOTHING: Told = MappingProxyType({})
+NOTHING: Passes = MappingProxyType({})
 Texts = Mapping[str, bytes]
 """What files hold, or are to hold, by path."""
 UNEDITED: Texts = MappingProxyType({})
@@ -246,5 +246,5 @@ class FileReport:
     consulted: Mapping[str, str] = field(
         default_factory=dict
     )  # other files read, each with the digest of its content and, behind a space, of its interface
-    passes: Told = field(default_factory=dict)  # to places in other files
+    passes: Passes = field(default_factory=dict)  # to places in other files
     asks: frozenset[Place] = frozenset()  # places of which it matters what other files pass

@@ -20,9 +20,9 @@ from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
-from stablelint.analysis.matching.frugal import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.roots import Root, Survey, look, survey
+from stablelint.analysis.matching.shallow import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.matching.sites import Collector, Index, index_of
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
@@ -33,11 +33,11 @@ from stablelint.diagnostic import (
     Diagnostic,
     FileReport,
     Level,
+    Passes,
     Position,
     Problem,
     Status,
     Texts,
-    Told,
 )
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.precision import FLOAT16, shown_in, shows_half
@@ -45,7 +45,7 @@ from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import Source, SourceError, parse
 
 _STACK = 6000  # Python frames; an operator in an expression takes three
-_FRUGAL_BUDGET = 60  # statements that calls may take where long ones are not followed
+_SHALLOW_BUDGET = 60  # statements that calls may take where long ones are not followed
 _BUDGET = 300  # statements that the calls within one function may interpret
 _FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
 _OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
@@ -67,9 +67,9 @@ class AnalysisOptions:
 
 
 def check_source(
-    source: bytes, filename: str, catalog: Catalog, options: AnalysisOptions, told: Told = NOTHING
+    source: bytes, filename: str, catalog: Catalog, options: AnalysisOptions, received: Passes = NOTHING
 ) -> FileReport:
-    """Every finding in a file, of both levels, in order of place; `told` holds what other files pass to it.
+    """Every finding in a file, of both levels, in order of place; `received` holds what other files pass to it.
 
     What cannot be read or parsed is a problem in the report; nothing is raised.
     """
@@ -80,13 +80,13 @@ def check_source(
             parsed = parse(source, filename)
         except SourceError as error:
             return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
-        return _analyse(source, parsed, catalog, options, told)
+        return _analyse(source, parsed, catalog, options, received)
 
 
 def _analyse(
-    source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, told: Told
+    source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, received: Passes
 ) -> FileReport:
-    project, module = _opened(parsed, options, told)
+    project, module = _opened(parsed, options, received)
     project.shown = frozenset(shown_in(source))
     analysis = _Analysis(module, project, index_of(catalog), options, shows_half(source))
     try:
@@ -115,12 +115,14 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
             project.close()
 
 
-def _opened(parsed: Source, options: AnalysisOptions, told: Told = NOTHING) -> tuple[Project, ModuleInfo]:
+def _opened(
+    parsed: Source, options: AnalysisOptions, received: Passes = NOTHING
+) -> tuple[Project, ModuleInfo]:
     """A file in the middle of the project that is seen from it."""
     root = options.root
     path = ((root / parsed.filename) if root is not None else Path(parsed.filename)).absolute()
     above = str(root.absolute()) if root is not None else ""
-    project = Project(root=above, told=told, edited=options.edited)
+    project = Project(root=above, received=received, edited=options.edited)
     module = module_of(parsed, path, project.package_of(path)[1])
     if root is not None and path.is_relative_to(root.absolute()):
         module.folders = path.parent.relative_to(root.absolute()).parts
@@ -215,8 +217,8 @@ class _Analysis:
 
     def _run_root(self, root: Root) -> None:
         """Looks at a function without its long calls, and with them where a finding can rest on those."""
-        if not self._attempt(root, frugal=True):
-            self._attempt(root, frugal=False)
+        if not self._attempt(root, shallow=True):
+            self._attempt(root, shallow=False)
         if root.risky and not self._is_seen_whole(root):
             self._run_as_called(root)
 
@@ -230,30 +232,30 @@ class _Analysis:
             if not squashed:
                 continue
             known, kept = {(d.code, d.span) for d in self._diagnostics}, len(self._diagnostics)
-            told = self._discharged, self._counts, self._assumed
+            received = self._discharged, self._counts, self._assumed
             self._discharged, self._counts = [], Counter()
             self._attempt(root, False, squashed)
             found = [d for d in self._diagnostics[kept:] if d.status is Status.VIOLATED]
-            self._discharged, self._counts, self._assumed = told
+            self._discharged, self._counts, self._assumed = received
             self._diagnostics[kept:] = [
                 replace(d, proposals=(), fix_withheld=_OTHERS) for d in found if (d.code, d.span) not in known
             ]
             break
 
-    def _attempt(self, root: Root, frugal: bool, passed: Mapping[str, Value] = _NOTHING_PASSED) -> bool:
-        """Analyses a function; False, and nothing kept, where a frugal look does not suffice."""
+    def _attempt(self, root: Root, shallow: bool, passed: Mapping[str, Value] = _NOTHING_PASSED) -> bool:
+        """Analyses a function; False, and nothing kept, where a shallow look does not suffice."""
         session, function = self._session, root.function
         frame = self._entered(root, passed)
-        frame.frugal = frugal
+        frame.shallow = shallow
         calls, callers, since = session.calls, session.callers, self._graph.youngest
         session.calls, session.callers, session.passed_over = {}, {}, 0
         collector = self._begin()
         if not root.risky:
             session.observe = ignore
-        elif frugal:
+        elif shallow:
             session.observe = Watch(collector.observe, root.words, since).observe
-        if frugal:
-            session.budget = _FRUGAL_BUDGET
+        if shallow:
+            session.budget = _SHALLOW_BUDGET
         try:
             session.running = [id(function.node)]
             inline.execute_function(function, frame, root.idle)
@@ -322,8 +324,8 @@ class _Analysis:
         passed = self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         if root.function.name.startswith("_"):
             return passed
-        told = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
-        return settings | {name: value for name, value in told.items() if not _is_any(value)}
+        received = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
+        return settings | {name: value for name, value in received.items() if not _is_any(value)}
 
     def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
         """What the calls of a function pass, defaults where they leave a parameter out."""

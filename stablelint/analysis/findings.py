@@ -143,7 +143,7 @@ def _message(site: Site) -> str:
     known = site.ranges.get(site.judgement.operand)
     place = (
         f"{subject} lies in {known}"
-        if known is not None and site.judgement.ground
+        if known is not None and site.judgement.attained
         else f"the range of {subject} is unknown"
     )
     tail = "; the gradient is not finite there" if site.judgement.backward_only else ""

@@ -33,7 +33,7 @@ _SHOWING = {
     precision.SOFTMAX: "{} computes a softmax in float32",
     precision.FLOAT16: "{} casts to float16",
 }
-_TOLD_APART = 256  # whole numbers, by bfloat16
+_EXACT_UP_TO = 256  # whole numbers, by bfloat16
 _PRODUCTS = frozenset({"matmul", "einsum", "masked_fill"})
 _SQUEEZED = frozenset(
     "linear_module softmax sigmoid tanh layer_norm norm_module".split()
@@ -78,7 +78,7 @@ def positions_in_half(review: Review, rule: Rule) -> Iterator[Site]:
         value, _ = pair
         chosen = value.operands.get("dtype")
         counts = value.op == "arange" or (value.first is not None and is_integral(value.first))
-        if chosen is None or not counts or not _is_handed_over(chosen) or value.interval.hi <= _TOLD_APART:
+        if chosen is None or not counts or not _is_handed_over(chosen) or value.interval.hi <= _EXACT_UP_TO:
             continue
         if chosen.first is None or not _bounds(chosen.first, value):
             yield make_site(review, rule, pair, {"d": chosen}, shown=False)

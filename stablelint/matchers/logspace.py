@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Status
 from stablelint.matchers.common import Observed, make_site, observed
@@ -133,7 +133,7 @@ def _stands_on(value: Value, key: int, depth: int) -> bool:
 def _is_mask(value: Value) -> bool:
     value = stripped(value)
     return value.dtype == "bool" or (
-        value.interval.lo == 0 and value.interval.hi == 1 and value.zero is Ground.EXACT
+        value.interval.lo == 0 and value.interval.hi == 1 and value.zero is Attained.EXACT
     )
 
 

@@ -41,7 +41,7 @@ def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
         operand = left if _is_nan(right) else right
         if operand.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
             continue
-        if _is_told_before(right if operand is left else left, frame):
+        if _is_reported_before(right if operand is left else left, frame):
             continue
         name = "x" if value.op == "eq" else "y"
         text = _compared(value, operand is left)
@@ -53,7 +53,7 @@ def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
         )
 
 
-def _is_told_before(nan: Value, frame: Frame) -> bool:
+def _is_reported_before(nan: Value, frame: Frame) -> bool:
     """Whether it is NaN by default only, and the function asks whether it is."""
     if not (nan.assumed and nan.name):
         return False

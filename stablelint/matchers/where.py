@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.operand_types import is_tensor
 from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses, text_before
-from stablelint.analysis.matching.suited import is_tensor
 from stablelint.analysis.proof.replacement import (
     GROUPED,
     Replacement,

@@ -54,11 +54,11 @@ def _seen(item: Diagnostic) -> str:
 def confidence_line(item: Diagnostic) -> str:
     """`0.72: counts what a test finds +, stands in a test -`: the heaviest facts behind a confidence."""
     weighing = [reason for reason in item.because if reason.weight][:_REASONS]
-    reasons = ", ".join(map(_told, weighing)) or "nothing around it speaks for or against it"
+    reasons = ", ".join(map(_signed, weighing)) or "nothing around it speaks for or against it"
     return f"{item.confidence:.2f}: {reasons}"
 
 
-def _told(reason: Reason) -> str:
+def _signed(reason: Reason) -> str:
     if reason.fact == RULE:
         return reason.sentence
     return f"{reason.sentence} {'+' if reason.weight > 0 else '-'}"

@@ -68,7 +68,7 @@ class Server(LanguageServer):
         self._thread = ThreadPoolExecutor(1, "stablelint")
         self._projects = Projects()
         self._pending: dict[str, asyncio.Task[Known | None]] = {}
-        self._told: dict[str, set[str]] = {}  # files with problems, by the folder that has shown them
+        self._shown_by: dict[str, set[str]] = {}  # files with problems, by the folder that has shown them
         self.known: dict[str, Known] = {}
         self.hinting = True
 
@@ -149,10 +149,10 @@ class Server(LanguageServer):
 
     def _tell(self, folder: str, problems: Iterable[Problem]) -> None:
         """Shows what is wrong with settings and rule pages where it stands, and takes back what was mended."""
-        shown: dict[str, list[types.Diagnostic]] = {uri: [] for uri in self._told.pop(folder, ())}
+        shown: dict[str, list[types.Diagnostic]] = {uri: [] for uri in self._shown_by.pop(folder, ())}
         for problem in problems:
             shown.setdefault(speak.uri_of(problem.filename or folder), []).append(speak.problem(problem))
-        self._told[folder] = {uri for uri, found in shown.items() if found}
+        self._shown_by[folder] = {uri for uri, found in shown.items() if found}
         self.publish(shown)
 
     def publish(self, shown: Mapping[str, list[types.Diagnostic]], version: int | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings, load
-from stablelint.diagnostic import NOTHING, Problem, Span, Told
+from stablelint.diagnostic import NOTHING, Passes, Problem, Span
 from stablelint.workspace.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
@@ -30,7 +30,7 @@ class Project:
     problems: tuple[Problem, ...]
     stamp: Stamp
     _wanted: dict[str, bool] = field(default_factory=dict)
-    _told: dict[str, Told] = field(
+    _received: dict[str, Passes] = field(
         default_factory=dict
     )  # what others passed to a file when it was last on disk
 
@@ -53,15 +53,15 @@ class Project:
             return CheckResult()
         if not path.endswith(".ipynb") and _on_disk(path) == data:
             result = check([path], self.request, self.session.catalog)
-            self._told.update(result.told)
+            self._received.update(result.received)
             return result
-        told = self._told.get(path, NOTHING)
-        return check_text(data, path, self.request, self.session.catalog, fixes=False, told=told)
+        received = self._received.get(path, NOTHING)
+        return check_text(data, path, self.request, self.session.catalog, fixes=False, received=received)
 
     def fixable(self, path: str, data: bytes) -> CheckResult:
         """What a check of the text finds, with fixes."""
-        told = self._told.get(path, NOTHING)
-        return check_text(data, path, self.request, self.session.catalog, told=told)
+        received = self._received.get(path, NOTHING)
+        return check_text(data, path, self.request, self.session.catalog, received=received)
 
     def check_folder(self, folder: str) -> CheckResult:
         """What a check of a whole folder finds."""
@@ -69,8 +69,8 @@ class Project:
 
     def fixed(self, path: str, data: bytes) -> FileFix | Problem:
         """The text with every safe fix."""
-        told = self._told.get(path, NOTHING)
-        return fix_text(data, path, self.request, Wanted(self.session.selection), told)
+        received = self._received.get(path, NOTHING)
+        return fix_text(data, path, self.request, Wanted(self.session.selection), received)
 
     def ranges(self, path: str, data: bytes) -> tuple[Ranges, Mapping[Span, Seen]]:
         """The range of every expression of the text, and where runs have seen some of them."""

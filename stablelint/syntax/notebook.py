@@ -128,8 +128,8 @@ def _malformed(reason: str, filename: str, position: Position | None = None) -> 
 
 
 def _is_python(metadata: Any) -> bool:
-    told = metadata if isinstance(metadata, dict) else {}
-    kernel, language = told.get("kernelspec"), told.get("language_info")
+    facts = metadata if isinstance(metadata, dict) else {}
+    kernel, language = facts.get("kernelspec"), facts.get("language_info")
     names = [
         kernel.get("language") if isinstance(kernel, dict) else None,
         language.get("name") if isinstance(language, dict) else None,

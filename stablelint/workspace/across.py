@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stablelint.diagnostic import Diagnostic, Edit, Texts, Told
+from stablelint.diagnostic import Diagnostic, Edit, Passes, Texts
 from stablelint.syntax.source import SourceError
 from stablelint.workspace.examine import Scope, setup
 from stablelint.workspace.notebooks import python_at
@@ -37,7 +37,7 @@ def files_of(item: Diagnostic) -> frozenset[str]:
     return frozenset(() if item.fix is None else item.fix.by_file(item.filename))
 
 
-def fix_across(found: Iterable[Diagnostic], scope: Scope, told: Mapping[str, Told]) -> Joint:
+def fix_across(found: Iterable[Diagnostic], scope: Scope, received: Mapping[str, Passes]) -> Joint:
     """Makes the fixes of several files among those of the findings, as far as they can stand together."""
     joint = Joint()
     before = joint.before
@@ -48,7 +48,7 @@ def fix_across(found: Iterable[Diagnostic], scope: Scope, told: Mapping[str, Tol
                 before[path] = python_at(path)
             edits = _joined(made, group)
             texts = {path: _edited(before[path], edits[path]) for path in edits}
-            reason = _objection(group, before | joint.texts, texts, scope, told)
+            reason = _objection(group, before | joint.texts, texts, scope, received)
         except (OSError, SourceError, ValueError) as error:
             reason = str(error)
         if reason is None:
@@ -102,12 +102,12 @@ def _edited(before: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def _objection(
-    group: Sequence[Diagnostic], before: Texts, after: Texts, scope: Scope, told: Mapping[str, Told]
+    group: Sequence[Diagnostic], before: Texts, after: Texts, scope: Scope, received: Mapping[str, Passes]
 ) -> str | None:
     """Why the fixes of a group are not made, or None where a check of what they write finds nothing against them."""
     paths = {item.filename for item in group}.union(*map(files_of, group))
-    now = _found(paths, after, scope, told)
-    known = _found(paths, before, scope, told)
+    now = _found(paths, after, scope, received)
+    known = _found(paths, before, scope, received)
     for item in group:
         known[_key(item)] -= 1
         if now[_key(item)] > known[_key(item)]:
@@ -116,8 +116,8 @@ def _objection(
     return None if new is None else f"the fixed code would have another finding: {new[1]}"
 
 
-def _found(paths: Iterable[str], texts: Texts, scope: Scope, told: Mapping[str, Told]) -> Counter[_Key]:
-    examiner = setup(scope, told, texts)
+def _found(paths: Iterable[str], texts: Texts, scope: Scope, received: Mapping[str, Passes]) -> Counter[_Key]:
+    examiner = setup(scope, received, texts)
     read = ((path, texts[path] if path in texts else python_at(path)) for path in paths)
     return Counter(_key(item) for path, data in read for item in examiner.findings(data, path)[0])
 

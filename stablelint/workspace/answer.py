@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stablelint.diagnostic import Diagnostic, Place, Problem, Told
+from stablelint.diagnostic import Diagnostic, Passes, Place, Problem
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
 
@@ -25,9 +25,9 @@ class Answer:
     silenced: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0
-    passes: Told = field(default_factory=dict)  # to places in other files
+    passes: Passes = field(default_factory=dict)  # to places in other files
     asks: Sequence[Place] = ()  # places of which it matters what other files pass
-    told: Told = field(default_factory=dict)  # what was known of those
+    received: Passes = field(default_factory=dict)  # what was known of those
 
 
 class DamagedError(Exception):
@@ -53,13 +53,13 @@ def read(entry: Json, path: str) -> Answer:
             assumed=int(entry.get("assumed", 0)),
             passes=codec.decode_places(entry.get("passes", ())),
             asks=tuple((target, name) for target, name in entry.get("asks", ())),
-            told=codec.decode_places(entry.get("told", ())),
+            received=codec.decode_places(entry.get("told", ())),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path) from error
 
 
-def read_passes(entry: Json) -> Told | None:
+def read_passes(entry: Json) -> Passes | None:
     """What an entry says that its file passes to others; None where it is malformed."""
     try:
         return codec.decode_places(entry.get("passes", ()))

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from stablelint.diagnostic import WHOLE, FileReport, Passed, Place, Told
+from stablelint.diagnostic import WHOLE, FileReport, Passed, Passes, Place
 from stablelint.syntax.content import digest
 from stablelint.syntax.precision import shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
@@ -35,7 +35,7 @@ class Callers:
         self._root = root
         self._cache = cache
         self._jobs = jobs
-        self._passes: list[Told] = []
+        self._passes: list[Passes] = []
         self._unread: dict[str, tuple[Candidate, bytes]] = {}
         for file in files:
             entry = cache.get(file) if cache is not None else None
@@ -45,11 +45,11 @@ class Callers:
             elif data := _text(file.path):
                 self._unread[file.path] = file, data
 
-    def passes(self, asked: Collection[Place]) -> Sequence[Told]:
+    def passes(self, asked: Collection[Place]) -> Sequence[Passes]:
         """What the files pass that may pass something to one of these places."""
         facts = {name for target, name in asked if target == WHOLE}
         shown = {(WHOLE, fact): first for fact in sorted(facts) if (first := self._showing(fact))}
-        names = self._with_heirs(
+        names = self._with_subclasses(
             {name.encode() for place in asked if place[0] != WHOLE for name in _names_of(place)}
         )
         naming = [file for file, data in self._unread.values() if any(name in data for name in names)]
@@ -70,7 +70,7 @@ class Callers:
         speaking = sorted(path for path in showing if speaks_for(self._root, path))
         return tuple(Passed(path, 1, "") for path in speaking[:1])
 
-    def _with_heirs(self, names: set[bytes]) -> set[bytes]:
+    def _with_subclasses(self, names: set[bytes]) -> set[bytes]:
         """The names, and those of classes that inherit from one of them."""
         classes = [match for _, data in self._unread.values() for match in _CLASS.findall(data)]
         known = set(names)

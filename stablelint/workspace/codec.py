@@ -14,6 +14,7 @@ from stablelint.diagnostic import (
     Fix,
     Level,
     Passed,
+    Passes,
     Position,
     Problem,
     Reason,
@@ -21,7 +22,6 @@ from stablelint.diagnostic import (
     Span,
     Status,
     Step,
-    Told,
 )
 
 Json = Any  # a value that `json` reads and writes
@@ -74,12 +74,12 @@ def decode(value: Json, filename: str) -> Diagnostic:
     )
 
 
-def encode_places(places: Told) -> Json:
+def encode_places(places: Passes) -> Json:
     """What is passed, by place."""
     return [[*place, [[p.path, p.row, p.text] for p in passed]] for place, passed in sorted(places.items())]
 
 
-def decode_places(value: Json) -> Told:
+def decode_places(value: Json) -> Passes:
     """What `encode_places` wrote."""
     return {(target, name): tuple(Passed(*one) for one in passed) for target, name, passed in value}
 

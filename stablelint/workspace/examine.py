@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Problem, Texts, Told
+from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Passes, Problem, Texts
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stablelint.codemod.text.source import Read
 
 
-NOTHING_TOLD: Mapping[str, Told] = MappingProxyType({})
+NOTHING_RECEIVED: Mapping[str, Passes] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ class Examiner:
         self,
         scope: Scope,
         catalog: Catalog,
-        told: Mapping[str, Told] = NOTHING_TOLD,
+        received: Mapping[str, Passes] = NOTHING_RECEIVED,
         edited: Texts = UNEDITED,
     ) -> None:
         from stablelint.analysis.check import AnalysisOptions
 
         self._scope = scope
         self._catalog = catalog
-        self._told = told
+        self._received = received
         full = Level.POSSIBLE if scope.observed else scope.level
         self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited)
 
@@ -121,7 +121,11 @@ class Examiner:
             "passes": codec.encode_places(report.passes),
             "asks": sorted(report.asks),
             "told": codec.encode_places(
-                {place: told for place, told in self._told.get(path, {}).items() if place in report.asks}
+                {
+                    place: received
+                    for place, received in self._received.get(path, {}).items()
+                    if place in report.asks
+                }
             ),
         }
         return {key: value for key, value in entry.items() if value}
@@ -135,14 +139,14 @@ class Examiner:
         """What the analysis says of the file, at both levels and for all rules."""
         from stablelint.analysis.check import check_source
 
-        return check_source(data, path, self._catalog, self._options, self._told.get(path, {}))
+        return check_source(data, path, self._catalog, self._options, self._received.get(path, {}))
 
     def findings(self, data: bytes, path: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """The findings that a check shows in full and no comment silences, with fixes and proposals; idle comments."""
         report = self.report(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        told = informed(outcome.kept, Path(self._scope.root), {path: data})
-        return self._fixed(data, [item for item in told if self._is_shown(item)]), list(outcome.unused)
+        received = informed(outcome.kept, Path(self._scope.root), {path: data})
+        return self._fixed(data, [item for item in received if self._is_shown(item)]), list(outcome.unused)
 
     def _is_shown(self, item: Diagnostic) -> bool:
         levels = (Level.LIKELY, self._scope.level)
@@ -158,12 +162,14 @@ class Examiner:
         return propose_all(data, diagnostics, read)
 
 
-def setup(scope: Scope, told: Mapping[str, Told] = NOTHING_TOLD, edited: Texts = UNEDITED) -> Examiner:
-    """The examiner of a worker process; `told` holds, by file, what other files pass to it, `edited` their new text."""
+def setup(
+    scope: Scope, received: Mapping[str, Passes] = NOTHING_RECEIVED, edited: Texts = UNEDITED
+) -> Examiner:
+    """The examiner of a worker process; `received` holds, by file, what other files pass to it, `edited` their new text."""
     from stablelint.catalog import load_catalog
 
     catalog = load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules))
-    return Examiner(scope, catalog, told, edited)
+    return Examiner(scope, catalog, received, edited)
 
 
 def _absolute(path: str, root: str) -> str:

@@ -9,14 +9,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Problem, Span, Told
+from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Passes, Problem, Span
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
 from stablelint.workspace.across import Joint, files_of, fix_across
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
-from stablelint.workspace.examine import NOTHING_TOLD, Examiner, Scope, setup
+from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
 from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
@@ -65,19 +65,22 @@ class FileFix:
 
 
 def fix_files(
-    found: Iterable[Diagnostic], request: Request, wanted: Wanted, told: Mapping[str, Told] = NOTHING_TOLD
+    found: Iterable[Diagnostic],
+    request: Request,
+    wanted: Wanted,
+    received: Mapping[str, Passes] = NOTHING_RECEIVED,
 ) -> Iterator[tuple[str, FileFix | Problem]]:
     """Works out the fixes of the files with findings, in order; writes nothing.
 
-    `told` holds, by file, what others pass to it.
+    `received` holds, by file, what others pass to it.
     """
     found = list(found)
     accepted = (item for item in found if not wanted.verified and wanted.accepts(item))
-    joint = fix_across(accepted, request.scope, told)
+    joint = fix_across(accepted, request.scope, received)
     names = {item.filename for item in found} | joint.texts.keys()
     files = [Candidate(name, 0, _size(name)) for name in sorted(names)]
     answers: dict[str, FileFix | Problem] = {}
-    setting = partial(_setup, request.scope, wanted, told, joint)
+    setting = partial(_setup, request.scope, wanted, received, joint)
     for file, outcome in pool.run(setting, files, request.workers):
         if isinstance(outcome, pool.Failure):
             answers[file.path] = Problem(outcome.message, file.path, hint=outcome.hint)
@@ -96,8 +99,8 @@ def _size(path: str) -> int:
         return 0  # it has gone since it was checked, which its own answer will say
 
 
-def _setup(scope: Scope, wanted: Wanted, told: Mapping[str, Told], joint: Joint) -> pool.Task:
-    return partial(_fix_file, setup(scope, told, joint.texts), scope, wanted, joint)
+def _setup(scope: Scope, wanted: Wanted, received: Mapping[str, Passes], joint: Joint) -> pool.Task:
+    return partial(_fix_file, setup(scope, received, joint.texts), scope, wanted, joint)
 
 
 def together(fixes: Sequence[FileFix]) -> Iterator[list[FileFix]]:
@@ -113,13 +116,13 @@ def together(fixes: Sequence[FileFix]) -> Iterator[list[FileFix]]:
 
 
 def fix_text(
-    before: bytes, filename: str, request: Request, wanted: Wanted, told: Told = NOTHING
+    before: bytes, filename: str, request: Request, wanted: Wanted, received: Passes = NOTHING
 ) -> FileFix | Problem:
-    """Works out the fixes of text that need not be on disk, as if it stood in `filename`; `told` as others pass it."""
+    """Works out the fixes of text that need not be on disk, as if it stood in `filename`; `received` as others pass it."""
     path = os.path.abspath(filename)
     if not brings_torch(before) and not mentions(before):
         return FileFix(path, before, before)
-    return _fixed(setup(request.scope, {path: told}), request.scope, wanted, path, before)
+    return _fixed(setup(request.scope, {path: received}), request.scope, wanted, path, before)
 
 
 def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, joint: Joint, path: str) -> FileFix | Problem:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings, is_project
-from stablelint.diagnostic import NOTHING, WHOLE, Diagnostic, Level, Passed, Place, Problem, Told
+from stablelint.diagnostic import NOTHING, WHOLE, Diagnostic, Level, Passed, Passes, Place, Problem
 from stablelint.syntax.content import NOTEBOOK, digest
 from stablelint.syntax.precision import FACTS, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
@@ -21,7 +21,7 @@ from stablelint.workspace.answer import Answer, DamagedError, read
 from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
-from stablelint.workspace.examine import NOTHING_TOLD, Scope, setup, trivial_entry
+from stablelint.workspace.examine import NOTHING_RECEIVED, Scope, setup, trivial_entry
 from stablelint.workspace.notebooks import problem_in_cell
 from stablelint.workspace.runs.observed import are_observed, informed
 from stablelint.workspace.selection import Selection
@@ -79,7 +79,7 @@ class CheckResult:
     assumed: int = 0  # obligations that hold as long as settings keep their values
     sources: Mapping[str, bytes] = field(default_factory=dict)  # of files that are not on disk
     level: Level = Level.LIKELY  # from which on findings are shown in full
-    told: Mapping[str, Told] = field(default_factory=dict)  # by file, what other files pass to it
+    received: Mapping[str, Passes] = field(default_factory=dict)  # by file, what other files pass to it
 
     def at(self, level: Level) -> tuple[Diagnostic, ...]:
         """The findings of a level and above, in order of file and place."""
@@ -111,11 +111,11 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
         answers |= trivial
     callers = partial(_callers, paths, request, cache)
     try:
-        told = _examine_all(discovery.files, missing, answers, request, cache, callers)
+        received = _examine_all(discovery.files, missing, answers, request, cache, callers)
     finally:
         if cache is not None:
             cache.save()
-    return _collect(answers, request, discovery.problems, told=told)
+    return _collect(answers, request, discovery.problems, received=received)
 
 
 def _examine_all(
@@ -125,13 +125,13 @@ def _examine_all(
     request: Request,
     cache: Cache | None,
     around: Callable[[Container[str]], Callers | None],
-) -> Mapping[str, Told]:
+) -> Mapping[str, Passes]:
     """Answers what is missing, and again as long as the files tell each other more; returns what they are told."""
     shown = _shown_by(missing, answers, request.scope.root)
-    told: Mapping[str, Told] = {file.path: shown for file in missing} if shown else NOTHING_TOLD
+    received: Mapping[str, Passes] = {file.path: shown for file in missing} if shown else NOTHING_RECEIVED
     callers: Callers | None = None
     for _ in range(_ROUNDS):
-        for file, outcome in _examine(missing, request, len(files), told):
+        for file, outcome in _examine(missing, request, len(files), received):
             if isinstance(outcome, pool.Failure):
                 problem = Problem(outcome.message, file.path, hint=outcome.hint)
                 answers[file.path] = Answer(problems=(problem,))
@@ -142,14 +142,14 @@ def _examine_all(
                 cache.put(file, content, entry)
         asked = {place for answer in answers.values() for place in answer.asks}
         callers = callers or (around(answers) if asked else None)
-        told = told_by_others(answers, callers.passes(asked) if callers is not None else ())
-        missing = [file for file in files if told.get(file.path, {}) != answers[file.path].told]
+        received = received_by_file(answers, callers.passes(asked) if callers is not None else ())
+        missing = [file for file in files if received.get(file.path, {}) != answers[file.path].received]
         if not missing:
             break
-    return told
+    return received
 
 
-def _shown_by(files: Sequence[Candidate], answers: Mapping[str, Answer], root: str) -> Told:
+def _shown_by(files: Sequence[Candidate], answers: Mapping[str, Answer], root: str) -> Passes:
     """The facts about the project that files show which were not answered yet, or those that were.
 
     Few files have to be examined again for these, as they are told of them the first time.
@@ -181,18 +181,18 @@ def _callers(
     return Callers(others, root, cache, request.workers)
 
 
-def told_by_others(answers: Mapping[str, Answer], around: Iterable[Told] = ()) -> dict[str, Told]:
+def received_by_file(answers: Mapping[str, Answer], around: Iterable[Passes] = ()) -> dict[str, Passes]:
     """By file, what the others, and those `around` them, pass to the places that it asks about."""
     passed: dict[Place, list[Passed]] = {}
     for passes in chain((answer.passes for answer in answers.values()), around):
         for place, several in passes.items():
             passed.setdefault(place, []).extend(several)
-    told: dict[str, Told] = {}
+    received: dict[str, Passes] = {}
     for path, answer in answers.items():
         known = {place: _sorted(place, passed[place]) for place in answer.asks if place in passed}
         if known:
-            told[path] = known
-    return told
+            received[path] = known
+    return received
 
 
 def _sorted(place: Place, passed: Sequence[Passed]) -> tuple[Passed, ...]:
@@ -207,18 +207,18 @@ def check_text(
     catalog: Catalog,
     *,
     fixes: bool = True,
-    told: Told = NOTHING,
+    received: Passes = NOTHING,
 ) -> CheckResult:
     """Checks text that need not be on disk, as if it stood in the file `filename`; on demand without the fixes.
 
-    `told` is what other files pass to it.
+    `received` is what other files pass to it.
     """
     from stablelint.workspace.examine import Examiner
 
     path = os.path.abspath(filename)
     entry = trivial_entry(data, path)
     if entry is None:
-        entry = Examiner(request.scope, catalog, {path: told}).examine(data, path, fixes)
+        entry = Examiner(request.scope, catalog, {path: received}).examine(data, path, fixes)
     return _collect({path: read(entry, path)}, request, (), {path: data})
 
 
@@ -274,12 +274,12 @@ def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
 
 
 def _examine(
-    files: Sequence[Candidate], request: Request, total: int, told: Mapping[str, Told]
+    files: Sequence[Candidate], request: Request, total: int, received: Mapping[str, Passes]
 ) -> Iterable[tuple[Candidate, Json]]:
     if not files:
         return
     done = total - len(files)
-    for file, answer in pool.run(partial(setup, request.scope, told), files, request.workers):
+    for file, answer in pool.run(partial(setup, request.scope, received), files, request.workers):
         done += 1
         if request.progress is not None:
             request.progress(done, total)
@@ -291,7 +291,7 @@ def _collect(
     request: Request,
     problems: Sequence[Problem],
     sources: Mapping[str, bytes] | None = None,
-    told: Mapping[str, Told] = NOTHING_TOLD,
+    received: Mapping[str, Passes] = NOTHING_RECEIVED,
 ) -> CheckResult:
     findings: list[Diagnostic] = []
     discharged: list[Diagnostic] = []
@@ -320,7 +320,7 @@ def _collect(
         discharge_counts=counts,
         assumed=sum(answer.assumed for answer in answers.values()),
         sources=sources or {},
-        told=told,
+        received=received,
         level=request.settings.level,
     )
 

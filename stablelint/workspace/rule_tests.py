@@ -89,10 +89,10 @@ def _is_fixed_as_shown(rule: Rule, example: Example, catalog: Catalog) -> str | 
     wanted = _without_comments(example.fixed or "")
     if written == wanted:
         return None
-    told = {"the fix writes": (written, wanted), "where the page shows": (wanted, written)}
+    sides = {"the fix writes": (written, wanted), "where the page shows": (wanted, written)}
     return "\n".join(
         line
-        for title, (lines, others) in told.items()
+        for title, (lines, others) in sides.items()
         for line in (title, *(f"      {line}" for line in lines if line not in others))
     )
 

@@ -16,7 +16,7 @@ _DEPTH = 4  # names that lead on to others
 Number = int | float
 
 
-def heirs(info: ClassInfo) -> list[ClassInfo]:
+def subclasses(info: ClassInfo) -> list[ClassInfo]:
     """The classes of the same file that inherit from a class."""
     found = [info]
     for known in found:  # grows while it is walked
@@ -28,7 +28,11 @@ def heirs(info: ClassInfo) -> list[ClassInfo]:
 
 def is_written(info: ClassInfo, attr: str) -> bool:
     """Whether the file shows an attribute being written by another object, or by a class that inherits it."""
-    if any(attr in heir.touches(method).assigned for heir in heirs(info) for method in heir.methods):
+    if any(
+        attr in subclass.touches(method).assigned
+        for subclass in subclasses(info)
+        for method in subclass.methods
+    ):
         return True
     return info.module.sights.writes(attr)
 
@@ -58,7 +62,7 @@ def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
     if _is_spelled_again(owner.name, module):
         for site in module.sights.calls_of(owner.name):
             yield site, int(called_name(site.call) == "partial")
-    below = [heir.node for heir in heirs(owner)]
+    below = [subclass.node for subclass in subclasses(owner)]
     for site in module.sights.calls_of(name) if below else ():
         if site.owner in below:
             receiver = site.call.func.value if isinstance(site.call.func, ast.Attribute) else None

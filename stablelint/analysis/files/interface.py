@@ -30,10 +30,10 @@ def abridged(module: ModuleInfo, largest: int) -> Interface:
     hidden = {row for _, _, rows in dropped for row in rows}
     shown = [row for s in statements for row in _rows(s) if row not in hidden]
     facts = [module.mentions_torch, module.may_yield, module.may_hold_lambdas, module.search_path]
-    told = repr(
+    outline = repr(
         [*facts, sorted(module.rebound), *(_summary(name, function) for name, function, _ in dropped)]
     )
-    text = "\n".join([told, *(lines[row - 1] for row in shown)])
+    text = "\n".join([outline, *(lines[row - 1] for row in shown)])
     return Interface(_digest(f"{text}\n{shown}"), _digest(text))
 
 

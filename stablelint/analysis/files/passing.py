@@ -14,7 +14,7 @@ from itertools import chain
 from stablelint.analysis.files.callsites import argument_of, default_of, is_number, parameters_of
 from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, ModuleInfo, statements_of
 from stablelint.analysis.files.project import Found, Project
-from stablelint.diagnostic import WHOLE, Passed, Place, Told
+from stablelint.diagnostic import WHOLE, Passed, Passes, Place
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.precision import speaks_for
 from stablelint.syntax.sieve import is_of_self
@@ -33,7 +33,7 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
     return f"{thing.module.path}:{owner}{thing.name}"
 
 
-def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Told:
+def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Passes:
     """What a file passes elsewhere, by the place to which it is passed, and what it shows of the project."""
     shown = project.shown if speaks_for(project.root, str(module.path)) else ()
     found = {(WHOLE, fact): {Passed(str(module.path), 1, "")} for fact in shown}
@@ -46,20 +46,20 @@ def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -
 
 
 def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    told = {arg: text for arg in _arguments(site.call) if (text := _telling(arg, site, module, _DEPTH))}
-    callee, skipped = _callee(site, module, project) if told else (None, 0)
+    texts = {arg: text for arg in _arguments(site.call) if (text := _telling(arg, site, module, _DEPTH))}
+    callee, skipped = _callee(site, module, project) if texts else (None, 0)
     function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
     if isinstance(function, FunctionInfo):
         for name in parameters_of(function.node) if function.module is not module else ():
             given = argument_of(site.call, function, name, skipped)
             default = default_of(function.node, name)
-            if given in told and (default is None or told[given] != ast.unparse(default)):
-                yield (target_of(function), name), site.call.lineno, told[given]
+            if given in texts and (default is None or texts[given] != ast.unparse(default)):
+                yield (target_of(function), name), site.call.lineno, texts[given]
     elif isinstance(callee, ClassInfo):
         for above in (callee, *_bases(callee, project)):
             for keyword in site.call.keywords if above.module is not module else ():
-                if keyword.arg and keyword.value in told:
-                    yield (target_of(above), keyword.arg), site.call.lineno, told[keyword.value]
+                if keyword.arg and keyword.value in texts:
+                    yield (target_of(above), keyword.arg), site.call.lineno, texts[keyword.value]
 
 
 def _arguments(call: ast.Call) -> Iterator[ast.expr]:

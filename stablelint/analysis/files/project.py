@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stablelint.analysis.files.interface import Interface, abridged
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, module_of, release
-from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Place, Texts, Told
+from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Passes, Place, Texts
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
@@ -41,7 +41,7 @@ class _Volume:
     module: ModuleInfo | None
     interface: Interface | None = None
 
-    def told(self, placed: bool) -> str:
+    def received(self, placed: bool) -> str:
         """The digest of its content and, where it was read, that of its interface, with rows or without."""
         if self.interface is None:
             return self.digest
@@ -135,7 +135,7 @@ class Project:
         self,
         library: Library = _LIBRARY,
         root: str = "",
-        told: Told = NOTHING,
+        received: Passes = NOTHING,
         edited: Texts = UNEDITED,
     ) -> None:
         self._library = library
@@ -148,7 +148,7 @@ class Project:
         self._located: dict[tuple[str, str], ModuleInfo | None] = {}  # by base and dotted module
         self._found: dict[tuple[tuple[str, ...], str], Found | None] = {}
         self._read = 0
-        self._told = told
+        self._received = received
         self.shown: frozenset[str] = (
             frozenset()
         )  # what the file under analysis shows of it: see `syntax.precision`
@@ -165,7 +165,7 @@ class Project:
 
     def consulted(self, placed: bool) -> dict[str, str]:
         """The files read, and how each must look for the outcome to hold; `placed` tells that it may name rows."""
-        return {path: volume.told(placed) for path, volume in self._consulted.items()}
+        return {path: volume.received(placed) for path, volume in self._consulted.items()}
 
     def adopt(self, module: ModuleInfo) -> None:
         """Makes `module` the one that imports of its own path lead to."""
@@ -191,7 +191,7 @@ class Project:
     def told_of(self, target: str, name: str) -> Sequence[Passed]:
         """What other files pass to a place, as far as they are checked together with this one; notes that it was asked."""
         self.asked.add((target, name))
-        return self._told.get((target, name), ())
+        return self._received.get((target, name), ())
 
     def shows(self, fact: str) -> str | None:
         """The file that shows a fact about the project, by its path below the root: "" for the one under analysis, None

@@ -20,7 +20,7 @@ from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.swap import ordered_pair
 
@@ -261,7 +261,7 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: F
     key = frame.graph.key("list_of", element.key, id(node))
     return Value(
         "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
-        zero=Ground.EXACT if filtered else Ground.COINCIDENCE,
+        zero=Attained.EXACT if filtered else Attained.COINCIDENCE,
     )  # fmt: skip
 
 
@@ -283,7 +283,7 @@ def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
         for test in generator.ifs:
             assume(evaluate(test, frame), True, frame.state)
             filtered = True
-        filtered = filtered or (iterable.op == "list_of" and iterable.zero is Ground.EXACT)
+        filtered = filtered or (iterable.op == "list_of" and iterable.zero is Attained.EXACT)
     return filtered
 
 

@@ -16,7 +16,7 @@ from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Belief, Ground, Kind, Value, belief_in, join
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, belief_in, join
 from stablelint.analysis.values.views import behind
 
 
@@ -97,7 +97,7 @@ def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) 
         return None
     told = narrowed_by(mask, True, base, frame, settings)
     known = frame.state.effective(base)
-    return belief_in(told, chosen.zero, Ground.COINCIDENCE, chosen, settings) if told != known else None
+    return belief_in(told, chosen.zero, Attained.COINCIDENCE, chosen, settings) if told != known else None
 
 
 def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:

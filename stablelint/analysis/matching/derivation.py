@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.value import Ground, Kind, Value, believed
+from stablelint.analysis.values.value import Attained, Kind, Value, believed
 from stablelint.analysis.values.views import SELECTORS
 from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
@@ -45,12 +45,12 @@ def derivation(site: Site, here: str) -> tuple[Step, ...]:
     """
     operand = site.match.bindings.get(site.judgement.operand)
     if operand is None:
-        return (*_told_steps(site.match.covered), *_covered_steps(site, here))
+        return (*_own_steps(site.match.covered), *_covered_steps(site, here))
     causes = _causes(operand, believing=bool(site.judgement.assumes))
     chain = [(value, step) for value in causes if (step := _step(value, here)) is not None]
-    told = [step for value, step in chain if _tells(value)] or [step for _, step in chain[-1:]]
+    steps = [step for value, step in chain if _tells(value)] or [step for _, step in chain[-1:]]
     beyond = _failing_step(site, here) if site.value.module is not site.frame.module else None
-    return (*_told_steps([operand]), *dict.fromkeys(reversed(told)), *([beyond] if beyond else []))
+    return (*_own_steps([operand]), *dict.fromkeys(reversed(steps)), *([beyond] if beyond else []))
 
 
 def _causes(operand: Value, believing: bool) -> Iterator[Value]:
@@ -68,7 +68,7 @@ def _tells(value: Value) -> bool:
     return value.op in _REASONS or value.op in HANDED_OVER or value.interval != TOP
 
 
-def _told_steps(values: Iterable[Value]) -> Iterator[Step]:
+def _own_steps(values: Iterable[Value]) -> Iterator[Step]:
     """Where other files pass what a value rests on."""
     on = dict.fromkeys(
         a for v in values if v.belief is not None for a in v.belief.on if a.filename is not None
@@ -164,7 +164,7 @@ def _cause(value: Value) -> Value | None:
     best = max(operands, key=lambda v: max(v.zero, v.ends), default=None)
     if best is None or len(operands) == 1:
         return best
-    return best if max(best.zero, best.ends) > Ground.NONE else None
+    return best if max(best.zero, best.ends) > Attained.NONE else None
 
 
 def _may_cause(value: Value) -> bool:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.construction import construction, place_in_chain
+from stablelint.analysis.matching.operand_types import misfit
 from stablelint.analysis.matching.sites import Site, encloses
-from stablelint.analysis.matching.suited import unsuited
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.predicates import parse_predicate
@@ -73,7 +73,7 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
         if not _suits_dtype(fix, site):
             unmet = unmet or "the rule's rewrites are for other element types"
             continue
-        ill = unsuited(template.text, site)
+        ill = misfit(template.text, site)
         if ill is not None:
             withheld = withheld or ill
             continue

@@ -23,7 +23,7 @@ from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import Judgement, judge
 from stablelint.analysis.proof.replacement import Obligation
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog import contract
 from stablelint.catalog.catalog import Catalog
@@ -259,8 +259,8 @@ def _unshown(judgement: Judgement) -> Judgement:
 _ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
 
 
-def _rank(judgement: Judgement) -> tuple[int, Ground]:
-    return _ORDER[judgement.status], judgement.ground
+def _rank(judgement: Judgement) -> tuple[int, Attained]:
+    return _ORDER[judgement.status], judgement.attained
 
 
 def text_at(value: Value, root: Value, frame: Frame) -> str | None:

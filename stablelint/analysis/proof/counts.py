@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import behind, stripped
 
 _REACHED = {
@@ -38,7 +38,7 @@ def counts_its_extreme(operand: Value) -> bool:
     for _ in range(_LENGTH):
         if total.op in _TOTALS or total.op not in ("mul", "div"):
             break
-        following = next((v for v in total.operands.values() if v.zero is Ground.EXACT), None)
+        following = next((v for v in total.operands.values() if v.zero is Attained.EXACT), None)
         if following is None:
             return False
         total = stripped(following)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from stablelint.analysis.values.families import CONDITIONS, HANDED_OVER
 from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.transfer import format_of
-from stablelint.analysis.values.value import Ground, Kind, Value, believed, unassumed
+from stablelint.analysis.values.value import Attained, Kind, Value, believed, unassumed
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.contract import Comparison, Contract
 from stablelint.diagnostic import Status
@@ -35,7 +35,7 @@ class Judgement:
     by: str = ""  # what discharged it
     operand: str = ""  # the metavariable that may go bad
     backward_only: bool = False
-    ground: Ground = Ground.NONE
+    attained: Attained = Attained.NONE
     failing: str = ""  # the comparison that does not hold
     assumes: tuple[str, ...] = ()  # settings without which the answer would be another
 
@@ -56,7 +56,7 @@ def judge(
     if known.status is Status.DISCHARGED:
         return known
     taken = {name: believed(v) for name, v in bindings.items()}
-    told = _decide(
+    qualified = _decide(
         forward, backward, taken, {n: beliefs.get(v.key, ranges[n]) for n, v in bindings.items()}, gradient
     )
     spoken = {
@@ -64,10 +64,10 @@ def judge(
     }
     held = (v.belief for name, v in bindings.items() if name in spoken and v.belief is not None)
     on = tuple(dict.fromkeys(s.text for belief in held for s in belief.on if s.filename is None))
-    if told.status is Status.DISCHARGED and on:
-        return replace(known, status=Status.ASSUMED, by=told.by, assumes=on)
-    shown = told.ground > max(known.ground, Ground.COINCIDENCE)
-    return replace(told, assumes=on) if shown else known
+    if qualified.status is Status.DISCHARGED and on:
+        return replace(known, status=Status.ASSUMED, by=qualified.by, assumes=on)
+    shown = qualified.attained > max(known.attained, Attained.COINCIDENCE)
+    return replace(qualified, assumes=on) if shown else known
 
 
 def _decide(
@@ -103,7 +103,7 @@ def _decide(
                 proof = proof or ("no gradient" if not gradient else "not differentiable")
                 continue
             found = _failure(comparison, value, interval, fmt, is_backward)
-            if worst is None or found.ground > worst.ground:
+            if worst is None or found.attained > worst.attained:
                 worst = found
     if worst is not None:
         return worst
@@ -174,16 +174,18 @@ def _may_carry_gradient(value: Value, depth: int) -> bool:
 def _failure(
     comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat, is_backward: bool
 ) -> Judgement:
-    ground = _ground(comparison, value, interval, fmt)
+    attained = _attained(comparison, value, interval, fmt)
     if value.is_constant and value.assumed:
-        ground = min(ground, Ground.COINCIDENCE)  # a default that stands for "not given"
+        attained = min(attained, Attained.COINCIDENCE)  # a default that stands for "not given"
     if stripped(value).op in CONDITIONS:
-        ground = min(ground, Ground.COINCIDENCE)  # the logarithm of a truth value is meant to be 0 or -inf
-    known = ground >= (Ground.EXACT if value.kind is Kind.NUMBER else Ground.SATURATION)
+        attained = min(
+            attained, Attained.COINCIDENCE
+        )  # the logarithm of a truth value is meant to be 0 or -inf
+    known = attained >= (Attained.EXACT if value.kind is Kind.NUMBER else Attained.SATURATION)
     status = Status.VIOLATED if known and value.op not in HANDED_OVER else Status.UNGUARDED
     subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
     failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
-    return Judgement(status, "", comparison.variable, is_backward, ground, failing)
+    return Judgement(status, "", comparison.variable, is_backward, attained, failing)
 
 
 def is_polluted(interval: Interval) -> bool:
@@ -195,31 +197,31 @@ def is_polluted(interval: Interval) -> bool:
     )
 
 
-def _beside_nan(ground: Ground, interval: Interval) -> Ground:
+def _beside_nan(attained: Attained, interval: Interval) -> Attained:
     """A range that holds NaN is lost behind another singularity, which is the one to report; underflow stays."""
-    return Ground.COINCIDENCE if interval.nan and ground is Ground.EXACT else ground
+    return Attained.COINCIDENCE if interval.nan and attained is Attained.EXACT else attained
 
 
-def _ground(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Ground:
+def _attained(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Attained:
     """How well founded it is that the operand breaks the comparison."""
     bound = comparison.value(fmt)
     if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
         if not interval.contains(0.0):
-            return Ground.NONE
+            return Attained.NONE
         return _beside_nan(value.zero, interval)
     if comparison.op in (">", ">="):
-        ground = Ground.NONE
+        attained = Attained.NONE
         breaks = bound > 0.0 or comparison.op == ">"
         if breaks and 0.0 <= bound < 1e-2 and interval.contains(0.0):
-            ground = value.zero
+            attained = value.zero
         if is_polluted(interval):
-            return _beside_nan(ground, interval)
+            return _beside_nan(attained, interval)
         if interval.lo < min(bound, 0.0) or (interval.lo <= bound and not interval.lo_open and bound != 0.0):
-            ground = max(ground, value.ends)
-        return ground
+            attained = max(attained, value.ends)
+        return attained
     if is_polluted(interval) and value.op not in ("exp", "pow"):
-        return Ground.NONE
+        return Attained.NONE
     reaches = interval.hi > bound or (interval.hi == bound and not interval.hi_open)
     if comparison.absolute:
         reaches = reaches or -interval.lo > bound or (interval.lo == -bound and not interval.lo_open)
-    return value.ends if reaches else Ground.NONE
+    return value.ends if reaches else Attained.NONE

@@ -12,7 +12,7 @@ from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.relations.results import rows_of
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
@@ -146,13 +146,13 @@ def _groups(value: Value, depth: int) -> list[Value] | None:
     while value.op in _ELEMENTWISE and value.first is not None:
         value = value.first
     if value.op == "phi" and depth:
-        parts = [v for v in value.operands.values() if v.zero >= Ground.SATURATION]
+        parts = [v for v in value.operands.values() if v.zero >= Attained.SATURATION]
         found = [_groups(part, depth - 1) for part in parts]
         return None if not found or None in found else [g for groups in found for g in groups or ()]
     if value.op == "bincount":
         return [value]
     source = value.operands.get("src") or value.operands.get("source")
-    if value.op not in GROUPED or source is None or source.zero >= Ground.SATURATION:
+    if value.op not in GROUPED or source is None or source.zero >= Attained.SATURATION:
         return None
     return [value]
 

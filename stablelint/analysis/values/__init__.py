@@ -1,1 +1,1 @@
-"""What is known of a value: the graph, its ranges and grounds, and where masks and selections come from."""
+"""What is known of a value: the graph, its ranges and attainability, and where masks and selections come from."""

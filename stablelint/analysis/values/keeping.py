@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
 
 ODD = frozenset("sin tan tanh sinh asin atan expm1 log1p erf softsign".split())  # 0 where the operand is
@@ -23,7 +23,7 @@ def leaves_out_start(operands: Mapping[str, Value]) -> bool:
             return value.interval.lo == 0
         if value.op not in ODD and value.op not in ("mul", "div", "pow", "sqrt", "abs", "neg"):
             return False
-        following = next((v for v in value.operands.values() if v.zero is Ground.EXACT), None)
+        following = next((v for v in value.operands.values() if v.zero is Attained.EXACT), None)
         if following is None:
             return False
         value = following

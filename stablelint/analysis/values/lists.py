@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Attained, Kind, Value, join
 
 GROWING = frozenset({"append", "extend", "insert"})
 SHRINKING = frozenset({"pop", "remove", "clear", "reverse", "sort"})
@@ -84,5 +84,5 @@ def list_of(
     name = origin.name if origin is not None and origin.name != "list" else ""
     return Value(
         "list_of", frame.graph.fresh(), Kind.UNKNOWN, operands, node=node, module=frame.module, data=last, name=name,
-        zero=Ground.COINCIDENCE,
+        zero=Attained.COINCIDENCE,
     )  # fmt: skip

@@ -126,7 +126,7 @@ class Frame:
     loop_depth: int = 0
     caught: int = 0  # `try` statements around this point that catch a division by zero
     cost: int = 1  # of a statement, from the budget
-    frugal: bool = False  # calls of long functions are not followed
+    shallow: bool = False  # calls of long functions are not followed
     statement: ast.stmt | None = None
 
 
@@ -219,7 +219,7 @@ class Session:
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
-    passed_over: int = 0  # calls of the present root that a frugal frame has not followed
+    passed_over: int = 0  # calls of the present root that a shallow frame has not followed
     closures: list[FunctionInfo] = field(default_factory=list)  # functions that keep the frame around them
     constructed: list[Attributes] = field(default_factory=list)  # of instances, which their values refer to
 

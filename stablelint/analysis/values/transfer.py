@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
 from stablelint.numerics.interval import NONNEGATIVE, TOP, Interval
 from stablelint.numerics.ranges import range_of
@@ -74,7 +74,7 @@ def result_interval(
     if (
         overflow
         and found.lo < math.inf
-        and operands["input"].ends < Ground.SATURATION
+        and operands["input"].ends < Attained.SATURATION
         and not ranges["input"].nan
     ):
         return Interval(found.lo, math.inf, found.lo_open, True)
@@ -83,7 +83,7 @@ def result_interval(
 
 def _benign_divisor(divisor: Value, interval: Interval) -> Interval:
     """The divisor's range without a 0 that nothing but coincidence reaches: an unknown is not assumed bad twice."""
-    if divisor.zero >= Ground.SATURATION or not interval.contains(0.0):
+    if divisor.zero >= Attained.SATURATION or not interval.contains(0.0):
         return interval
     return interval.without_zero() or interval
 

@@ -40,7 +40,7 @@ class Kind(Enum):
     __hash__ = object.__hash__  # members are looked up in sets all the time
 
 
-class Ground(IntEnum):
+class Attained(IntEnum):
     """How well founded it is that a value attains a critical point of its interval."""
 
     NONE = 0  # nothing speaks for it
@@ -59,8 +59,8 @@ class Belief:
     """Where a value lies, and how well founded that is, as long as the settings in `on` stay as they are."""
 
     interval: Interval
-    zero: Ground
-    ends: Ground
+    zero: Attained
+    ends: Attained
     on: tuple[Assumption, ...]
 
 
@@ -78,8 +78,8 @@ class Value:
     kind: Kind = Kind.UNKNOWN
     operands: Mapping[str, Value] = field(default_factory=dict)
     interval: Interval = TOP
-    zero: Ground = Ground.NONE
-    ends: Ground = Ground.NONE
+    zero: Attained = Attained.NONE
+    ends: Attained = Attained.NONE
     dtype: str | None = None
     node: ast.AST | None = None
     module: ModuleInfo | None = None
@@ -112,21 +112,23 @@ def sized(value: Value, text: str) -> Value:
     """The value, believed to be a positive whole number where nothing speaks against it."""
     if value.belief is None and value.kind in (Kind.UNKNOWN, Kind.NUMBER) and not value.is_constant:
         if (
-            value.zero <= Ground.COINCIDENCE
+            value.zero <= Attained.COINCIDENCE
             and value.interval.hi == math.inf
             and value.interval.contains(0.0)
         ):
             setting = Assumption(f"{text} is positive", getattr(value.node, "lineno", 0))
-            value.belief = Belief(AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+            value.belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (setting,))
     return value
 
 
 def believed(value: Value) -> Value:
     """The value as it is where nobody changes a setting."""
-    told = value.belief
-    if told is None:
+    belief = value.belief
+    if belief is None:
         return value
-    return replace(value, interval=told.interval, zero=told.zero, ends=told.ends, assumed=False, belief=None)
+    return replace(
+        value, interval=belief.interval, zero=belief.zero, ends=belief.ends, assumed=False, belief=None
+    )
 
 
 def unassumed(value: Value) -> Value:
@@ -135,13 +137,15 @@ def unassumed(value: Value) -> Value:
 
 
 def belief_in(
-    interval: Interval, zero: Ground, ends: Ground, value: Value, sources: Iterable[Value]
+    interval: Interval, zero: Attained, ends: Attained, value: Value, sources: Iterable[Value]
 ) -> Belief | None:
     """What is believed of `value`, made of `sources`; None where that is no more than what is known."""
     if interval == value.interval and zero == value.zero:
         return None
     on = dict.fromkeys(a for v in sources if v.belief is not None for a in v.belief.on)
-    return Belief(interval, zero if interval.contains(0.0) else Ground.NONE, ends, tuple(on)) if on else None
+    return (
+        Belief(interval, zero if interval.contains(0.0) else Attained.NONE, ends, tuple(on)) if on else None
+    )
 
 
 def of_any(value: Value, sources: Iterable[Value]) -> Value:
@@ -158,12 +162,12 @@ def of_any(value: Value, sources: Iterable[Value]) -> Value:
 
 def restricted(value: Value, key: int, interval: Interval, guard: str) -> Value:
     """The value where a test has shown it to lie in `interval`."""
-    zero = value.zero if interval.contains(0.0) else Ground.NONE
-    told = value.belief
-    if told is not None:
-        met = told.interval.meet(interval) or _another(told.interval, interval)
-        told = replace(told, interval=met) if met is not None and met != interval else None
-    return replace(value, key=key, interval=interval, zero=zero, guard=guard, belief=told)
+    zero = value.zero if interval.contains(0.0) else Attained.NONE
+    belief = value.belief
+    if belief is not None:
+        met = belief.interval.meet(interval) or _another(belief.interval, interval)
+        belief = replace(belief, interval=met) if met is not None and met != interval else None
+    return replace(value, key=key, interval=interval, zero=zero, guard=guard, belief=belief)
 
 
 def _another(default: Interval, interval: Interval) -> Interval | None:
@@ -192,7 +196,7 @@ class Graph:
         self._keys: dict[Any, int] = {}
         self._next = 0
         self._constants: dict[
-            tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]
+            tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Attained, Attained]
         ] = {}
 
     @property
@@ -220,15 +224,15 @@ class Graph:
         key, kind, operands, interval, zero, ends = known
         return Value("const", key, kind, operands, interval, zero, ends, None, node, None, data)
 
-    def _constant(self, data: Any) -> tuple[int, Kind, Mapping[str, Value], Interval, Ground, Ground]:
-        """Key, kind, operands, interval and grounds of a literal."""
+    def _constant(self, data: Any) -> tuple[int, Kind, Mapping[str, Value], Interval, Attained, Attained]:
+        """Key, kind, operands, interval and attainability of a literal."""
         key = self.key("const", type(data).__name__, data if data == data else "nan")
         if isinstance(data, bool | int | float):
             interval = Interval.point(_as_float(data))
-            zero = Ground.EXACT if data == 0 else Ground.NONE
-            return key, Kind.NUMBER, {}, interval, zero, Ground.EXACT
+            zero = Attained.EXACT if data == 0 else Attained.NONE
+            return key, Kind.NUMBER, {}, interval, zero, Attained.EXACT
         kind = Kind.NONE if data is None else Kind.STRING if isinstance(data, str | bytes) else Kind.FOREIGN
-        return key, kind, {}, TOP, Ground.NONE, Ground.NONE
+        return key, kind, {}, TOP, Attained.NONE, Attained.NONE
 
     def unknown(self, name: str = "", node: ast.AST | None = None, kind: Kind = Kind.UNKNOWN) -> Value:
         """A value of which nothing is known."""
@@ -251,12 +255,12 @@ def _as_float(data: float) -> float:
         return float("inf") if data > 0 else float("-inf")
 
 
-def _zero_on(path: Value, all_paths: list[Value], paths: Paths | None) -> Ground:
+def _zero_on(path: Value, all_paths: list[Value], paths: Paths | None) -> Attained:
     """How well founded a 0 is that one path brings: one that the defaults do not lead to is seldom taken."""
     usual = paths.usual if paths is not None else None
     if usual is None or len(all_paths) != 2 or path is all_paths[usual]:
         return path.zero
-    return min(path.zero, Ground.COINCIDENCE)
+    return min(path.zero, Attained.COINCIDENCE)
 
 
 def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value:
@@ -322,19 +326,19 @@ def _belief_on_paths(
     if not known or paths is None or (interval == value.interval and zero == value.zero):
         return found
     on = dict.fromkeys((*paths.on, *(found.on if found is not None else ())))
-    return Belief(interval, zero if interval.contains(0.0) else Ground.NONE, ends, tuple(on))
+    return Belief(interval, zero if interval.contains(0.0) else Attained.NONE, ends, tuple(on))
 
 
 def _goes_bad(path: Value) -> bool:
     """Whether known operations lead another path to a critical point, so that no default makes up for it."""
-    return max(path.zero, path.ends) >= Ground.SATURATION and not path.is_constant
+    return max(path.zero, path.ends) >= Attained.SATURATION and not path.is_constant
 
 
 def _key_of_paths(graph: Graph, distinct: list[Value], paths: Paths | None) -> int:
     if paths is None or not any(paths.tests):
         return graph.key("phi", *sorted(v.key for v in distinct))
-    told = tuple(tuple(tests.items()) for tests in paths.tests)
-    return graph.key("phi", told, *(v.key for v in distinct))
+    taken = tuple(tuple(tests.items()) for tests in paths.tests)
+    return graph.key("phi", taken, *(v.key for v in distinct))
 
 
 def _operands(distinct: list[Value]) -> dict[str, Value]:

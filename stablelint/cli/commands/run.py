@@ -164,8 +164,8 @@ def _text(options: argparse.Namespace, ending: Ending) -> str:
             crash = {"crash": ending.crashes[0]} if ending.crashes else {}
             return json.dumps({**nothing, **crash, "run": ending.as_json()}) + "\n"
         first, *later = ending.reports
-        told = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
-        return json.dumps(told, indent=2) + "\n"
+        report = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
+        return json.dumps(report, indent=2) + "\n"
     from stablelint.report.run.text import render, sources_of
 
     context = context_of(sys.stderr, sources=sources_of(ending.reports))

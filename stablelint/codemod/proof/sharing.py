@@ -79,8 +79,8 @@ def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str
     for scope in ast.walk(tree.module):
         if isinstance(scope, Function | ast.ClassDef):
             called |= set(_calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef))))
-    told = {row for one in inside for row in range(one.start.row, one.end.row + 1)}
-    others = ", ".join(map(str, sorted(called - told)))
+    known = {row for one in inside for row in range(one.start.row, one.end.row + 1)}
+    others = ", ".join(map(str, sorted(called - known)))
     seen = f", as on line {others}," if others else ""
     return f"all who call `{name}`{seen} then get what it has computed before this step"
 

@@ -139,9 +139,9 @@ def _warned(warned: Mapping[str, Any]) -> str:
 
 def _activations(layers: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     """Of layers that grew the most or are not finite, in the order of their calls, what they handed out."""
-    told = sorted(layers, key=_grown, reverse=True)[:_ACTIVATIONS_SHOWN]
+    shown = sorted(layers, key=_grown, reverse=True)[:_ACTIVATIONS_SHOWN]
     yield Rows(
-        listed("layer", [one for one in layers if one in told], "mean, std, largest, step before=before")
+        listed("layer", [one for one in layers if one in shown], "mean, std, largest, step before=before")
     )
 
 
@@ -171,11 +171,11 @@ def _growth(event: Mapping[str, Any]) -> Iterator[Part]:
 
 def _norms_by_layer(event: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[float, Any]]]]:
     """The gradient norms of each parameter, with the steps that they are of."""
-    told = [record for record in event["history"] if record["layers"]]
+    shown = [record for record in event["history"] if record["layers"]]
     for name, column in zip(
-        event["layers"], zip(*(one["layers"] for one in told), strict=False), strict=False
+        event["layers"], zip(*(one["layers"] for one in shown), strict=False), strict=False
     ):
-        yield name, [(one["step"], norm) for one, norm in zip(told, column, strict=True)]
+        yield name, [(one["step"], norm) for one, norm in zip(shown, column, strict=True)]
 
 
 def _layers(layers: Sequence[tuple[str, list[tuple[float, Any]]]]) -> str:

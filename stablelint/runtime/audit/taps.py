@@ -81,7 +81,7 @@ class Taps:
             (sys.modules.get("numpy.random"), "seed", "numpy"),
         ):
             if owner is not None:
-                self._replace(owner, name, _after(lambda *_, told=generator, **__: tell.on_seed(told)))
+                self._replace(owner, name, _after(lambda *_, seeded=generator, **__: tell.on_seed(seeded)))
         apply = torch.autograd.Function.__dict__["apply"]
 
         def watched(cls: type, *args: Any, **kwargs: Any) -> Any:

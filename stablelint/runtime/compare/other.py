@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from stablelint.runtime.compare.command import CommandFailedError, Setup, pairs_of
-from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, Side, Told
+from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, RunSummary, Side
 from stablelint.runtime.compare.parting.align import Kind, Parting
 from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
 from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.session import Session, describe, losses_agree, told_of
+from stablelint.runtime.compare.session import Session, describe, losses_agree, summaries_of
 from stablelint.runtime.compare.tensors.tolerance import Tolerances
 
 STEPS = 3
@@ -59,7 +59,7 @@ def _compare(
     first, second = session.run(judged(one)), session.run(judged(other))
     walks = [follow(*pair) for pair in pairs_of(first, second)]
     found = next((walk for walk in walks if walk.parting is not None), walks[0])
-    runs = told_of(first, second)
+    runs = summaries_of(first, second)
     chain = tuple(thinned(found.links, _LINKS))
     notes = (f"looked at the first {max(run.steps for run in runs)} steps; generators were seeded",)
     if found.parting is not None:
@@ -94,7 +94,7 @@ def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Caus
     return None
 
 
-def _losses_agree(runs: tuple[Told, Told], dtype: str | None) -> bool:
+def _losses_agree(runs: tuple[RunSummary, RunSummary], dtype: str | None) -> bool:
     kind = getattr(torch, dtype) if dtype else torch.float32
     rtol = 4 * Tolerances().of(kind)[0]
     atol = rtol * max(
@@ -110,7 +110,11 @@ def _same(found: Followed) -> str:
 
 
 def _grown(
-    found: Followed, runs: tuple[Told, Told], mode: str, chain: tuple[Link, ...], notes: tuple[str, ...]
+    found: Followed,
+    runs: tuple[RunSummary, RunSummary],
+    mode: str,
+    chain: tuple[Link, ...],
+    notes: tuple[str, ...],
 ) -> Comparison:
     """Every operation is within its rounding: the one that amplifies the error most is the answer."""
     worst = found.worst

@@ -82,7 +82,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunSummary:
     """One of the two runs."""
 
     label: str
@@ -100,7 +100,7 @@ class Comparison:
     mode: str
     same: bool
     summary: str
-    runs: tuple[Told, ...]
+    runs: tuple[RunSummary, ...]
     difference: Difference | None = None
     cause: Cause | None = None
     chain: tuple[Link, ...] = ()
@@ -129,15 +129,15 @@ def side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | No
     if record is None:
         return None
     result = record.results[0] if record.results else None
-    told = result.statistics if result else None
+    known = result.statistics if result else None
     return Side(
         **place_json(record.place),
         operation=record.operation,
         numbers=record.numbers,
         shape=result.shape if result else (),
         dtype=result.dtype if result else "",
-        low=told.low if told else None,
-        high=told.high if told else None,
+        low=known.low if known else None,
+        high=known.high if known else None,
         error=record.local[0] if record.local else None,
         allowed=record.local[1] if record.local else None,
         only_here=tuple(dict.fromkeys(stray.place.expression for stray in strays))[:_STRAYS],

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, pairs_of, record
-from stablelint.runtime.compare.outcome import Comparison, Difference, Told, difference_of
+from stablelint.runtime.compare.outcome import Comparison, Difference, RunSummary, difference_of
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting, align
 from stablelint.runtime.compare.parting.cause import Try, evidence_of, find_cause
 from stablelint.runtime.compare.recording.trace import Trace
@@ -61,7 +61,7 @@ def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> C
     first = session.run(setup)
     second = session.run(replace(setup, label=f"{setup.label}, once more"))
     found, traces = aligned(first, second)
-    runs = told_of(first, second)
+    runs = summaries_of(first, second)
     if found.parting is None:
         return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
     if setup.options.modules:
@@ -85,7 +85,7 @@ def aligned(first: Run, second: Run) -> tuple[Alignment, tuple[Trace, Trace]]:
     return found[place], pairs[place]
 
 
-def told(label: str, traces: Sequence[Trace]) -> Told:
+def summary_of(label: str, traces: Sequence[Trace]) -> RunSummary:
     """A run as it is reported; its processes together."""
     losses: list[tuple[int, float]] = []
     operations = 0
@@ -94,7 +94,7 @@ def told(label: str, traces: Sequence[Trace]) -> Told:
             operations += len(step.records)
             losses += [(step.number, value) for value in step.losses]
     ends = [trace.ended or {} for trace in traces]
-    return Told(
+    return RunSummary(
         label,
         max((int(end.get("steps", 0)) for end in ends), default=0),
         operations,
@@ -104,13 +104,13 @@ def told(label: str, traces: Sequence[Trace]) -> Told:
     )
 
 
-def told_of(first: Run, second: Run) -> tuple[Told, Told]:
+def summaries_of(first: Run, second: Run) -> tuple[RunSummary, RunSummary]:
     """Two runs as they are reported."""
-    one, other = (told(run.setup.label, run.traces) for run in (first, second))
+    one, other = (summary_of(run.setup.label, run.traces) for run in (first, second))
     return one, other
 
 
-def losses_agree(runs: tuple[Told, Told], rtol: float, atol: float) -> bool:
+def losses_agree(runs: tuple[RunSummary, RunSummary], rtol: float, atol: float) -> bool:
     """Whether the losses of two runs are within tolerances."""
     one, other = (torch.tensor([value for _, value in run.losses], dtype=torch.float64) for run in runs)
     return compare_tensors("loss", one, other, Tolerances(rtol, atol, equal_nan=True)).same
@@ -138,7 +138,7 @@ def notes_on(found: Alignment) -> tuple[str, ...]:
     return (f"{len(detours)} stretches ran otherwise and led to the same numbers, the first at {where}",)
 
 
-def same(runs: tuple[Told, Told], found: Alignment) -> str:
+def same(runs: tuple[RunSummary, RunSummary], found: Alignment) -> str:
     """The sentence on two runs that do not part."""
     steps = f" in {runs[0].steps:,} steps" if runs[0].steps else ""
     return f"nothing parts: {found.pairs:,} operations{steps} gave the same numbers, bit for bit"
@@ -180,7 +180,7 @@ def _looked_at(session: Session, setup: Setup, parting: Parting) -> tuple[Partin
 class _Kept(NamedTuple):
     """An operation that was met again: what was told of it, and its results."""
 
-    told: dict[str, Any]
+    summary_of: dict[str, Any]
     results: list[torch.Tensor]
 
 
@@ -199,9 +199,9 @@ def _with_values(difference: Difference, kept: list[_Kept]) -> Difference:
         return replace(difference, note=note)
     return replace(
         difference,
-        operands=tuple(kept[0].told["operands"]),
+        operands=tuple(kept[0].summary_of["operands"]),
         values=_values(*(one.results for one in kept)),
-        **_sides(difference, [one.told for one in kept]),
+        **_sides(difference, [one.summary_of for one in kept]),
     )
 
 

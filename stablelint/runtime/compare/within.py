@@ -19,7 +19,7 @@ from stablelint.runtime.compare.recording.child import facts
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.recorder import Recorder
 from stablelint.runtime.compare.recording.trace import Trace, Writer
-from stablelint.runtime.compare.session import describe, notes_on, same, told
+from stablelint.runtime.compare.session import describe, notes_on, same, summary_of
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
 from stablelint.runtime.tensors.state import current_state, set_aside
@@ -56,7 +56,7 @@ def compare_recordings(first: Recording, second: Recording) -> Comparison:
     """Where two recordings part, bit for bit."""
     traces = first.trace, second.trace
     found = align(*traces)
-    runs = told(first.label, traces[:1]), told(second.label, traces[1:])
+    runs = summary_of(first.label, traces[:1]), summary_of(second.label, traces[1:])
     if found.parting is None:
         return Comparison("again", True, same(runs, found), runs, notes=notes_on(found))
     difference = describe(found.parting)

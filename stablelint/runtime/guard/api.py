@@ -25,8 +25,8 @@ from stablelint.runtime.guard.reporting.cause import (
     Cause,
     Rewrite,
     Verification,
+    cause_of_operands,
     explain,
-    told_by_operands,
 )
 from stablelint.runtime.guard.reporting.event import Event, Mechanism, NonFiniteError, Origin, Warned
 from stablelint.runtime.guard.reporting.records import Records, Writer
@@ -271,8 +271,8 @@ class Guard:
         with replayable(alarm):  # also where this rank has nothing to prove: another may
             if advice is None:
                 return Report(event, explain(event))
-            told = told_by_operands(event)  # what met is known; a rule speaks of what might
-            cause = advice.cause if told is None or told.code == advice.cause.code else told
+            known = cause_of_operands(event)  # what met is known; a rule speaks of what might
+            cause = advice.cause if known is None or known.code == advice.cause.code else known
             return Report(event, cause, advice, self._proof(watch, finding, advice))
 
     def _proof(self, watch: Watch, finding: Finding, advice: Advice) -> Verification | None:

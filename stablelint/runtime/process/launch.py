@@ -92,10 +92,10 @@ def run_planned(
     """
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
         status = run_process(command, replace(plan, folder=folder))
-        told = {kind: _collect(Path(folder), f"{kind}-*.json") for kind in kinds}
-        if "process" in told:
-            told["process"] = (*told["process"], *_cut_short(Path(folder), told["process"]))
-    return (status if status >= 0 else 128 - status), list(told.values())
+        reports = {kind: _collect(Path(folder), f"{kind}-*.json") for kind in kinds}
+        if "process" in reports:
+            reports["process"] = (*reports["process"], *_cut_short(Path(folder), reports["process"]))
+    return (status if status >= 0 else 128 - status), list(reports.values())
 
 
 def _cut_short(folder: Path, ended: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -47,11 +47,11 @@ def laws(rule: Rule) -> Iterator[Law]:
             yield Law(f"the failure of {place}", "requires", partial(_goes_wrong, rule, pattern, dtype))
             for at, fix in enumerate(rule.fixes):
                 if fix.kind == "replace" and dtype in fix.dtypes and _is_open(fix, pattern):
-                    told = f"fix {at + 1} of {place}"
+                    which = f"fix {at + 1} of {place}"
                     cures = partial(_cures, rule, pattern, fix, dtype)
-                    yield Law(f"the cure by {told}", "fix", cures, at)
+                    yield Law(f"the cure by {which}", "fix", cures, at)
                     accurate = partial(_stays_accurate, rule, pattern, fix, dtype)
-                    yield Law(f"the accuracy of {told}", "fix", accurate, at)
+                    yield Law(f"the accuracy of {which}", "fix", accurate, at)
 
 
 def _contract_holds(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
@@ -60,7 +60,9 @@ def _contract_holds(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
         if allowed and rule.expect == "non-finite":
             tree = gate.expression(pattern, frozenset(operands))
             if not gate.evaluate(tree, operands, DTYPES[dtype], fixed).finite:
-                return f"the contract allows {_told(operands)}, where the value or its gradient is not finite"
+                return (
+                    f"the contract allows {_listed(operands)}, where the value or its gradient is not finite"
+                )
     return None
 
 
@@ -77,10 +79,10 @@ def _goes_wrong(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
             error = gate.relative_error(outcome.value, _meant(rule, pattern, operands).value)
             found.append(error > torch.finfo(DTYPES[dtype]).eps ** 0.5)
         if rule.operands and not found[-1]:
-            return f"nothing goes wrong at {_told(operands)}"
+            return f"nothing goes wrong at {_listed(operands)}"
     if rule.operands:
         return None if found else "no row of [[operands]] fits the pattern"
-    return None if any(found) else f"nothing goes wrong at what the contract forbids, such as {_told(last)}"
+    return None if any(found) else f"nothing goes wrong at what the contract forbids, such as {_listed(last)}"
 
 
 def _cures(rule: Rule, pattern: Pattern, fix: FixTemplate, dtype: str) -> str | None:
@@ -94,7 +96,7 @@ def _cures(rule: Rule, pattern: Pattern, fix: FixTemplate, dtype: str) -> str | 
             continue
         tree = gate.rewritten(original, fix, frozenset(operands))
         if not gate.evaluate(tree, meant, DTYPES[dtype], fixed).finite:
-            return f"the value or its gradient is still not finite at {_told(meant)}"
+            return f"the value or its gradient is still not finite at {_listed(meant)}"
         tried += 1
     reached = tried or _narrows(fix) or _as_meant(fix, {}, dtype) is None
     return None if reached else "no operand reaches the fix"
@@ -184,7 +186,7 @@ def _meant(rule: Rule, pattern: Pattern, operands: gate.Operands) -> gate.Outcom
     return gate.evaluate(tree, operands, torch.float64, gate.constants(rule))
 
 
-def _told(operands: gate.Operands) -> str:
+def _listed(operands: gate.Operands) -> str:
     """`x = 0, y = 1`: tensors by their first elements."""
     parts = []
     for name, value in operands.items():

@@ -29,8 +29,8 @@ class OperandStats:
 
     def as_json(self) -> dict[str, Json]:
         """The operand as ``run --output-format json`` prints it."""
-        told = {_IN_JSON.get(name, name): plain(value) for name, value in asdict(self).items()}
-        return told if self.norm is not None else {key: told[key] for key in told if key != "norm"}
+        row = {_IN_JSON.get(name, name): plain(value) for name, value in asdict(self).items()}
+        return row if self.norm is not None else {key: row[key] for key in row if key != "norm"}
 
 
 _IN_JSON = {"minimum": "min", "maximum": "max"}

@@ -30,7 +30,7 @@ class Names:
         found = [self.get(one) if (one := reference()) is not None else None for reference in tensors]
         return [name or f"parameter {index}" for index, name in enumerate(found)]
 
-    def told_apart(self, tensors: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
+    def with_own_names(self, tensors: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
         """Every tensor once, by a name of its own: two models may call their parameters alike."""
         named: dict[str, torch.Tensor] = {}
         seen: set[int] = set()

@@ -60,12 +60,12 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     reports: list[SiteReport] = []
     ran = before is not None
     interrupted = before is not None and before.ending.interrupted
-    told = time.perf_counter()
+    announced = time.perf_counter()
     if request.sites:
         progress(f"replaying {counted(len(request.sites), 'site')}")
     for number, site in enumerate(request.sites, 1):
-        if time.perf_counter() - told > _TELL_SECONDS:
-            told = time.perf_counter()
+        if time.perf_counter() - announced > _TELL_SECONDS:
+            announced = time.perf_counter()
             progress(f"replaying site {number} of {len(request.sites)}")
         captured = records.sites.get(site.id, Captured())
         try:

@@ -38,10 +38,12 @@ def informed(
     if not known.by_key:
         yield from findings
         return
-    yield from _told(findings, known, _Texts(sources or {}))
+    yield from _with_observations(findings, known, _Texts(sources or {}))
 
 
-def _told(findings: Iterable[Diagnostic], known: Observations, texts: _Texts) -> Iterator[Diagnostic]:
+def _with_observations(
+    findings: Iterable[Diagnostic], known: Observations, texts: _Texts
+) -> Iterator[Diagnostic]:
     from stablelint.analysis.evidence.score import with_reason
 
     for item in findings:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.calls.elsewhere import objects_told
+from stablelint.analysis.interpret.calls.elsewhere import objects_passed_elsewhere
 from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import call_method
 from stablelint.analysis.interpret.calls.opaque import opaque
@@ -172,10 +172,10 @@ def call_value(
         return _call_instance(target, positional, keywords, node, frame)
     if target.kind is Kind.FOREIGN:
         return frame.graph.foreign(node)
-    objects = objects_told(target, frame)
+    objects = objects_passed_elsewhere(target, frame)
     if objects:
-        return _call_told(objects, positional, keywords, node, frame)
-    if frame.frugal and target.op == "unknown" and frame.session.passed_over:
+        return _call_passed(objects, positional, keywords, node, frame)
+    if frame.shallow and target.op == "unknown" and frame.session.passed_over:
         return frame.graph.unknown(node=node)  # it may come from a call that was passed over
     operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
     return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
@@ -200,7 +200,7 @@ def _overridden(
     return join(frame.graph, [result, *others]) if others else result
 
 
-def _call_told(
+def _call_passed(
     objects: list[tuple[Value, Assumption]],
     positional: list[Value],
     keywords: dict[str, Value],

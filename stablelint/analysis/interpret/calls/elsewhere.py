@@ -18,7 +18,7 @@ _COMPUTED = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
 _VISITED = 60  # operations of a body in another file that are looked at
 
 
-def told(
+def passed_elsewhere(
     thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str], name: str, frame: Frame
 ) -> Iterator[tuple[Value, Assumption]]:
     """What other files pass for a parameter, give to an attribute, or enter in a table."""
@@ -32,13 +32,15 @@ def told(
             yield value, Assumption(f"{name}={passed.text}", passed.row, passed.path)
 
 
-def numbers_told(thing: FunctionInfo | ClassInfo, name: str, frame: Frame) -> list[tuple[float, Assumption]]:
+def numbers_passed_elsewhere(
+    thing: FunctionInfo | ClassInfo, name: str, frame: Frame
+) -> list[tuple[float, Assumption]]:
     """The numbers among them."""
-    found = ((value.constant(), where) for value, where in told(thing, name, frame))
+    found = ((value.constant(), where) for value, where in passed_elsewhere(thing, name, frame))
     return [(number, where) for number, where in found if type(number) in (int, float)]
 
 
-def objects_told(target: Value, frame: Frame) -> list[tuple[Value, Assumption]]:
+def objects_passed_elsewhere(target: Value, frame: Frame) -> list[tuple[Value, Assumption]]:
     """What a parameter or an attribute that is called may be, as other files pass it."""
     things: list[FunctionInfo | ClassInfo] = []
     if target.op == "argument" and isinstance(target.data, FunctionInfo):
@@ -46,7 +48,7 @@ def objects_told(target: Value, frame: Frame) -> list[tuple[Value, Assumption]]:
         things = [target.data, *([owner] if owner is not None else [])]
     elif target.op == "attribute" and target.operands["input"].kind is Kind.INSTANCE:
         things = [target.operands["input"].data[0]]
-    found = (pair for thing in things for pair in told(thing, target.name, frame))
+    found = (pair for thing in things for pair in passed_elsewhere(thing, target.name, frame))
     return [
         (value, where) for value, where in found if value.kind in (Kind.INSTANCE, Kind.LAYER, Kind.FUNCTION)
     ]

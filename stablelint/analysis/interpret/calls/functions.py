@@ -18,7 +18,7 @@ from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.writing import trainable, trained, written_into
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, belief_in, believed
+from stablelint.analysis.values.value import Attained, Kind, Value, belief_in, believed
 from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import Interval
 from stablelint.numerics.ranges import range_of
@@ -164,14 +164,17 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
     op = "abs" if name == "fabs" else name
     interval = range_of(op, [frame.state.effective(operand)], {}, FLOAT64) or _ANY
     key = frame.graph.key("math", name, *(v.key for v in positional))
-    zero = operand.zero if name in ("sqrt", "fabs") else Ground.NONE
+    zero = operand.zero if name in ("sqrt", "fabs") else Attained.NONE
     value = Value(
         f"math.{name}", key, Kind.NUMBER, {"input": operand}, interval, zero, operand.ends, node=node,
         module=frame.module,
     )  # fmt: skip
     if operand.belief is not None:
-        told, taken = range_of(op, [frame.state.believed(operand)], {}, FLOAT64) or _ANY, believed(operand)
-        value.belief = belief_in(told, taken.zero if zero else zero, taken.ends, value, [operand])
+        interval, taken = (
+            range_of(op, [frame.state.believed(operand)], {}, FLOAT64) or _ANY,
+            believed(operand),
+        )
+        value.belief = belief_in(interval, taken.zero if zero else zero, taken.ends, value, [operand])
     return value
 
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
-from stablelint.analysis.interpret.calls.elsewhere import numbers_told, observe_beyond
+from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere, observe_beyond
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.statements.writing import forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, quiet_frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join, sized
+from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 
@@ -32,7 +32,7 @@ _WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
 _SMALL = (
     3  # statements of a function that may hand on what another file makes, though its own never names torch
 )
-SHORT = 16  # what the statements of a function may cost that a frugal frame follows
+SHORT = 16  # what the statements of a function may cost that a shallow frame follows
 
 
 def call_function(
@@ -78,8 +78,8 @@ def _result_of_writing(
     """What a call yields that may change `tensors` among its arguments, or around it."""
     inner = run_function(function, bound, receiver, frame)
     hand_back(inner, tensors, frame)
-    if inner is None or (frame.frugal and frame.session.budget <= 0):
-        frame.session.passed_over += frame.frugal
+    if inner is None or (frame.shallow and frame.session.budget <= 0):
+        frame.session.passed_over += frame.shallow
         return frame.graph.unknown(node=node)
     return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
 
@@ -107,12 +107,12 @@ def _result_of(
     look = (id(function.node), alike)
     if alike is not None and look in frame.session.mute:
         return summaries.answered(frame.session.mute[look], node, frame)
-    if frame.frugal and function.outline.statements * _cost(function, frame) > SHORT:
+    if frame.shallow and function.outline.statements * _cost(function, frame) > SHORT:
         frame.session.passed_over += 1
         return frame.graph.unknown(node=node)
     since = frame.graph.youngest
     inner = run_function(function, bound, receiver, frame)
-    if frame.frugal and frame.session.budget <= 0:
+    if frame.shallow and frame.session.budget <= 0:
         frame.session.passed_over += 1
         return frame.graph.unknown(node=node)
     if inner is None:
@@ -211,7 +211,7 @@ def run_function(
     inner.state.nonempty = frame.state.nonempty
     inner.state.selecting = frame.state.selecting
     session.running.append(id(function.node))
-    reserved = 0 if frame.frugal or frame.reporting or session.building else session.budget // _RESERVED
+    reserved = 0 if frame.shallow or frame.reporting or session.building else session.budget // _RESERVED
     session.budget -= reserved
     try:
         execute_function(function, inner)
@@ -242,7 +242,7 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         receiver=receiver,
         closure=closure,
         cost=_cost(function, frame),
-        frugal=frame.frugal,
+        shallow=frame.shallow,
     )
     contexts.decorate(function, inner)
     signature = function.node.args
@@ -277,7 +277,7 @@ def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, fram
         key = frame.graph.key("setting", id(function.node), parameter.arg)
         made = frame.graph.constant(known.data, parameter)
         made.module = frame.module
-        beyond = numbers_told(function, parameter.arg, frame) if known.kind is Kind.NUMBER else []
+        beyond = numbers_passed_elsewhere(function, parameter.arg, frame) if known.kind is Kind.NUMBER else []
         said = f"{parameter.arg}={ast.unparse(default)}"
         return open_to_callers(made, key, said, passed, parameter.arg, beyond)
     if known.kind is Kind.SEQUENCE and known.name != "list" and all(_is_number(v) for v in known.data):
@@ -319,7 +319,7 @@ def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
         "argument", key, kind, dtype=dtype, node=parameter, module=frame.module, data=function, name=parameter.arg
     )  # fmt: skip
     if dtype == "bool":
-        value.interval, value.zero, value.ends = BOOLEAN, Ground.EXACT, Ground.EXACT
+        value.interval, value.zero, value.ends = BOOLEAN, Attained.EXACT, Attained.EXACT
     elif dtype is not None and dtype not in FORMATS:
         value.interval = _WHOLE
     annotation = parameter.annotation

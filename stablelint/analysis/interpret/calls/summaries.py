@@ -28,7 +28,7 @@ _MUTE = frozenset(
     "stack foreign dropout instance list_of mapping free text contains slice".split()
 )
 # What says where a value comes from, whatever went in.
-_TOLD_AGAIN = frozenset("list_of linear_module norm_module layer_output".split())
+_MADE_AGAIN = frozenset("list_of linear_module norm_module layer_output".split())
 _NEEDS_MUTE_OPERANDS = frozenset("phi add mul".split()) | VIEWS | SELECTIONS
 _ALIKE = frozenset({Kind.STRING, Kind.NONE, Kind.FOREIGN})
 _BY_KEY = frozenset({Kind.CLASS, Kind.NAMESPACE})
@@ -185,7 +185,7 @@ def answered(value: Value, node: ast.AST | None, frame: Frame) -> Value:
         elements.name = value.name
         return elements
     if value.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
-        op = value.op if value.op in _TOLD_AGAIN else "unknown"
+        op = value.op if value.op in _MADE_AGAIN else "unknown"
         key = frame.graph.fresh()
         zero, ends = value.zero, value.ends
         return Value(op, key, value.kind, zero=zero, ends=ends, dtype=value.dtype, node=node, name=value.name)

@@ -10,7 +10,7 @@ from functools import partial
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
-from stablelint.analysis.interpret.calls.elsewhere import numbers_told
+from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.storage import stored_spread
@@ -255,7 +255,9 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
         return _reassigned(instance, attr, value, node, frame)
     key = frame.graph.key("attribute", instance.key, attr)
     said = f"self.{attr}={value.data!r}" if value.is_constant else f"self.{attr} as `__init__` leaves it"
-    kept = open_to_callers(value, key, said, (), attr, numbers_told(instance.data[0], attr, frame))
+    kept = open_to_callers(
+        value, key, said, (), attr, numbers_passed_elsewhere(instance.data[0], attr, frame)
+    )
     written = value.is_constant and not isinstance(value.node, ast.arg)
     return replace(kept, node=node, module=frame.module) if written else kept
 
@@ -299,7 +301,11 @@ def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
         key = frame.graph.key("field", id(info.node), attr) if number else value.key
         value = (
             open_to_callers(
-                value, key, f"{attr}={ast.unparse(node)}", (), elsewhere=numbers_told(info, attr, frame)
+                value,
+                key,
+                f"{attr}={ast.unparse(node)}",
+                (),
+                elsewhere=numbers_passed_elsewhere(info, attr, frame),
             )
             if number
             else replace(value, assumed=True)

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
-from stablelint.analysis.interpret.calls.elsewhere import told
+from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.operations import arrays, distributions
@@ -18,7 +18,7 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.writing import forgotten
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Ground, Kind, Value, sized
+from stablelint.analysis.values.value import Attained, Kind, Value, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import Interval
 from stablelint.syntax import operations
@@ -128,7 +128,7 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
         value = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
         values[place] = settled(identifier, value, quiet)
         if values[place].kind is Kind.MAPPING and values[place].data == {}:
-            for entry, _ in told((module, identifier), "", frame):
+            for entry, _ in passed_elsewhere((module, identifier), "", frame):
                 values[place].data.update(entry.data)
     return values[place]
 
@@ -247,6 +247,6 @@ def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         interval = Interval(ends[0], ends[-1])
     guard = "eps" if attr in ("eps", "tiny", "smallest_normal") else None
     return Value(
-        "finfo_field", key, Kind.NUMBER, {"type": base}, interval, Ground.NONE, Ground.EXACT, node=node,
+        "finfo_field", key, Kind.NUMBER, {"type": base}, interval, Attained.NONE, Attained.EXACT, node=node,
         module=frame.module, name=attr, guard=guard,
     )  # fmt: skip

@@ -13,12 +13,12 @@ from stablelint.analysis.interpret.operations.blends import blended, chance_of_t
 from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
+from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
-from stablelint.analysis.values.grounds import grounds
 from stablelint.analysis.values.relations.results import peaks
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import (
-    Ground,
+    Attained,
     Kind,
     Value,
     belief_in,
@@ -229,20 +229,20 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
 
 def _extent(
     op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat
-) -> tuple[Interval, Ground, Ground]:
+) -> tuple[Interval, Attained, Attained]:
     """Where an operation's result lies, and how well founded a 0 and the ends of that are."""
     ranges = _ranges(op, operands, frame, fmt)
     interval = transfer.result_interval(op, operands, ranges, fmt)
     interval = _nonempty(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands
-    zero, ends = grounds(op, known, interval)
+    zero, ends = attainability(op, known, interval)
     blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
     if blend is not None:
         interval, zero = blend
     elif op == "add" and interval.lo < 0 and (chance := chance_of_target(operands)) is not None:
         interval, zero, ends = chance.interval, chance.zero, chance.ends
     if not interval.contains(0.0):
-        zero = Ground.NONE
+        zero = Attained.NONE
     return interval, zero, ends
 
 

@@ -11,7 +11,7 @@ from stablelint.analysis.values.relations.increasing import grown_between
 from stablelint.analysis.values.relations.results import in_matrix
 from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
-from stablelint.analysis.values.value import Belief, Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 
@@ -37,7 +37,7 @@ def _assumed(interval: Interval, value: Value, text: str, *operands: Value) -> B
     """The belief that a value lies in `interval`, which rests on `text` and on what its operands rest on."""
     held = dict.fromkeys(a for v in operands if v.belief is not None for a in v.belief.on)
     setting = Assumption(text, getattr(value.node, "lineno", 0))
-    return Belief(interval, Ground.NONE, Ground.COINCIDENCE, (*held, setting))
+    return Belief(interval, Attained.NONE, Attained.COINCIDENCE, (*held, setting))
 
 
 def _between_bounds(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -103,12 +103,12 @@ def _lifted(value: Value, operands: Operands, state: State) -> Belief | None:
 
 def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief | None:
     offset, known = state.believed(lift), state.believed(base)
-    if base.is_constant or base.ends >= Ground.SATURATION or base.kind not in (
+    if base.is_constant or base.ends >= Attained.SATURATION or base.kind not in (
         Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER
     ):  # fmt: skip
         return None
     if known.lo >= 0:
-        zeroed = Ground.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
+        zeroed = Attained.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
         free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0
         text = f"{lift.name or 'the offset'} is positive"
         return (

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import Interval
 
 
-def blended(operands: Mapping[str, Value], frame: Frame) -> tuple[Interval, Ground] | None:
+def blended(operands: Mapping[str, Value], frame: Frame) -> tuple[Interval, Attained] | None:
     """Where the sum of two masked terms lies, and how well founded a 0 is; None where it is another sum."""
     terms = [term for v in operands.values() if (term := _term(v)) is not None]
     if len(terms) != 2 or len(operands) != 2:
@@ -21,7 +21,7 @@ def blended(operands: Mapping[str, Value], frame: Frame) -> tuple[Interval, Grou
     if test.key != other_test.key or truth == other_truth:
         return None
     interval: Interval | None = None
-    zero = Ground.NONE
+    zero = Attained.NONE
     for value, holds in ((one, truth), (two, other_truth)):
         part = narrowed_by(test, holds, value, frame) if value is not None else Interval.point(1.0)
         if value is not None and part.contains(0.0):

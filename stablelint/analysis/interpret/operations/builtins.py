@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.operations.sizes import counted, not_empty
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, of_any, sized
+from stablelint.analysis.values.value import Attained, Kind, Value, of_any, sized
 from stablelint.numerics.interval import AT_LEAST_ONE, BOOLEAN, COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
@@ -101,12 +101,12 @@ def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
     if first.kind is Kind.SEQUENCE and first.name != "list":
         return frame.graph.constant(len(first.data), node)
     key = frame.graph.key("len", first.key)
-    emptiable = first.op in ("list_of", "nonzero") and (first.zero is Ground.EXACT or first.op == "nonzero")
-    zero = Ground.EXACT if emptiable else Ground.COINCIDENCE
+    emptiable = first.op in ("list_of", "nonzero") and (first.zero is Attained.EXACT or first.op == "nonzero")
+    zero = Attained.EXACT if emptiable else Attained.COINCIDENCE
     known = first.key in frame.state.nonempty
     interval = AT_LEAST_ONE if known else COUNT
     interval = interval.meet(frame.state.facts.get(key, TOP)) or interval
-    ends = Ground.EXACT if emptiable else Ground.COINCIDENCE
+    ends = Attained.EXACT if emptiable else Attained.COINCIDENCE
     value = Value(
         "len", key, Kind.NUMBER, {"input": first}, interval, zero, ends, node=node, module=frame.module
     )
@@ -133,7 +133,7 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
         made = frame.graph.constant(_CONVERSIONS[name](first.data), node)
         told = first.belief and replace(first.belief, interval=made.interval, zero=made.zero)
-        open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Ground.NONE, belief=told)
+        open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Attained.NONE, belief=told)
         return open_ended if first.assumed else made
     interval = frame.state.effective(first)
     if name in ("int", "round") and 0 < interval.lo < math.inf:
@@ -168,9 +168,9 @@ def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:
     counted = element.interval.lo >= 0
     kind = element.kind if element.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
     interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True)
-    zero = max(element.zero, first.zero) if counted else Ground.COINCIDENCE
-    if Ground.EXACT in (first.zero, element.zero) or _defaults_to_zero(element):
-        zero = Ground.EXACT
+    zero = max(element.zero, first.zero) if counted else Attained.COINCIDENCE
+    if Attained.EXACT in (first.zero, element.zero) or _defaults_to_zero(element):
+        zero = Attained.EXACT
     value = Value(
         "python.sum",
         key,

@@ -6,7 +6,7 @@ import ast
 
 from stablelint.analysis.values.decompositions import FIELDS_OF, PARTS_OF
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.interval import NONNEGATIVE
 
 
@@ -26,7 +26,7 @@ def part_at(whole: Value, index: int, node: ast.AST, frame: Frame) -> Value | No
         names[index], key, Kind.TENSOR, {"input": whole}, dtype=whole.dtype, node=node, module=frame.module
     )
     if part.op == "singular_values":
-        part.interval, part.zero = NONNEGATIVE, Ground.COINCIDENCE
+        part.interval, part.zero = NONNEGATIVE, Attained.COINCIDENCE
     if frame.reporting:
         frame.session.observe(part, frame)
     return part

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Belief, Ground, Kind, Value, believed
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed
 from stablelint.numerics.interval import POSITIVE
 
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value | No
     taken = replace(given, kind=Kind.TENSOR, key=key, module=frame.module)
     if believed(taken).interval.contains(0.0):
         setting = Assumption(f"{name} is positive", getattr(node, "lineno", 0))
-        taken.belief = Belief(POSITIVE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+        taken.belief = Belief(POSITIVE, Attained.NONE, Attained.COINCIDENCE, (setting,))
     return (
         taken
         if power != 2

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Belief, Ground, Kind, Value, sized
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, sized
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT
 
 
@@ -33,7 +33,7 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, dim: object = None) -> V
     )
     emptiable = selected and tensor.key not in frame.state.nonempty
     key = frame.graph.key("size_at", tensor.key, _spelled(node))
-    zero = Ground.EXACT if emptiable else Ground.COINCIDENCE
+    zero = Attained.EXACT if emptiable else Attained.COINCIDENCE
     value = Value(
         "size",
         key,
@@ -58,5 +58,5 @@ def counted(value: Value) -> None:
 def not_empty(count: Value, counted: Value) -> Value:
     """A count that is believed to be at least 1."""
     setting = Assumption(f"{counted.name or 'it'} is not empty", getattr(count.node, "lineno", 0))
-    count.belief = Belief(AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (setting,))
+    count.belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (setting,))
     return count

@@ -15,7 +15,7 @@ from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join, of_any
+from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -81,12 +81,12 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
 
 def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     value = 0.0 if op.startswith("zero") else 1.0
-    zero = Ground.EXACT if value == 0.0 else Ground.NONE
+    zero = Attained.EXACT if value == 0.0 else Attained.NONE
     dtype = operands["dtype"].dtype if "dtype" in operands else frame.session.default_dtype
     name = "zeros" if value == 0.0 else "ones"
     return Value(
-        name, frame.graph.fresh(), Kind.TENSOR, _extents(operands), Interval.point(value), zero, Ground.EXACT, dtype, node,
-        frame.module,
+        name, frame.graph.fresh(), Kind.TENSOR, _extents(operands), Interval.point(value), zero, Attained.EXACT, dtype,
+        node, frame.module,
     )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     for part in parts[1:]:
         interval, zero = interval.join(part.interval), max(zero, part.zero)
     if not interval.is_point:
-        zero = min(zero, Ground.COINCIDENCE)  # some of the literals are 0, and which is read is not known
+        zero = min(zero, Attained.COINCIDENCE)  # some of the literals are 0, and which is read is not known
     value = Value(
         "tensor", frame.graph.key("tensor", data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
@@ -197,7 +197,7 @@ def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         value.key = frame.graph.key("numel", tensor.key)
         value.op = "numel"
         if tensor.key in frame.state.nonempty:
-            value.interval, value.zero = AT_LEAST_ONE, Ground.NONE
+            value.interval, value.zero = AT_LEAST_ONE, Attained.NONE
             value.belief = None
     return value
 
@@ -228,7 +228,7 @@ def _unique(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         return None
     found = apply(op, {"input": operands["input"]}, node, frame)
     inverse = frame.graph.key("part", found.key, "inverse")
-    parts = [Value("part", inverse, Kind.TENSOR, {"input": found}, COUNT, Ground.EXACT, dtype="int64")]
+    parts = [Value("part", inverse, Kind.TENSOR, {"input": found}, COUNT, Attained.EXACT, dtype="int64")]
     counts = frame.graph.key("part", found.key, "counts")
     parts.append(Value("counts", counts, Kind.TENSOR, {"input": found}, AT_LEAST_ONE, dtype="int64"))
     return frame.graph.sequence([found, *(p for p, t in zip(parts, taken, strict=True) if t)], node)
@@ -245,8 +245,8 @@ def _finfo(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> 
 def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`nn.Parameter(init)`: any finite value once it has been trained."""
     value = Value(
-        "parameter", frame.graph.fresh(), Kind.TENSOR, operands, zero=Ground.COINCIDENCE, ends=Ground.COINCIDENCE,
-        node=node, module=frame.module,
+        "parameter", frame.graph.fresh(), Kind.TENSOR, operands, zero=Attained.COINCIDENCE,
+        ends=Attained.COINCIDENCE, node=node, module=frame.module,
     )  # fmt: skip
     if frame.reporting:
         frame.session.observe(value, frame)
@@ -265,9 +265,9 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     low, high = operands.get("from"), operands.get("to")
     start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
     interval = Interval(start, stop, hi_open=True) if start < stop else Interval.point(start)
-    zero = Ground.EXACT if interval.contains(0.0) else Ground.NONE
+    zero = Attained.EXACT if interval.contains(0.0) else Attained.NONE
     value = Value(
-        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero, Ground.EXACT,
+        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero, Attained.EXACT,
         node=node, module=frame.module,
     )  # fmt: skip
     if frame.reporting:
@@ -283,7 +283,7 @@ def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) 
     interval = Interval(0.0, math.inf, hi_open=True, integral=True)
     key = frame.graph.key(op, *(v.key for v in operands.values()))
     return Value(
-        op, key, Kind.TENSOR, operands, interval, Ground.EXACT, Ground.EXACT, "int64", node, frame.module
+        op, key, Kind.TENSOR, operands, interval, Attained.EXACT, Attained.EXACT, "int64", node, frame.module
     )
 
 

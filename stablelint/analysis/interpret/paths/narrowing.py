@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Belief, Ground, Kind, Value, believed, restricted
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, restricted
 from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
 _TOLD = 2  # settings of other files that a finding tells, those next to 0
@@ -54,10 +54,10 @@ def open_to_callers(
     It is believed to be that, or one of the `others`, or of those that `elsewhere` other files set; None for the others
     tells that nothing of what is set can be seen.
     """
-    told = value.belief
+    belief = value.belief
     setting = Assumption(text, getattr(value.node, "lineno", 0))
-    on = told.on if told is not None else ()
-    if told is None or value.interval != TOP:
+    on = belief.on if belief is not None else ()
+    if belief is None or value.interval != TOP:
         on = (*on, setting)
     distinct = dict(reversed(elsewhere))
     on = (*on, *(distinct[number] for number in sorted(distinct, key=abs)[:_TOLD]))
@@ -65,15 +65,15 @@ def open_to_callers(
     interval, zero = known.interval, known.zero
     for number in (*(others or ()), *(number for number, _ in elsewhere)):
         interval = interval.join(Interval.point(float(number)))
-        zero = Ground.EXACT if number == 0 else zero
-    ends = known.ends if interval == known.interval else min(known.ends, Ground.COINCIDENCE)
+        zero = Attained.EXACT if number == 0 else zero
+    ends = known.ends if interval == known.interval else min(known.ends, Attained.COINCIDENCE)
     belief = Belief(interval, zero, ends, on) if others is not None and value.kind in _NUMERIC else None
     if (
         others is None and type(value.constant()) is int and value.data >= 1
     ):  # a count, of whatever a caller counts
         counted = Assumption(f"{name} is positive", setting.row)
-        belief = Belief(AT_LEAST_ONE, Ground.NONE, Ground.COINCIDENCE, (counted,))
+        belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (counted,))
     return replace(
-        value, key=key, interval=TOP, zero=Ground.NONE, ends=Ground.NONE, peak=None, guard=None,
+        value, key=key, interval=TOP, zero=Attained.NONE, ends=Attained.NONE, peak=None, guard=None,
         assumed=value.is_constant, belief=belief, name=name or value.name,
     )  # fmt: skip

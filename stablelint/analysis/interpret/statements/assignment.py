@@ -23,7 +23,7 @@ from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, of_any
+from stablelint.analysis.values.value import Attained, Kind, Value, of_any
 from stablelint.analysis.values.views import stripped
 
 
@@ -183,12 +183,12 @@ def _is_blank(base: Value) -> bool:
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
     """`x[i] = v`, `x[:, :n] = v`: the old elements or the new; which were overwritten is kept as data."""
     zero = value.zero if _is_blank(base) else max(base.zero, value.zero)
-    if value.is_constant and value.zero is Ground.NONE and not _is_blank(base):
-        zero = min(zero, Ground.COINCIDENCE)  # a number is written where the author knows of a 0
+    if value.is_constant and value.zero is Attained.NONE and not _is_blank(base):
+        zero = min(zero, Attained.COINCIDENCE)  # a number is written where the author knows of a 0
     interval = base.interval.join(value.interval)
     if base.op in ("empty", "empty_like"):
         interval = value.interval
-    ends = min(base.ends, value.ends) if base.ends and value.ends else Ground.NONE
+    ends = min(base.ends, value.ends) if base.ends and value.ends else Attained.NONE
     made = Value(
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
         node, frame.module, index,

@@ -8,7 +8,7 @@ import math
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import Interval
 
 
@@ -34,10 +34,10 @@ def _position(start: Value | None, target: ast.expr, frame: Frame) -> Value:
     """The loop variable of a count that begins at `start`, or at 0."""
     low = start.interval.lo if start is not None else 0.0
     interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True, integral=True)
-    zero = Ground.EXACT if start is None or start.constant() == 0 else Ground.COINCIDENCE
+    zero = Attained.EXACT if start is None or start.constant() == 0 else Attained.COINCIDENCE
     return Value(
-        "loop_index", frame.graph.fresh(), Kind.NUMBER, {}, interval, zero if interval.contains(0.0) else Ground.NONE,
-        Ground.COINCIDENCE, node=target,
+        "loop_index", frame.graph.fresh(), Kind.NUMBER, {}, interval, zero if interval.contains(0.0) else Attained.NONE,
+        Attained.COINCIDENCE, node=target,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import HELD, Frame
-from stablelint.analysis.values.value import Ground, Kind, Value, join
+from stablelint.analysis.values.value import Attained, Kind, Value, join
 
 # What may yield the very elements of its operand, and not a copy of them.
 _SHARING = frozenset(
@@ -86,8 +86,8 @@ def trained(values: Iterable[Value], frame: Frame) -> None:
 def trainable(value: Value, frame: Frame) -> Value:
     """A tensor that asks for a gradient: any finite value once it has been trained."""
     return Value(
-        "parameter", frame.graph.fresh(), Kind.TENSOR, {"data": value}, zero=Ground.COINCIDENCE,
-        ends=Ground.COINCIDENCE, dtype=value.dtype, node=value.node, module=frame.module, name=value.name,
+        "parameter", frame.graph.fresh(), Kind.TENSOR, {"data": value}, zero=Attained.COINCIDENCE,
+        ends=Attained.COINCIDENCE, dtype=value.dtype, node=value.node, module=frame.module, name=value.name,
     )  # fmt: skip
 
 

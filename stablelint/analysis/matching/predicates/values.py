@@ -10,7 +10,7 @@ from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.sorts import is_floating
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval
@@ -52,7 +52,7 @@ def _positive(predicate: Predicate, context: Context) -> Truth:
         interval = context.ranges[str(name)]
         if interval.lo > 0 or (interval.lo == 0 and interval.lo_open):
             continue
-        shown = interval.lo < 0 or value_of(predicate, context, place).zero >= Ground.SATURATION
+        shown = interval.lo < 0 or value_of(predicate, context, place).zero >= Attained.SATURATION
         answer = min(answer, Truth.NO if shown else Truth.MAYBE)
     return answer
 
@@ -62,7 +62,7 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     point = float(predicate.args[1])
     if not context.ranges[str(predicate.args[0])].contains(point):
         return False
-    return (value.zero if point == 0 else value.ends) >= Ground.SATURATION
+    return (value.zero if point == 0 else value.ends) >= Attained.SATURATION
 
 
 def _literal(predicate: Predicate, context: Context) -> bool:

@@ -48,15 +48,15 @@ def _rests_on(row: Value, depth: int) -> list[Value] | None:
         return _rests_on(row.first, depth - 1) if _puts_zero_first(parts) and _is_sum(row.first) else None
     if row.op == "overwritten":  # an end that is assigned what it is but for rounding
         place = parts_of(row.data)[-1].constant() if isinstance(row.data, Value) else None
-        told = _rests_on(row.first, depth - 1) if place in (0, -1) else None
-        return [*told, parts["value"]] if told is not None and parts["value"].kind is Kind.NUMBER else None
+        terms = _rests_on(row.first, depth - 1) if place in (0, -1) else None
+        return [*terms, parts["value"]] if terms is not None and parts["value"].kind is Kind.NUMBER else None
     numbers = [v for v in parts.values() if v.kind is Kind.NUMBER or v.is_constant]
     rest = [v for v in parts.values() if v not in numbers]
     if row.op not in ("add", "mul") or len(numbers) != 1 or len(rest) != 1:
         return None
-    told = _rests_on(rest[0], depth - 1)
+    terms = _rests_on(rest[0], depth - 1)
     grows = row.op == "add" or believed(numbers[0]).interval.lo > 0
-    return [*told, numbers[0]] if told is not None and grows else None
+    return [*terms, numbers[0]] if terms is not None and grows else None
 
 
 def _is_sum(value: Value) -> bool:

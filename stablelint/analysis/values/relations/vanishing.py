@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
 
 _TOGETHER = frozenset("add sub maximum minimum cat stack phi".split())  # 0 where all of their operands are
@@ -14,7 +14,7 @@ _DEPTH = 8
 
 def vanish_together(a: Value, b: Value) -> bool:
     """Whether some mask makes elements of both 0 at once."""
-    if a.zero is not Ground.EXACT or b.zero is not Ground.EXACT:
+    if a.zero is not Attained.EXACT or b.zero is not Attained.EXACT:
         return False
     masks = _masks(a, _DEPTH)
     return bool(masks) and not masks.isdisjoint(_masks(b, _DEPTH))
@@ -36,7 +36,7 @@ def is_masked_difference(value: Value) -> bool:
 def _masks(value: Value, depth: int) -> frozenset[int]:
     """Keys of the masks at whose zeros a value is 0."""
     inner = stripped(value)
-    if depth == 0 or inner.zero is not Ground.EXACT:
+    if depth == 0 or inner.zero is not Attained.EXACT:
         return frozenset()
     own = frozenset({inner.key}) if inner.interval.lo == 0 and inner.interval.hi <= 1 else frozenset()
     parts = list(inner.operands.values())

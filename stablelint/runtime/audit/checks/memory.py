@@ -7,7 +7,7 @@ from stablelint.runtime.audit.outcome import Outcome, Status, check, counted, fa
 from stablelint.runtime.audit.record import Run, line
 
 ORDER = 8
-_TOLD = 4  # lines at the peak
+_SHOWN = 4  # lines at the peak
 _FULL = 0.9  # of a device: fragments and other processes need the rest
 _RECENT = 3  # backward passes whose graphs may live on: names are rebound in the next step
 
@@ -46,9 +46,9 @@ def room_at_the_peak(run: Run) -> Outcome | None:
     if peak is None:
         return None
     at = next((place for row, _ in peak.parts if (place := line(row)) is not None), None)
-    told = [f"{sized(size)} {_asked_by(row)}" for row, size in peak.parts[:_TOLD]]
-    told.append(f"{sized(peak.before)} before the second step")
-    text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(told)}"
+    parts = [f"{sized(size)} {_asked_by(row)}" for row, size in peak.parts[:_SHOWN]]
+    parts.append(f"{sized(peak.before)} before the second step")
+    text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(parts)}"
     if peak.total > _FULL * peak.capacity:
         return warned(text, "a smaller batch, checkpointing of the largest part, or half precision", at=at)
     return Outcome(Status.PASSED, text, location=at)

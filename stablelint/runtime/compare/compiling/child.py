@@ -160,7 +160,7 @@ class Judges(Observer):
         title = f"`{place.expression}` in {Path(place.filename).name}:{place.row} compiled by {name}"
         lines = script.write(found, backend, self.spec, self.script, title)
         eager, compiled = found.judged.values
-        told = {
+        report = {
             "step": self.step,
             "module": module_of(node),
             "operation": operation,
@@ -179,7 +179,7 @@ class Judges(Observer):
             ],
             "values": compare_tensors(found.judged.place, eager, compiled, Tolerances()),
         }
-        (self.folder / "fault.json").write_text(json.dumps(plain(told)), encoding="utf-8")
+        (self.folder / "fault.json").write_text(json.dumps(plain(report)), encoding="utf-8")
 
     def _stage(self, found: Reduced, backend: Any) -> str | None:
         """The first of torch's own backends that goes wrong, for one of them."""

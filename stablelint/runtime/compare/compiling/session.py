@@ -11,7 +11,7 @@ from typing import Any
 
 from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, launch, plan_of, why_empty
 from stablelint.runtime.compare.compiling.child import STAGES
-from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Side, Told
+from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, RunSummary, Side
 from stablelint.runtime.compare.parting.align import Kind
 from stablelint.runtime.compare.session import Session, losses_agree
 
@@ -30,12 +30,12 @@ def compare_compiled(
     setup = replace(setup, remedies=("seed", "hash"))
     eager = _run(session, replace(setup, label="eager"), True, backend, script, seconds)
     compiled = _run(session, replace(setup, label="compiled"), False, backend, script, seconds)
-    runs = _told(eager), _told(compiled)
+    runs = _summary_of(eager), _summary_of(compiled)
     fault = _read(compiled.folder, "fault.json")
     if fault:
         return _faulty(fault[0], runs, script)
-    told = _read(compiled.folder, "compiled-*.json")
-    graphs, judged = (sum(one[key] for one in told) for key in ("graphs", "judged"))
+    reports = _read(compiled.folder, "compiled-*.json")
+    graphs, judged = (sum(one[key] for one in reports) for key in ("graphs", "judged"))
     if not judged:
         raise CommandFailedError("nothing was compiled: no graph ran in the steps that were looked at")
     if losses_agree(runs, 1e-3, 1e-5):
@@ -61,14 +61,14 @@ def _read(folder: Path, pattern: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(pattern))]
 
 
-def _told(run: Run) -> Told:
-    told = _read(run.folder, "compiled-*.json")
-    losses = tuple((int(step), float(value)) for one in told for step, value in one["losses"])
-    steps = max(int(one["steps"]) for one in told)
-    return Told(run.setup.label, steps, 0, False, losses, told[0]["facts"])
+def _summary_of(run: Run) -> RunSummary:
+    reports = _read(run.folder, "compiled-*.json")
+    losses = tuple((int(step), float(value)) for one in reports for step, value in one["losses"])
+    steps = max(int(one["steps"]) for one in reports)
+    return RunSummary(run.setup.label, steps, 0, False, losses, reports[0]["facts"])
 
 
-def _faulty(fault: dict[str, Any], runs: tuple[Told, Told], script: Path) -> Comparison:
+def _faulty(fault: dict[str, Any], runs: tuple[RunSummary, RunSummary], script: Path) -> Comparison:
     backend, name = fault["backend"], fault["expression"]
     side = Side(
         fault["filename"],

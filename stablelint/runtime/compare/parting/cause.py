@@ -102,25 +102,25 @@ def find_cause(parting: Parting, evidence: Evidence, pairs: int, attempt: Try | 
             waiting = [one for one in candidates(current, evidence) if one not in tried]
     if kept:  # it goes further, and parts elsewhere
         return _named(kept, parting, evidence, trials)
-    return Cause("unknown", _unknown(parting), tuple(_told(evidence)), None, tuple(trials))
+    return Cause("unknown", _unknown(parting), tuple(_stated(evidence)), None, tuple(trials))
 
 
 def _left_over(evidence: Evidence, attempt: Try | None) -> Cause:
     """A run that reads what the one before wrote: what it does without a remedy is told, no remedy is credited."""
     texts = dict.fromkeys(f"`{one.place.expression}` in line {one.place.row}" for one in evidence.left_over)
-    told = tuple(f"{text} reads a file that the first run wrote" for text in list(texts)[:_SHOWN])
+    reasons = tuple(f"{text} reads a file that the first run wrote" for text in list(texts)[:_SHOWN])
     trials = (_trial((), attempt(())),) if attempt is not None else ()
     advice = "remove what a run leaves before the next, or write it to a folder of each run"
-    return Cause("state", "a file that the run before left", told, advice, trials)
+    return Cause("state", "a file that the run before left", reasons, advice, trials)
 
 
 def candidates(parting: Parting, evidence: Evidence) -> Iterator[str]:
     """Remedies in the order in which they are worth a run."""
     record = parting.first or parting.second
-    told = [] if record is None else list(_from_record(record))
+    reasons = [] if record is None else list(_from_record(record))
     if parting.kind is not Kind.DRAW:
-        told += _spoken_for(evidence)
-    for name in dict.fromkeys([*told, *_CANDIDATES[parting.kind]]):
+        reasons += _spoken_for(evidence)
+    for name in dict.fromkeys([*reasons, *_CANDIDATES[parting.kind]]):
         if (evidence.gpu or name not in _ON_GPU) and name in available():
             yield name
 
@@ -162,20 +162,20 @@ def _trial(names: tuple[str, ...], found: Alignment | None) -> Trial:
 def _named(names: Sequence[str], parting: Parting, evidence: Evidence, trials: Sequence[Trial]) -> Cause:
     causes = [REMEDIES[name].cause for name in names]
     advice = "; ".join(REMEDIES[name].advice for name in names)
-    told = [*_drew(parting, names), *_told(evidence, set(names))]
-    return Cause("+".join(names), ", and ".join(causes), tuple(told), advice, tuple(trials))
+    reasons = [*_drew(parting, names), *_stated(evidence, set(names))]
+    return Cause("+".join(names), ", and ".join(causes), tuple(reasons), advice, tuple(trials))
 
 
 def _untried(parting: Parting, evidence: Evidence) -> Cause:
     """The likeliest cause, named from what the traces tell alone."""
     name = next(candidates(parting, evidence))
-    told = [*_drew(parting, (name,)), *_told(evidence, {name})]
-    certain = parting.kind in (Kind.DRAW, Kind.RESULT) or bool(told)
+    reasons = [*_drew(parting, (name,)), *_stated(evidence, {name})]
+    certain = parting.kind in (Kind.DRAW, Kind.RESULT) or bool(reasons)
     summary = REMEDIES[name].cause if certain else _unknown(parting)
     return Cause(
         name if certain else "unknown",
         f"probably {summary}" if certain else summary,
-        tuple(told),
+        tuple(reasons),
         REMEDIES[name].advice,
     )
 
@@ -190,7 +190,7 @@ def _drew(parting: Parting, names: Sequence[str]) -> Iterator[str]:
         yield f"torch's generator: `{record.place.expression}` is the first that draws other numbers"
 
 
-def _told(evidence: Evidence, names: set[str] | None = None) -> Iterator[str]:
+def _stated(evidence: Evidence, names: set[str] | None = None) -> Iterator[str]:
     seen: set[str] = set()
     for source in evidence.sources:
         if names is not None and _remedy_of(source) not in names:

@@ -41,8 +41,8 @@ def result_of(tensor: torch.Tensor, statistics: bool = True) -> Result | None:
         bits = _bits(tensor)
     except (RuntimeError, TypeError, NotImplementedError):  # a subclass without memory of its own
         return None
-    told = _statistics(bits, _numbers(bits, tensor)) if statistics and bits.size else None
-    return Result(digest_of(bits.data), _NAMES[tensor.dtype], tuple(tensor.shape), told)
+    measured = _statistics(bits, _numbers(bits, tensor)) if statistics and bits.size else None
+    return Result(digest_of(bits.data), _NAMES[tensor.dtype], tuple(tensor.shape), measured)
 
 
 def _bits(tensor: torch.Tensor) -> np.ndarray:

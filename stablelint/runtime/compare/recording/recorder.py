@@ -167,7 +167,7 @@ class Recorder(Observer):
             self._mark(tensors_in(result), self._writer.count if self._options.fill else _UNWRITTEN)
             return result
         captured = self._writer.count == self._options.capture
-        operands = list(map(_told, range(1, len(tensors) + 1), tensors)) if captured else []
+        operands = list(map(_described, range(1, len(tensors) + 1), tensors)) if captured else []
         wide = None
         if (self._options.judge or captured) and not operation.draws:
             wide = judge.widened(args), judge.widened(dict(kwargs)), judge.unit_of((args, dict(kwargs)))
@@ -254,7 +254,7 @@ class Recorder(Observer):
             self._writer.operation(record, here.place)
 
 
-def _told(number: int, tensor: torch.Tensor) -> dict[str, Any]:
+def _described(number: int, tensor: torch.Tensor) -> dict[str, Any]:
     one = result_of(tensor)
     return {**statistics_of(tensor, f"operand {number}").as_json(), "digest": one.digest if one else None}
 

@@ -181,9 +181,9 @@ _LATE = {
     "tf32": _full_precision,
     "attention": _plain_attention,
 }
-_TOLD = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 REMEDIES = {
-    name: Remedy(name, **told, early=_EARLY.get(name), late=_LATE.get(name)) for name, told in _TOLD.items()
+    name: Remedy(name, **row, early=_EARLY.get(name), late=_LATE.get(name)) for name, row in _ROWS.items()
 }
 """Every remedy by name."""
 

@@ -236,8 +236,8 @@ def _record(index: int, place: Location, line: Sequence[Any]) -> Record:
 
 
 def _result(digest: int, dtype: str, shape: Sequence[int], statistics: Sequence[Any] | None) -> Result:
-    told = Statistics(*statistics) if statistics is not None else None
-    return Result(digest, dtype, tuple(shape), told)
+    measured = Statistics(*statistics) if statistics is not None else None
+    return Result(digest, dtype, tuple(shape), measured)
 
 
 def _place(line: Sequence[Any]) -> Location:

@@ -20,8 +20,8 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     """An exception that a worker handed on: its own place, and the sample."""
     places = [found for found in _FRAME.finditer(scene.message) if not is_library(found[1])]
     sample = _SAMPLE.search(scene.message)
-    told = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
-    what = told[-1] if told else match[1]
+    raised = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
+    what = raised[-1] if raised else match[1]
     summary = f"worker {match[2]}: {what}"
     if sample is not None:
         summary = f"{sample[1]}: {what} (worker {match[2]})"

@@ -49,10 +49,10 @@ def further_steps(
         _run_in_copy(watch, finding, advice, count, writer)
     os.close(writer)
     limit = _SECONDS_AT_LEAST + _SLOWER * replay_seconds * count
-    told = _told_by(reader, process, limit)
-    if told is None:
+    report = _report_of(reader, process, limit)
+    if report is None:
         return FurtherSteps(count, 0, None, None, "The further steps did not end in time, or the copy died.")
-    return _result(count, told)
+    return _result(count, report)
 
 
 def _obstacle() -> str | None:
@@ -65,7 +65,7 @@ def _obstacle() -> str | None:
     return None
 
 
-def _told_by(reader: int, process: int, limit: float) -> dict[str, Any] | None:
+def _report_of(reader: int, process: int, limit: float) -> dict[str, Any] | None:
     until = time.monotonic() + limit
     data = b""
     try:
@@ -80,16 +80,16 @@ def _told_by(reader: int, process: int, limit: float) -> dict[str, Any] | None:
             os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
     try:
-        told: dict[str, Any] = json.loads(data)
+        report: dict[str, Any] = json.loads(data)
     except ValueError:
         return None
-    return told
+    return report
 
 
-def _result(count: int, told: dict[str, Any]) -> FurtherSteps:
-    taken, bad, error, loss = told["taken"], told["bad"], told["error"], told["loss"]
+def _result(count: int, report: dict[str, Any]) -> FurtherSteps:
+    taken, bad, error, loss = report["taken"], report["bad"], report["error"], report["loss"]
     number = float(loss) if loss is not None else None
-    same = " on the same batch" if told["same_batch"] else ""
+    same = " on the same batch" if report["same_batch"] else ""
     if bad is not None:
         note = f"With the fix {taken} more steps were finite{same}, then the {bad} was not."
         return FurtherSteps(count, taken, False, number, note)
@@ -105,20 +105,20 @@ def _result(count: int, told: dict[str, Any]) -> FurtherSteps:
 def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int, writer: int) -> NoReturn:
     """The forked copy: never returns, whatever happens in it."""
     counter = _Counter(finding.target.alarm.optimizer, count)
-    told: dict[str, Any] = {"error": None, "same_batch": False}
+    report: dict[str, Any] = {"error": None, "same_batch": False}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         _fall_silent()
         torch.set_num_threads(1)  # the threads of the original are not in the copy
-        _continue(watch, finding, advice, counter, told)
+        _continue(watch, finding, advice, counter, report)
     except ReplayDone:
         pass
     except BaseException as error:
-        told["error"] = f"{type(error).__name__}: {error}"
+        report["error"] = f"{type(error).__name__}: {error}"
     with suppress(BaseException):
-        told.update(taken=max(counter.steps - 1, 0), bad=counter.bad, loss=counter.last)
-        os.write(writer, json.dumps(told).encode())
+        report.update(taken=max(counter.steps - 1, 0), bad=counter.bad, loss=counter.last)
+        os.write(writer, json.dumps(report).encode())
     os._exit(0)
 
 
@@ -130,14 +130,14 @@ def _fall_silent() -> None:
 
 
 def _continue(
-    watch: Watch, finding: Finding, advice: Advice, counter: _Counter, told: dict[str, Any]
+    watch: Watch, finding: Finding, advice: Advice, counter: _Counter, report: dict[str, Any]
 ) -> None:
     """Run the loop with the fix until the counter ends it, or it ends itself."""
     assert finding.attempt is not None
     assert advice.rewrite is not None
     fixed = Fixed.of(advice.rewrite)
     run, repeats = endless(watch, finding.attempt, fixed.filename, fixed.tree)
-    told["same_batch"] = repeats
+    report["same_batch"] = repeats
     watch.state.buffers.restore()
     if finding.attempt.random is not None:
         finding.attempt.random.restore()

@@ -27,7 +27,7 @@ from stablelint.runtime.program.frames import resolve, site_of, step_frames
 from stablelint.runtime.program.unsaved import unsaved
 from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
 
-_PARAMETERS_TOLD = 64
+_PARAMETERS_SHOWN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _in_batch(watch: Watch, alarm: Alarm, element: Element | None) -> Element | 
 def _parameters(watch: Watch) -> tuple[OperandStats, ...]:
     """Norm, extremes and counts of the parameters, those with the largest elements first."""
     stats = [statistics_of(one, name, norm=True) for name, one in watch.parameters().items()]
-    return tuple(sorted(stats, key=lambda one: (-one.nan - one.inf, -largest(one)))[:_PARAMETERS_TOLD])
+    return tuple(sorted(stats, key=lambda one: (-one.nan - one.inf, -largest(one)))[:_PARAMETERS_SHOWN])
 
 
 def replayable(alarm: Alarm) -> AbstractContextManager[None]:
@@ -115,8 +115,8 @@ def _with_what_changed(event: Event, names: list[str]) -> Event:
     if not names:
         return event
     many = ", ".join(f"`{name}`" for name in names)
-    told = f"The replay may have written to {many}, which other threads use too: it was left as it is."
-    return replace(event, note=f"{event.note} {told}" if event.note else told)
+    caution = f"The replay may have written to {many}, which other threads use too: it was left as it is."
+    return replace(event, note=f"{event.note} {caution}" if event.note else caution)
 
 
 def unexplained(alarm: Alarm, error: Exception) -> Finding:
@@ -245,7 +245,7 @@ def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str
 def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) -> Event:
     site = watch.state.site_of_step()
     damage = statistics_of(parameter, name)
-    mechanism, told = _optimizer_note(watch, name, parameter)
+    mechanism, caution = _optimizer_note(watch, name, parameter)
     return replace(
         _seen(alarm),
         kind=Kind.NAN if damage.nan else Kind.INF,
@@ -257,7 +257,7 @@ def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Ten
         operation="step",
         operands=(damage,),
         parameter=name,
-        note=told,
+        note=caution,
     )
 
 

@@ -126,7 +126,7 @@ def explain(event: Event) -> Cause:
         return Cause(text.format(parameter=event.parameter or "a parameter", operation=event.operation))
     if event.mechanism is Mechanism.ABSORBED:
         return Cause(f"{event.note} A moment of 0 is then divided by 0.", "SL413", "half-optimizer")
-    if (known := told_by_operands(event)) is not None:
+    if (known := cause_of_operands(event)) is not None:
         return known
     what = f"`{event.operation}`" if event.operation else "the step"
     if event.mechanism is Mechanism.LITERAL:
@@ -140,7 +140,7 @@ def explain(event: Event) -> Cause:
     return Cause(f"{what} gave the first non-finite value.")
 
 
-def told_by_operands(event: Event) -> Cause | None:
+def cause_of_operands(event: Event) -> Cause | None:
     """What infinite operands make of a NaN, with the page that explains it."""
     values = [value for _, value in event.element.operands] if event.element is not None else []
     infinite = [value for value in values if math.isinf(value)]

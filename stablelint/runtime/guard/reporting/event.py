@@ -78,10 +78,10 @@ class BatchStats:
 
     def as_json(self) -> dict[str, Json]:
         """The batch as ``run --output-format json`` prints it."""
-        told: dict[str, Json] = {"name": self.name, "others": self.others}
+        row: dict[str, Json] = {"name": self.name, "others": self.others}
         for key, value, between in zip(("mean", "std", "largest"), self.numbers, self.ranges, strict=True):
-            told[key] = {"value": plain(value), "others": plain(between)}
-        return told
+            row[key] = {"value": plain(value), "others": plain(between)}
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +182,10 @@ class Event:
     def as_json(self) -> dict[str, Json]:
         """The event as ``run --output-format json`` prints it."""
         apart = ("location", "unsaved")
-        told = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name not in apart}
+        row = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name not in apart}
         text = self.unsaved
         cell = {"cell": text.name if text else None, "source": text.text if text else None}
-        return {**told, **place_json(self.location), **cell}
+        return {**row, **place_json(self.location), **cell}
 
     def describe(self) -> str:
         """The event in one or two plain sentences."""

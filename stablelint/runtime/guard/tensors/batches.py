@@ -60,10 +60,10 @@ def numbers_of(batch: object, waiting: bool = True) -> dict[str, Numbers]:
 def compared(batch: object, others: Iterable[dict[str, Numbers]]) -> tuple[BatchStats, ...]:
     """The tensors of a batch beside the least and the most of what those of the others had."""
     others = list(others)
-    told = []
+    stats = []
     for name, own in numbers_of(batch).items():
         known = [one[name] for one in others if name in one]
         if known:
             ranges = tuple((min(column), max(column)) for column in zip(*known, strict=True))
-            told.append(BatchStats(name, own, len(known), ranges))
-    return tuple(told)
+            stats.append(BatchStats(name, own, len(known), ranges))
+    return tuple(stats)

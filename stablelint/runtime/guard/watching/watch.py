@@ -255,7 +255,7 @@ class Watch(hooks.Observer):
     def parameters(self) -> dict[str, torch.Tensor]:
         """Every watched parameter by name (the model's names, or the place in the optimizer)."""
         mine = list(self.model.parameters()) if self.model is not None else []
-        return self._names.told_apart(
+        return self._names.with_own_names(
             [*mine, *(one for each in self.optimizers for one in parameters_of(each))]
         )
 

@@ -40,7 +40,7 @@ def judge_all(plan: Plan) -> None:
         return  # a collective called by one rank alone would wait for ever
     deadline = time.perf_counter() + _SECONDS
     watched = sorted(RECORDER.targets.values(), key=lambda each: each.id not in RECORDER.failing)
-    told: dict[str, object] = {}
+    shown_by_site: dict[str, object] = {}
     RECORDER.listen(Watched())
     try:
         for each in watched:
@@ -48,12 +48,12 @@ def judge_all(plan: Plan) -> None:
                 break
             shown = _judged(each, plan)
             if shown is not None:
-                told[each.id] = asdict(shown)
+                shown_by_site[each.id] = asdict(shown)
     finally:
         RECORDER.listen(None)
-    if told:
+    if shown_by_site:
         path = Path(plan.folder) / f"function-{os.getpid()}.json"
-        path.write_text(json.dumps(told), encoding="utf-8")
+        path.write_text(json.dumps(shown_by_site), encoding="utf-8")
 
 
 def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:

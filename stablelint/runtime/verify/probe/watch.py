@@ -34,12 +34,12 @@ def start(plan: Plan) -> None:
     """Begin watching; called once, right after torch was imported."""
     _state["folder"] = plan.folder
     _wrap(torch.Tensor, "backward", _on_backward)
-    for owner, name, told in (
-        *((torch.amp.GradScaler, name, told) for name, told in _SCALER.items()),
+    for owner, name, event in (
+        *((torch.amp.GradScaler, name, event) for name, event in _SCALER.items()),
         (torch.optim.Optimizer, "zero_grad", "zero_grad"),
         *((torch.nn.utils, name, name) for name in ("clip_grad_norm_", "clip_grad_value_")),
     ):
-        _wrap(owner, name, lambda *_, _told=told, **__: SERIES.note(_told))
+        _wrap(owner, name, lambda *_, _event=event, **__: SERIES.note(_event))
     register_optimizer_step_pre_hook(_on_step)
 
 

@@ -66,5 +66,5 @@ def refused(error: Exception) -> bool:
     """
     if isinstance(error, LinAlgError | ArithmeticError):
         return True
-    told = ("to satisfy the constraint", "math domain error", "expected a")
-    return isinstance(error, ValueError) and any(text in str(error) for text in told)
+    phrases = ("to satisfy the constraint", "math domain error", "expected a")
+    return isinstance(error, ValueError) and any(text in str(error) for text in phrases)

@@ -46,8 +46,8 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
         problems.append("interrupted; sites reached until then count")
     elif ending.status:
         problems.append(f"the command ended with status {ending.status}; sites reached until then count")
-        if not records.sites and (told := elsewhere(request.command)):
-            problems.append(told)
+        if not records.sites and (problem := elsewhere(request.command)):
+            problems.append(problem)
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
     for path in sorted((folder / "capture").glob("unguarded-*.json")):
         error = json.loads(path.read_text(encoding="utf-8"))["error"]

@@ -100,11 +100,11 @@ def conclude(before: Run, after: Run | None, fixes: int, guilty: tuple[str, ...]
 
 def _without_fixes(before: Run) -> str:
     """What the one run showed, where there is no fix to run the command with."""
-    told = "no fix to run the command with"
+    sentence = "no fix to run the command with"
     if before.losses is None or not before.losses.backwards:
-        return told
+        return sentence
     state = "some not finite" if before.losses.bad else "all finite"
-    return f"{told}; {counted(before.losses.backwards, 'step')} seen, {state}"
+    return f"{sentence}; {counted(before.losses.backwards, 'step')} seen, {state}"
 
 
 def _claim(before: Run, after: Run) -> str:

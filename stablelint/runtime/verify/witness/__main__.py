@@ -101,8 +101,8 @@ def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], de
     except (Exception, SystemExit) as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"
-        told = {job.id: asdict(FunctionShown(why=why)) for job in trials}
-        report.write_text(json.dumps(told), encoding="utf-8")
+        shown_by_job = {job.id: asdict(FunctionShown(why=why)) for job in trials}
+        report.write_text(json.dumps(shown_by_job), encoding="utf-8")
     RECORDER.flush()
 
 

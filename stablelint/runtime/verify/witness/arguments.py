@@ -257,12 +257,12 @@ def _shape(uses: Uses, kind: str, shape: Shape) -> Shape:
 
 
 def _namespace(uses: Uses, known: Known, given: Mapping[str, str] | None = None) -> str:
-    told = dict.fromkeys(uses.flags, "False") | dict(given or {})
+    fixed = dict.fromkeys(uses.flags, "False") | dict(given or {})
     fields = []
     for name in sorted(each for each in uses.attributes if "." not in each):
         inner = {each.partition(".")[2] for each in uses.attributes if each.startswith(f"{name}.")}
         whole = _namespace(Uses(attributes=inner), known) if inner else setting(name, known)
-        fields.append(f"{name}={told.get(name) or whole}")
+        fields.append(f"{name}={fixed.get(name) or whole}")
     return f"types.SimpleNamespace({', '.join(fields)})"
 
 

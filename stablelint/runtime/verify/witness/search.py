@@ -220,11 +220,11 @@ def _numbers(message: str) -> Iterator[str]:
 
 def _meant(message: str) -> Iterator[str]:
     """Kinds of arguments that a message asks for."""
-    if told := re.search(r"values to unpack \(expected (\d)", message):
-        yield f"=({', '.join(['torch.rand(2, 4)'] * int(told[1]))})"
-    if told := re.search(r"object has no attribute '(\w+)'", message):
-        known = [kind for sample, kind in _SAMPLES if hasattr(sample, told[1])]
-        yield from known or [f"=types.SimpleNamespace({told[1]}=4)", _MOCK]
+    if found := re.search(r"values to unpack \(expected (\d)", message):
+        yield f"=({', '.join(['torch.rand(2, 4)'] * int(found[1]))})"
+    if found := re.search(r"object has no attribute '(\w+)'", message):
+        known = [kind for sample, kind in _SAMPLES if hasattr(sample, found[1])]
+        yield from known or [f"=types.SimpleNamespace({found[1]}=4)", _MOCK]
     for texts, kinds in _SAID:
         if any(text in message for text in texts):
             yield from kinds
@@ -253,10 +253,10 @@ def _parts(text: str) -> Iterator[tuple[object, int, int]]:
 
 def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None:
     """The arguments with what an error message asks for; None where it asks for nothing."""
-    for pattern, told in _ASKING:
+    for pattern, found in _ASKING:
         if missing := re.search(pattern, message):
             names = re.findall(r"'(\w+)'", missing[1])
-            grown = tuple(_grown(each, {name: told(name, known) for name in names}) for each in arguments)
+            grown = tuple(_grown(each, {name: found(name, known) for name in names}) for each in arguments)
             if "arguments" not in pattern or grown != arguments:
                 return grown
             # what a constructor hands on to that of a library's class

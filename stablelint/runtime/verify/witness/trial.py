@@ -92,26 +92,26 @@ def try_sites(
     """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
     tree = ast.parse(source)
     maker = Maker(vars(module), project)
-    told: dict[str, object] = {}
-    for place, group in _grouped(tree, jobs, told):
+    shown_by_job: dict[str, object] = {}
+    for place, group in _grouped(tree, jobs, shown_by_job):
         try:
-            told |= _Trial(module, source, place, group, maker, project, deadline).run()
+            shown_by_job |= _Trial(module, source, place, group, maker, project, deadline).run()
         except Exception as error:  # one function that cannot be tried must not cost the others
             why = f"internal error: {type(error).__name__}: {error}"
-            told |= {job.id: asdict(FunctionShown(why=why)) for job in group}
-        report.write_text(json.dumps(told), encoding="utf-8")
+            shown_by_job |= {job.id: asdict(FunctionShown(why=why)) for job in group}
+        report.write_text(json.dumps(shown_by_job), encoding="utf-8")
         RECORDER.flush()
-    report.write_text(json.dumps(told), encoding="utf-8")
+    report.write_text(json.dumps(shown_by_job), encoding="utf-8")
 
 
 def _grouped(
-    tree: ast.Module, jobs: Sequence[Job], told: dict[str, object]
+    tree: ast.Module, jobs: Sequence[Job], shown_by_job: dict[str, object]
 ) -> Iterator[tuple[Around, list[Job]]]:
     groups: dict[str, tuple[Around, list[Job]]] = {}
     for job in jobs:
         place = around(tree, job.row)
         if place is None:
-            told[job.id] = asdict(FunctionShown(why="it stands in no function"))
+            shown_by_job[job.id] = asdict(FunctionShown(why="it stands in no function"))
             continue
         groups.setdefault(f"{place.function.lineno}", (place, []))[1].append(job)
     yield from groups.values()

@@ -99,10 +99,10 @@ def _sides(annotation: str, document: str, name: str) -> tuple[str, ...] | None:
     quoted = re.search(r"\[[^\]]*Tensor\s*,\s*['\"]([^'\"]+)['\"]", annotation)
     if quoted:
         return tuple(quoted.group(1).split())
-    told = re.search(rf"(?m)^\s*(?::param\s+)?[*`]*{re.escape(name)}\b{_SHAPE}", document)
-    if told is None:
+    documented = re.search(rf"(?m)^\s*(?::param\s+)?[*`]*{re.escape(name)}\b{_SHAPE}", document)
+    if documented is None:
         return None
-    sides = tuple(re.split(r"\s*[,x×]\s*", told.group(1)))
+    sides = tuple(re.split(r"\s*[,x×]\s*", documented.group(1)))
     shaped = all(re.fullmatch(r"\*|\d+|[A-Z]\w*|[a-z]", side) for side in sides)
     return sides if shaped and len(sides) <= 5 else None
 

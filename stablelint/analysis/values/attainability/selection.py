@@ -6,29 +6,29 @@ from collections.abc import Mapping
 
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
 from stablelint.analysis.values.relations.results import is_span
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import Interval
 
 _TEST_DEPTH = 6
 
 
-def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple[Ground, Ground]:
-    """What a clamp, `maximum` or `minimum` makes of the grounds of its operand and its bounds."""
+def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple[Attained, Attained]:
+    """What a clamp, `maximum` or `minimum` makes of the attainability of its operand and its bounds."""
     bounds = [v for name, v in operands.items() if name in ("min", "max", "other")]
     known = [v for v in bounds if v.interval.is_bounded]
     if not interval.contains(0.0):
-        return Ground.NONE, _clamped_ends(operands, interval)
+        return Attained.NONE, _clamped_ends(operands, interval)
     first = next(iter(operands.values()))
     if is_span(first) or (not first.interval.contains(0.0) and first.interval.lo < 0):
-        return Ground.COINCIDENCE, _clamped_ends(operands, interval)
+        return Attained.COINCIDENCE, _clamped_ends(operands, interval)
     if any(v.interval.contains(0.0) for v in known):
-        return Ground.EXACT, _clamped_ends(operands, interval)
+        return Attained.EXACT, _clamped_ends(operands, interval)
     bound = operands.get("min")
     if op == "maximum" and not first.is_constant and _is_setting(operands.get("other")):
         bound = operands["other"]  # `max(x, gamma)`
     if bound is not None and bound.kind is not Kind.NONE and not bound.is_constant and bound.interval.hi > 0:
-        return min(first.zero, Ground.COINCIDENCE), _clamped_ends(
+        return min(first.zero, Attained.COINCIDENCE), _clamped_ends(
             operands, interval
         )  # a bound that somebody chose
     return first.zero, _clamped_ends(operands, interval)
@@ -36,27 +36,27 @@ def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
 
 def _is_setting(value: Value | None) -> bool:
     """Whether a value is a number of Python's, and nothing speaks for its being 0."""
-    return value is not None and value.kind is Kind.NUMBER and value.zero is Ground.NONE
+    return value is not None and value.kind is Kind.NUMBER and value.zero is Attained.NONE
 
 
-def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Ground:
+def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Attained:
     """Clamping on both sides is reached on both; a free side is reached as the operand reaches it."""
     if interval.is_bounded:
-        return Ground.EXACT
+        return Attained.EXACT
     values = list(operands.values())
     ends = next((v for v in values if not v.is_constant), values[0]).ends
-    return min(ends, Ground.COINCIDENCE) if "max" in operands else ends  # an unknown bound is a bound
+    return min(ends, Attained.COINCIDENCE) if "max" in operands else ends  # an unknown bound is a bound
 
 
-def selected(operands: Mapping[str, Value]) -> tuple[Ground, Ground]:
-    """What `where` and `masked_fill` make of the grounds of their branches."""
+def selected(operands: Mapping[str, Value]) -> tuple[Attained, Attained]:
+    """What `where` and `masked_fill` make of the attainability of their branches."""
     branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
     test = operands.get("condition") or operands.get("mask")
     spoken = spoken_of(test) if test is not None else frozenset()
     told = [_is_tested(v, spoken) or (is_of_all_pairs(v) and _asks_for_diagonal(test)) for v in branches]
-    zeros = [min(v.zero, Ground.COINCIDENCE) if t else v.zero for v, t in zip(branches, told, strict=True)]
-    zero = max(zeros, default=Ground.NONE)
-    return zero, min((v.ends for v in branches), default=Ground.NONE)
+    zeros = [min(v.zero, Attained.COINCIDENCE) if t else v.zero for v, t in zip(branches, told, strict=True)]
+    zero = max(zeros, default=Attained.NONE)
+    return zero, min((v.ends for v in branches), default=Attained.NONE)
 
 
 def _asks_for_diagonal(test: Value | None) -> bool:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP
 
 
-def reduced(op: str, operand: Value) -> tuple[Ground, Ground]:
-    """What a reduction over a row makes of the grounds of its elements."""
+def reduced(op: str, operand: Value) -> tuple[Attained, Attained]:
+    """What a reduction over a row makes of the attainability of its elements."""
     if op in ("amax", "max") and stripped(operand).op == "abs":
         return _of_maximum_norm(stripped(operand).operands["input"]), operand.ends
-    if op == "sum" and operand.zero is Ground.SATURATION and _underflows_together(operand):
-        return Ground.SATURATION, operand.ends
-    if op in ("sum", "mean") and operand.zero is Ground.SATURATION and stripped(operand).op == "stack":
-        return Ground.SATURATION, operand.ends  # several answers to one question, which rule the same out
+    if op == "sum" and operand.zero is Attained.SATURATION and _underflows_together(operand):
+        return Attained.SATURATION, operand.ends
+    if op in ("sum", "mean") and operand.zero is Attained.SATURATION and stripped(operand).op == "stack":
+        return (Attained.SATURATION, operand.ends)  # several answers to one question, which rule the same out
     if op == "sum" and stripped(operand).op == "abs" and stripped(operand).operands["input"].interval == TOP:
-        return Ground.EXACT, operand.ends  # a norm, which is 0 for silence
+        return Attained.EXACT, operand.ends  # a norm, which is 0 for silence
     zero = operand.zero if op in ("amin", "min", "prod", "median") else row_of_zeros(operand)
-    if zero is Ground.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
+    if zero is Attained.EXACT or op in ("amax", "amin", "max", "min", "median", "prod"):
         return zero, operand.ends
-    return min(zero, Ground.COINCIDENCE), operand.ends
+    return min(zero, Attained.COINCIDENCE), operand.ends
 
 
-def _of_maximum_norm(vector: Value) -> Ground:
-    fixed = vector.interval.is_bounded and row_of_zeros(vector) < Ground.SATURATION  # a circle's points, say
-    return Ground.COINCIDENCE if fixed else Ground.EXACT
+def _of_maximum_norm(vector: Value) -> Attained:
+    fixed = (
+        vector.interval.is_bounded and row_of_zeros(vector) < Attained.SATURATION
+    )  # a circle's points, say
+    return Attained.COINCIDENCE if fixed else Attained.EXACT
 
 
 def _underflows_together(value: Value, depth: int = 6) -> bool:
@@ -38,10 +40,10 @@ def _underflows_together(value: Value, depth: int = 6) -> bool:
     return any(_underflows_together(v, depth - 1) for v in inner.operands.values())
 
 
-def row_of_zeros(operand: Value, depth: int = 8) -> Ground:
+def row_of_zeros(operand: Value, depth: int = 8) -> Attained:
     """How well founded it is that all elements of a row are 0: the zeros of one branch do not fill it."""
     inner = stripped(operand)
-    if depth == 0 or operand.zero < Ground.SATURATION:
+    if depth == 0 or operand.zero < Attained.SATURATION:
         return operand.zero
     parts = [row_of_zeros(v, depth - 1) for n, v in inner.operands.items() if n not in ("condition", "mask")]
     if inner.op == "overwritten" and isinstance(inner.data, Value) and inner.data.kind is Kind.NUMBER:
@@ -49,9 +51,9 @@ def row_of_zeros(operand: Value, depth: int = 8) -> Ground:
     if inner.op in ("where", "phi", "cat", "stack", "overwritten", "masked_fill") and parts:
         return min(operand.zero, *parts)
     if inner.op == "sub" and any(stripped(v).op == "cosine_similarity" for v in inner.operands.values()):
-        return min(operand.zero, Ground.COINCIDENCE)  # distances, which are 0 only where all agree
+        return min(operand.zero, Attained.COINCIDENCE)  # distances, which are 0 only where all agree
     if inner.op in ("tensor", "arange", "eye", "linspace", "rand", "rand_like"):
-        return Ground.COINCIDENCE
+        return Attained.COINCIDENCE
     if (
         inner.op == "add"
         and inner.interval.lo >= 0

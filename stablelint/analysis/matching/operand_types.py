@@ -42,7 +42,7 @@ _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 _OPERAND = re.compile(r"\$(\w+)")
 
 
-def unsuited(template: str, site: Site) -> str | None:
+def misfit(template: str, site: Site) -> str | None:
     """Why the template cannot take the site's operands, or None."""
     for found in _ONE_DIMENSION.finditer(template):
         dimension = site.match.bindings.get(found[1] or found[2])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from stablelint.analysis.values.grounds.selection import is_kept_apart, spoken_of
+from stablelint.analysis.values.attainability.selection import is_kept_apart, spoken_of
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_beside_diagonal
 from stablelint.analysis.values.relations.results import difference, is_span_on_a_path
 from stablelint.analysis.values.relations.vanishing import vanish_together
-from stablelint.analysis.values.value import Ground, Value
+from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.interval import TOP, Interval
 
@@ -16,33 +16,33 @@ _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _DRAWS = frozenset({"rand", "rand_like"})
 
 
-def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Ground, Ground]:
-    """What `add`, `sub`, `mul` and `div` make of the grounds of their two operands."""
+def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Attained, Attained]:
+    """What `add`, `sub`, `mul` and `div` make of the attainability of their two operands."""
     ends = min(a.ends, b.ends)
     constant = a.is_constant or b.is_constant
     if op == "mul":
-        if ends >= Ground.SATURATION and not constant and _are_related(a, b):
-            ends = Ground.COINCIDENCE  # p * log(p): one factor is small where the other is large
+        if ends >= Attained.SATURATION and not constant and _are_related(a, b):
+            ends = Attained.COINCIDENCE  # p * log(p): one factor is small where the other is large
         return max(a.zero, b.zero), ends
     if op == "div":
         # A quotient of related values seldom comes to the ends that interval division gives it.
-        return a.zero, ends if b.is_constant else min(ends, Ground.COINCIDENCE)
+        return a.zero, ends if b.is_constant else min(ends, Attained.COINCIDENCE)
     if interval.lo < 0.0 < interval.hi and _one_sided(a) and _one_sided(b) and not constant:
-        ends = min(ends, Ground.COINCIDENCE)  # a difference of two sizes changes sign only by their values
+        ends = min(ends, Attained.COINCIDENCE)  # a difference of two sizes changes sign only by their values
     if not interval.contains(0.0):
-        return Ground.NONE, ends
+        return Attained.NONE, ends
     if op == "sub" and is_same(a, b):
-        return Ground.EXACT, Ground.EXACT
+        return Attained.EXACT, Attained.EXACT
     if vanish_together(a, b) or (op == "sub" and _meet(a, b)):
-        return Ground.EXACT, ends
+        return Attained.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
-        return Ground.NONE, ends
+        return Attained.NONE, ends
     told = _of_sum(a, b, ends) if op == "add" else _of_difference(a, b, ends)
     if told is not None:
         return told
     if interval.lo == 0.0 or interval.hi == 0.0:
         return ends, ends
-    return min(Ground.COINCIDENCE, ends), ends
+    return min(Attained.COINCIDENCE, ends), ends
 
 
 def _meet(a: Value, b: Value) -> bool:
@@ -56,24 +56,24 @@ def _meet(a: Value, b: Value) -> bool:
     )
 
 
-def _of_sum(a: Value, b: Value, ends: Ground) -> tuple[Ground, Ground] | None:
+def _of_sum(a: Value, b: Value, ends: Attained) -> tuple[Attained, Attained] | None:
     if _is_lifted_share(a, b):
-        return min(a.zero, Ground.COINCIDENCE), min(ends, Ground.COINCIDENCE)
+        return min(a.zero, Attained.COINCIDENCE), min(ends, Attained.COINCIDENCE)
     if is_beside_diagonal(a, b) or is_beside_diagonal(b, a):
-        return Ground.COINCIDENCE, ends
+        return Attained.COINCIDENCE, ends
     if a.interval.lo >= 0 and b.interval.lo >= 0:
         drawn = stripped(a).op in _DRAWS and stripped(b).op in _DRAWS and a.key != b.key
-        return min(a.zero, b.zero, Ground.COINCIDENCE if drawn else Ground.EXACT), ends
+        return min(a.zero, b.zero, Attained.COINCIDENCE if drawn else Attained.EXACT), ends
     return None
 
 
-def _of_difference(a: Value, b: Value, ends: Ground) -> tuple[Ground, Ground] | None:
+def _of_difference(a: Value, b: Value, ends: Attained) -> tuple[Attained, Attained] | None:
     if b.is_constant and a.interval.lo == b.interval.lo:
-        return min(a.ends, Ground.COINCIDENCE), ends  # n - 1 of a count that is at least 1
+        return min(a.ends, Attained.COINCIDENCE), ends  # n - 1 of a count that is at least 1
     if math.isfinite(a.interval.hi) and a.is_constant:
         return b.ends, ends
     if difference("sub", {"input": a, "other": b}, {}) is not None:
-        return Ground.EXACT, max(ends, Ground.COINCIDENCE)
+        return Attained.EXACT, max(ends, Attained.COINCIDENCE)
     return None
 
 

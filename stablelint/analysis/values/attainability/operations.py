@@ -1,4 +1,4 @@
-"""The grounds of a result by its operation: one rule for each kind of operation, and what holds for the rest."""
+"""The attainability of a result by its operation: one rule for each kind of operation, and what holds for the rest."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from stablelint.analysis.values.attainability.arithmetic import combined
+from stablelint.analysis.values.attainability.rows import reduced, row_of_zeros
+from stablelint.analysis.values.attainability.selection import clamped, is_kept_apart, selected
 from stablelint.analysis.values.families import FINITE_TESTS
-from stablelint.analysis.values.grounds.arithmetic import combined
-from stablelint.analysis.values.grounds.rows import reduced, row_of_zeros
-from stablelint.analysis.values.grounds.selection import clamped, is_kept_apart, selected
 from stablelint.analysis.values.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
 from stablelint.analysis.values.relations.results import triangle_cut, unit_length
-from stablelint.analysis.values.value import Ground, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
 Operands: TypeAlias = Mapping[str, Value]
-Grounds: TypeAlias = tuple[Ground, Ground]  # of a 0, and of the ends
-Rule: TypeAlias = Callable[[str, Operands, Value, Interval], Grounds]
+ZeroAndEnds: TypeAlias = tuple[Attained, Attained]  # of a 0, and of the ends
+Rule: TypeAlias = Callable[[str, Operands, Value, Interval], ZeroAndEnds]
 
 _SATURATING = (
     "softmax softmin sigmoid gumbel_softmax hardsigmoid ndtr erf erfc softplus log_softmax logsigmoid log_ndtr"
@@ -36,176 +36,176 @@ _KEEPING = [*VIEWS, *SELECTIONS, *"neg sqrt sign floor trunc cumsum imag".split(
 _ENTROPIES = "cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split()
 
 # What is made out of nothing.
-TAKING_NOTHING: Mapping[str, Grounds] = {
-    **dict.fromkeys(_BOUNDED, (Ground.NONE, Ground.EXACT)),
-    **dict.fromkeys(_EXACT, (Ground.EXACT, Ground.EXACT)),
+TAKING_NOTHING: Mapping[str, ZeroAndEnds] = {
+    **dict.fromkeys(_BOUNDED, (Attained.NONE, Attained.EXACT)),
+    **dict.fromkeys(_EXACT, (Attained.EXACT, Attained.EXACT)),
 }
 
 
-def of_any(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def of_any(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     """An operation of which nothing more is known: it comes to the ends that all its operands come to."""
     reached = [v.ends for v in operands.values() if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
-    zero = Ground.COINCIDENCE if interval.contains(0.0) and interval != TOP else Ground.NONE
-    return zero, min(reached, default=Ground.NONE)
+    zero = Attained.COINCIDENCE if interval.contains(0.0) and interval != TOP else Attained.NONE
+    return zero, min(reached, default=Attained.NONE)
 
 
-def _kept(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _kept(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     return first.zero, first.ends
 
 
-def _of_copy(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_copy(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     source = operands.get("src", first)
     return source.zero, source.ends
 
 
-def _of_index(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_index(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if leaves_out_start(operands) or keeps_the_larger(operands):
-        return min(first.zero, Ground.COINCIDENCE), first.ends
+        return min(first.zero, Attained.COINCIDENCE), first.ends
     if operands["index"].dtype == "bool" and is_of_all_pairs(first):
-        return min(first.zero, Ground.COINCIDENCE), first.ends  # as a rule none of a row with itself
+        return min(first.zero, Attained.COINCIDENCE), first.ends  # as a rule none of a row with itself
     return first.zero, first.ends
 
 
-def _of_filled_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_filled_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     fill = operands.get("value")
     if fill is None:
         return of_any(op, operands, first, interval)
-    zero = min(first.zero, Ground.COINCIDENCE) if is_of_all_pairs(first) else first.zero
+    zero = min(first.zero, Attained.COINCIDENCE) if is_of_all_pairs(first) else first.zero
     return max(zero, fill.zero), min(first.ends, fill.ends)
 
 
-def _of_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_diagonal(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     matrix = triangle_cut(operands) or first
     return matrix.zero, matrix.ends
 
 
-def _of_rectified(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_rectified(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     """A rectifier leaves as it is what is nowhere negative."""
     return (first.zero, first.ends) if first.interval.lo >= 0 else _exact(op, operands, first, interval)
 
 
-def _exact(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.EXACT, Ground.EXACT if interval.is_bounded else first.ends
+def _exact(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.EXACT, Attained.EXACT if interval.is_bounded else first.ends
 
 
-def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if len(operands) > 1 and first.interval.lo < 0 < first.interval.hi:
-        return Ground.COINCIDENCE, Ground.NONE  # from a start that is not known
+        return Attained.COINCIDENCE, Attained.NONE  # from a start that is not known
     return _exact(op, operands, first, interval)
 
 
-def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if op == "norm" and unit_length(first):
-        return Ground.NONE, first.ends
+        return Attained.NONE, first.ends
     if is_kept_apart(first):
-        return Ground.COINCIDENCE, first.ends
+        return Attained.COINCIDENCE, first.ends
     return _exact(op, operands, first, interval)
 
 
-def _saturated(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.SATURATION, Ground.SATURATION
+def _saturated(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.SATURATION, Attained.SATURATION
 
 
-def _of_finite_test(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.COINCIDENCE, Ground.EXACT  # that every element is NaN, or none, is no ordinary case
+def _of_finite_test(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return (Attained.COINCIDENCE, Attained.EXACT)  # that every element is NaN, or none, is no ordinary case
 
 
-def _of_negation(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_negation(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     rule = _of_finite_test if stripped(first).op in FINITE_TESTS else _exact
     return rule(op, operands, first, interval)
 
 
-def _of_exponential_tail(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return first.zero, min(first.ends, Ground.SATURATION)  # -1 is reached by rounding
+def _of_exponential_tail(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return first.zero, min(first.ends, Attained.SATURATION)  # -1 is reached by rounding
 
 
-def _of_angle(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return (first.ends if first.interval.hi >= 1 else Ground.NONE), first.ends
+def _of_angle(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return (first.ends if first.interval.hi >= 1 else Attained.NONE), first.ends
 
 
-def _of_odd(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_odd(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     """An odd function is 0 where its operand is."""
-    if first.zero is Ground.EXACT:
-        return first.zero, (Ground.EXACT if op in _BOUNDED and op != "atan" else first.ends)
+    if first.zero is Attained.EXACT:
+        return first.zero, (Attained.EXACT if op in _BOUNDED and op != "atan" else first.ends)
     return _ODD_OFF_ZERO.get(op, of_any)(op, operands, first, interval)
 
 
-def _of_arctangent(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.COINCIDENCE, Ground.COINCIDENCE  # pi / 2 is reached at infinity
+def _of_arctangent(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.COINCIDENCE, Attained.COINCIDENCE  # pi / 2 is reached at infinity
 
 
-def _attained(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.COINCIDENCE, Ground.EXACT
+def _attained(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.COINCIDENCE, Attained.EXACT
 
 
-def _of_power(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    floor = Ground.COINCIDENCE if interval.contains(0.0) else Ground.NONE
+def _of_power(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    floor = Attained.COINCIDENCE if interval.contains(0.0) else Attained.NONE
     exponent = operands.get("exponent")
     ends = first.ends if exponent is None or exponent.is_constant else min(first.ends, exponent.ends)
     return max(first.zero, floor), ends
 
 
-def _of_reduction(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_reduction(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     zero, ends = reduced(op, first)
     unending = math.isinf(interval.lo) and math.isfinite(first.interval.lo)
-    return zero, min(ends, Ground.COINCIDENCE) if unending else ends
+    return zero, min(ends, Attained.COINCIDENCE) if unending else ends
 
 
-def _of_arithmetic(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_arithmetic(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     other = operands.get("other")
     return of_any(op, operands, first, interval) if other is None else combined(op, first, other, interval)
 
 
-def _of_exponential(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_exponential(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if is_normal_draw(first):
-        return Ground.COINCIDENCE, first.ends  # a log-normal draw
-    saturates = first.peak or first.ends >= Ground.SATURATION
-    tops = first.zero if first.interval.hi == 0 else Ground.NONE  # exp(-x) is 1 where x is 0
-    return (Ground.SATURATION if saturates else Ground.COINCIDENCE), max(first.ends, tops)
+        return Attained.COINCIDENCE, first.ends  # a log-normal draw
+    saturates = first.peak or first.ends >= Attained.SATURATION
+    tops = first.zero if first.interval.hi == 0 else Attained.NONE  # exp(-x) is 1 where x is 0
+    return (Attained.SATURATION if saturates else Attained.COINCIDENCE), max(first.ends, tops)
 
 
-def _of_entropy(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_entropy(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     reduction = operands.get("reduction")
     if reduction is not None and reduction.constant() == "none":
-        return Ground.SATURATION, Ground.NONE  # what a sure prediction loses is rounded to 0
+        return Attained.SATURATION, Attained.NONE  # what a sure prediction loses is rounded to 0
     return of_any(op, operands, first, interval)
 
 
-def _crossing(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.COINCIDENCE, first.ends
+def _crossing(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.COINCIDENCE, first.ends
 
 
-def _of_product(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_product(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     other = operands.get("other")
     if other is None:
         return of_any(op, operands, first, interval)
     ends = min(first.ends, other.ends)
-    if Ground.EXACT in (first.zero, other.zero):
+    if Attained.EXACT in (first.zero, other.zero):
         return max(row_of_zeros(first), row_of_zeros(other)), ends
     if interval.lo >= 0:
         return min(first.zero, other.zero), ends
     return of_any(op, operands, first, interval)
 
 
-def _of_clamp(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_clamp(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     return clamped(op, operands, interval)
 
 
-def _of_choice(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_choice(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     return selected(operands)
 
 
-def _of_convolution(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.COINCIDENCE, Ground.NONE  # the weight may be a fixed filter
+def _of_convolution(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.COINCIDENCE, Attained.NONE  # the weight may be a fixed filter
 
 
-def _of_groups(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return (Ground.EXACT if interval.lo == 0 else Ground.NONE), first.ends  # a group without an element
+def _of_groups(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return (Attained.EXACT if interval.lo == 0 else Attained.NONE), first.ends  # a group without an element
 
 
-def _of_scatter(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_scatter(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     source = operands.get("src") or operands.get("source") or first
-    return (Ground.COINCIDENCE if _is_inverse(operands.get("index")) else first.zero), source.ends
+    return (Attained.COINCIDENCE if _is_inverse(operands.get("index")) else first.zero), source.ends
 
 
 def _is_inverse(index: Value | None) -> bool:
@@ -214,22 +214,22 @@ def _is_inverse(index: Value | None) -> bool:
     return place is not None and place.op == "part" and place.first is not None and place.first.op == "unique"
 
 
-def _of_spectrum(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
-    return Ground.EXACT, Ground.NONE  # silence
+def _of_spectrum(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
+    return Attained.EXACT, Attained.NONE  # silence
 
 
-def _of_logarithm(op: str, operands: Operands, first: Value, interval: Interval) -> Grounds:
+def _of_logarithm(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if interval.lo == 0.0:
         return _zero_of_logarithm(op, first), first.ends
-    return Ground.COINCIDENCE, max(first.zero, first.ends)
+    return Attained.COINCIDENCE, max(first.zero, first.ends)
 
 
-def _zero_of_logarithm(op: str, operand: Value) -> Ground:
+def _zero_of_logarithm(op: str, operand: Value) -> Attained:
     """`log(1 + n)` is 0 where n is."""
     if op == "log1p":
         return operand.zero
     terms = [v for v in stripped(operand).operands.values() if not v.is_constant]
-    return terms[0].zero if stripped(operand).op == "add" and len(terms) == 1 else Ground.COINCIDENCE
+    return terms[0].zero if stripped(operand).op == "add" and len(terms) == 1 else Attained.COINCIDENCE
 
 
 # Odd functions where the operand is not known to be 0.
