@@ -71,7 +71,7 @@ def _tiny_eps(review: Review, rule: Rule) -> Iterator[Site]:
             yield make_site(review, rule, pair, {"x": x}, shown=half is Truth.YES, message=_TINY.format(eps))
 
 
-@observes("arange", "cumsum")
+@observes("arange dtype=", "cumsum dtype=")
 def positions_in_half(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.arange(n, dtype=x.dtype)`, `mask.cumsum(1, dtype=dtype)`: counted in a type that was handed over."""
     for pair in observed(review, "arange", "cumsum"):

@@ -28,7 +28,7 @@ _DISTANCE = (
 )
 
 
-@observes("sub pow|square|mul|matmul")
+@observes("sub pow|square", "sub norm", "sub matmul mean")
 def difference_of_moments(review: Review, rule: Rule) -> Iterator[Site]:
     """`f(x * x) - f(x) ** 2` for any f that averages; that of the mean itself has a rule of its own."""
     for pair in observed(review, "sub"):

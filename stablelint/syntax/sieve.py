@@ -23,8 +23,11 @@ IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
+RESHAPED = "view()"  # to sizes of which each may be one of a tensor's
+TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _TINY = 1e-3
+_RESHAPES = frozenset({"view", "reshape"})
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -283,8 +286,14 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
     seen.calls.setdefault(name, []).append(node)
     if (node.args or node.keywords) and _may_leave_file(node.func, name, imports):
         seen.passing.append(node)
-    if name[:1].isupper() and _has_size(node):
+    if _is_sized(node):
         seen.words.add(SIZED)
+    if name in _RESHAPES and _takes_sizes(node):
+        seen.words.add(RESHAPED)
+    if any(
+        one.arg == "dtype" and not origin(one.value, imports).startswith("torch") for one in node.keywords
+    ):
+        seen.words.add(TYPED)
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
@@ -293,8 +302,23 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
         seen.called.add(name)
 
 
-def _has_size(node: ast.Call) -> bool:
+def _takes_sizes(node: ast.Call) -> bool:
+    """Whether some argument is no number, attribute or computation, and none but -1: each may be a tensor's own size."""
+    sizes = [
+        size
+        for argument in node.args
+        for size in (argument.elts if isinstance(argument, ast.Tuple | ast.List) else (argument,))
+        if type(size) is not ast.UnaryOp
+    ]
+    return bool(sizes) and not any(
+        isinstance(size, ast.Attribute | ast.BinOp | ast.Constant) for size in sizes
+    )
+
+
+def _is_sized(node: ast.expr) -> bool:
     """Whether one of the first two arguments of a class is written as a whole number, as sizes of layers are."""
+    if type(node) is not ast.Call or not last_name(node.func)[:1].isupper():
+        return False
     first = (*node.args[:2], *(keyword.value for keyword in node.keywords[:2]))
     return any(
         type(value) is ast.Constant and type(value.value) is int and value.value > 1 for value in first
@@ -356,7 +380,7 @@ def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, st
         words = [word for value in node.value.elts if (word := assigned_word(value, imports))]
     else:
         word = assigned_word(node.value, imports)
-        words = [word] if word else []
+        words = [word, SIZED] if word and _is_sized(node.value) else [word] if word else []
     for target in node.targets if words else ():
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
             if isinstance(part, ast.Name | ast.Attribute):

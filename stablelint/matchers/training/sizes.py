@@ -31,7 +31,7 @@ _PAIRWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _MEASURES = frozenset("pow abs mean sum square sqrt".split())
 
 
-@observes("linear_module", "Sequential", anywhere="sized")
+@observes("linear_module sized", "Sequential", anywhere="sized")
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
@@ -114,7 +114,7 @@ def _is_unit(value: Value) -> bool:
     return layer is not None and last_size(layer.data) == 1
 
 
-@observes("view size", "view shape")
+@observes("view view() size", "view view() shape")
 def view_for_transpose(review: Review, rule: Rule) -> Iterator[Site]:
     """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order."""
     for pair in observed(review, "view"):
