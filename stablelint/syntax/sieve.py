@@ -376,11 +376,10 @@ def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, st
 
 def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
-    if type(node.value) is ast.Tuple:
-        words = [word for value in node.value.elts if (word := assigned_word(value, imports))]
-    else:
-        word = assigned_word(node.value, imports)
-        words = [word, SIZED] if word and _is_sized(node.value) else [word] if word else []
+    values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
+    words = [word for value in values if (word := assigned_word(value, imports))]
+    if words and any(map(_is_sized, values)):
+        words.append(SIZED)
     for target in node.targets if words else ():
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
             if isinstance(part, ast.Name | ast.Attribute):
