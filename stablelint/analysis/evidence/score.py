@@ -20,6 +20,7 @@ from stablelint.analysis.evidence.subject import Subject
 from stablelint.diagnostic import RULE, Diagnostic, Level, Reason
 
 _WEIGHTS = Path(__file__).with_name("weights.json")
+_ENOUGH = 5  # findings that were read, from which a share is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ def _of_rule(code: str) -> Reason:
     measured = weights()
     rate = measured.rates.get(code, Rate(measured.unread, 0, 0))
     sentence = (
-        f"of {rate.read} such findings that were read {rate.worth} were worth a change"
-        if rate.read
+        f"{rate.worth} of {rate.read} such findings, most of them picked as likely, were worth a change"
+        if rate.read >= _ENOUGH
         else "the text alone shows it"
     )
     return Reason(RULE, sentence, math.log(rate.share / (1.0 - rate.share)) - measured.base)

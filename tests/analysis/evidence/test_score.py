@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -91,10 +92,18 @@ def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
 
 def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
     (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert told.sentence == "of 20 such findings that were read 17 were worth a change"
+    assert told.sentence == "17 of 20 such findings, most of them picked as likely, were worth a change"
 
 
 def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
     told = score.reasons(subject(bad=True, flaw_of="SL205"))  # type: ignore[arg-type]
     odds = math.log(0.8 / 0.2) - 2.5
     assert score.confidence_of(told) == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
+def test_a_share_of_few_findings_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(TABLE, rates={"SL205": score.Rate(0.3, 2, 0)})
+    monkeypatch.setattr(score, "weights", lambda: few)
+    (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
+    assert told.sentence == "the text alone shows it"
+    assert score.confidence_of((told,)) == pytest.approx(0.3)
