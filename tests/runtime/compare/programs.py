@@ -60,7 +60,7 @@ index = torch.tensor(chosen)  # <- torch.tensor(chosen) | seed
 table[index].sum()
 """,
     "layers_in_random_order": """
-steps = [torch.sin, torch.cos, torch.tanh, torch.exp, torch.sqrt, torch.square, torch.relu, torch.neg]
+steps = [torch.tanh, torch.exp, torch.sqrt, torch.square, torch.sigmoid, torch.atan, torch.log1p, torch.sinh]
 random.shuffle(steps)
 x = torch.full((4,), 0.3)
 for step in steps:
