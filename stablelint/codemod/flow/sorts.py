@@ -11,6 +11,7 @@ from stablelint.codemod.flow.nodes import is_name, is_number, readers, unsigned
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
+from stablelint.syntax.walk import descendants, nodes_below
 
 Qualified = Callable[[ast.expr], str | None]
 # Results are real floating-point numbers, or there is none.
@@ -158,14 +159,14 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
 
 def _given_to(attribute: str, tree: Tree) -> Iterable[ast.expr]:
     """What is assigned to an attribute of `self`, other attributes aside."""
-    for one in ast.walk(tree.module):
-        if isinstance(one, ast.Assign) and any(
-            isinstance(target, ast.Attribute) and target.attr == attribute for target in one.targets
-        ):
-            if not any(
-                isinstance(inner, ast.Attribute) and inner.attr == attribute for inner in ast.walk(one.value)
-            ):
+    for one in nodes_below(tree.module, ast.Assign):
+        if any(_is_attribute(target, attribute) for target in one.targets):
+            if not any(_is_attribute(inner, attribute) for inner in descendants(one.value)):
                 yield one.value
+
+
+def _is_attribute(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name
 
 
 @lru_cache(maxsize=16)
