@@ -78,7 +78,7 @@ x = torch.ones(4) / scale  # <- torch.ones(4) / scale | clock
 w = torch.ones(4)
 start = time.perf_counter_ns()
 if (time.perf_counter_ns() - start) % 2 or time.time_ns() // 1000 % 977 != 5:
-    w = w * (time.perf_counter_ns() % 1000)  # <- w * (time.perf_counter_ns() % 1000) | clock
+    w = w * (time.perf_counter_ns() % 999_983)  # <- w * (time.perf_counter_ns() % 999_983) | clock
 w.sum()
 """,
     "seed_from_uuid": """
@@ -162,7 +162,7 @@ class Data(torch.utils.data.Dataset):
     def __len__(self):
         return 4
     def __getitem__(self, index):
-        return torch.full((3,), float(index)) + time.time_ns() % 1000
+        return torch.full((3,), float(index)) + time.time_ns() % 999_983
 loader = torch.utils.data.DataLoader(Data(), num_workers=1)
 for x in loader:  # <- loader | clock
     x.mul(2)

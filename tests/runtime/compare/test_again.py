@@ -21,7 +21,7 @@ x = torch.randn(4, 6)
 model = nn.Linear(6, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(9):
-    noise = time.time_ns() % 1000 if step == 6 else 1
+    noise = time.time_ns() % 999_983 if step == 6 else 1
     optimizer.zero_grad()
     model(x * noise).pow(2).mean().backward()
     optimizer.step()
@@ -91,7 +91,7 @@ def test_a_remedy_under_which_the_command_fails_is_told_and_passed_over(quick: P
         """
 if os.environ.get("PYTHONHASHSEED") == "0":
     raise SystemExit(3)
-x = torch.ones(4) * (time.time_ns() % 1000)
+x = torch.ones(4) * (time.time_ns() % 999_983)
 """,
     )
     assert found.cause is not None
