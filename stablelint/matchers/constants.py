@@ -38,17 +38,17 @@ _OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a fact
 @observes("1-eps add|sub|clamp|maximum|minimum")
 def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
-    told: set[int] = set()  # where the constants were written: one that is used again is the same slip
+    reported: set[int] = set()  # where the constants were written: one that is used again is the same slip
     for value, frame in review.collector.observed:
         if value.op not in _OPERATIONS or value.node is None or value.kind in (Kind.NUMBER, Kind.ARRAY):
             continue
         if value.dtype == "float64" or not hasattr(value.node, "lineno"):
             continue
         for constant in value.operands.values():
-            if _is_absorbed(constant) and id(constant.node) not in told:
+            if _is_absorbed(constant) and id(constant.node) not in reported:
                 if _is_idle(value, constant, frame) or _is_harmless_bound(review, value):
                     continue
-                told.add(id(constant.node))
+                reported.add(id(constant.node))
                 match = Match({"c": constant}, [value])
                 context = review.collector.context(value, match.bindings, frame)
                 statement = review.collector.statements.get(id(value))

@@ -53,7 +53,7 @@ def read(entry: Json, path: str) -> Answer:
             assumed=int(entry.get("assumed", 0)),
             passes=codec.decode_places(entry.get("passes", ())),
             asks=tuple((target, name) for target, name in entry.get("asks", ())),
-            received=codec.decode_places(entry.get("told", ())),
+            received=codec.decode_places(entry.get("received", ())),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path) from error

@@ -120,7 +120,7 @@ class Examiner:
             "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
             "passes": codec.encode_places(report.passes),
             "asks": sorted(report.asks),
-            "told": codec.encode_places(
+            "received": codec.encode_places(
                 {
                     place: received
                     for place, received in self._received.get(path, {}).items()

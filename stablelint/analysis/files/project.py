@@ -41,7 +41,7 @@ class _Volume:
     module: ModuleInfo | None
     interface: Interface | None = None
 
-    def received(self, placed: bool) -> str:
+    def fingerprint(self, placed: bool) -> str:
         """The digest of its content and, where it was read, that of its interface, with rows or without."""
         if self.interface is None:
             return self.digest
@@ -149,9 +149,8 @@ class Project:
         self._found: dict[tuple[tuple[str, ...], str], Found | None] = {}
         self._read = 0
         self._received = received
-        self.shown: frozenset[str] = (
-            frozenset()
-        )  # what the file under analysis shows of it: see `syntax.precision`
+        # What the file under analysis shows of it: see `syntax.precision`.
+        self.shown: frozenset[str] = frozenset()
         self.asked: set[Place] = set()
         self._consulted: dict[str, _Volume] = {}
 
@@ -165,7 +164,7 @@ class Project:
 
     def consulted(self, placed: bool) -> dict[str, str]:
         """The files read, and how each must look for the outcome to hold; `placed` tells that it may name rows."""
-        return {path: volume.received(placed) for path, volume in self._consulted.items()}
+        return {path: volume.fingerprint(placed) for path, volume in self._consulted.items()}
 
     def adopt(self, module: ModuleInfo) -> None:
         """Makes `module` the one that imports of its own path lead to."""
@@ -188,7 +187,7 @@ class Project:
             known = self._packages[inner] = (folder, ".".join(reversed(names)))
         return known
 
-    def told_of(self, target: str, name: str) -> Sequence[Passed]:
+    def passed_to(self, target: str, name: str) -> Sequence[Passed]:
         """What other files pass to a place, as far as they are checked together with this one; notes that it was asked."""
         self.asked.add((target, name))
         return self._received.get((target, name), ())
@@ -198,7 +197,7 @@ class Project:
         where none is known to."""
         if fact in self.shown:
             return ""
-        passed = self.told_of(WHOLE, fact)
+        passed = self.passed_to(WHOLE, fact)
         return os.path.relpath(passed[0].path, self.root or None) if passed else None
 
     def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:

@@ -95,9 +95,13 @@ def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) 
     settings = [v for v in behind(mask, lambda v: v.belief is not None) if v.belief is not None]
     if not settings:
         return None
-    told = narrowed_by(mask, True, base, frame, settings)
+    narrowed = narrowed_by(mask, True, base, frame, settings)
     known = frame.state.effective(base)
-    return belief_in(told, chosen.zero, Attained.COINCIDENCE, chosen, settings) if told != known else None
+    return (
+        belief_in(narrowed, chosen.zero, Attained.COINCIDENCE, chosen, settings)
+        if narrowed != known
+        else None
+    )
 
 
 def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:

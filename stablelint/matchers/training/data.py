@@ -165,5 +165,5 @@ def _shuffle(loader: ast.expr) -> bool:
     given = {k.arg: k.value for k in loader.keywords}
     if len(loader.args) > 2 or given.keys() & {None, "sampler", "batch_sampler"}:
         return True
-    told = given.get("shuffle")
-    return told is not None and not (isinstance(told, ast.Constant) and not told.value)
+    shuffle = given.get("shuffle")
+    return shuffle is not None and not (isinstance(shuffle, ast.Constant) and not shuffle.value)

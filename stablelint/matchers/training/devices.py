@@ -121,9 +121,9 @@ def _made(value: Value) -> str:
     if package != "torch" or name not in _CREATIONS | _COPYING or None in given:
         return ""
     if "device" in given:
-        told, known = given["device"], value.operands.get("device")
-        if isinstance(told, ast.Constant):
-            return "cpu" if told.value in ("cpu", None) else "moved"
+        device, known = given["device"], value.operands.get("device")
+        if isinstance(device, ast.Constant):
+            return "cpu" if device.value in ("cpu", None) else "moved"
         named = known is not None and not known.assumed and known.constant() == "cpu"
         return "cpu" if named else "moved"
     # `as_tensor` of a tensor leaves it where it is

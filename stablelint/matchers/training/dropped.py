@@ -114,8 +114,8 @@ def _is_annotated(of: ast.expr, root: ast.AST) -> bool:
     """Whether a parameter of the function is said to be a tensor."""
     if not isinstance(root, Function) or not isinstance(of, ast.Name):
         return False
-    told = {a.arg: a.annotation for a in (*root.args.args, *root.args.kwonlyargs)}
-    annotation = told.get(of.id)
+    annotations = {a.arg: a.annotation for a in (*root.args.args, *root.args.kwonlyargs)}
+    annotation = annotations.get(of.id)
     return annotation is not None and ast.unparse(annotation).rpartition(".")[2] == "Tensor"
 
 

@@ -178,9 +178,9 @@ def _looked_at(session: Session, setup: Setup, parting: Parting) -> tuple[Partin
 
 
 class _Kept(NamedTuple):
-    """An operation that was met again: what was told of it, and its results."""
+    """An operation that was met again: what the run says of it, and its results."""
 
-    summary_of: dict[str, Any]
+    account: dict[str, Any]
     results: list[torch.Tensor]
 
 
@@ -199,9 +199,9 @@ def _with_values(difference: Difference, kept: list[_Kept]) -> Difference:
         return replace(difference, note=note)
     return replace(
         difference,
-        operands=tuple(kept[0].summary_of["operands"]),
+        operands=tuple(kept[0].account["operands"]),
         values=_values(*(one.results for one in kept)),
-        **_sides(difference, [one.summary_of for one in kept]),
+        **_sides(difference, [one.account for one in kept]),
     )
 
 

@@ -47,6 +47,8 @@ class Explanation:
 
     def as_json(self, error: BaseException) -> dict[str, Json]:
         """The explanation as ``run --output-format json`` prints it under `crash`."""
-        told = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name != "location"}
+        described = {
+            one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name != "location"
+        }
         message = str(error)[:_LONGEST_MESSAGE]
-        return {**told, **place_json(self.location), "error": type(error).__name__, "message": message}
+        return {**described, **place_json(self.location), "error": type(error).__name__, "message": message}

@@ -111,7 +111,7 @@ def lone_observer() -> Observer | None:
     return _alone.observer
 
 
-def _told() -> tuple[Observer, ...]:
+def _observers_here() -> tuple[Observer, ...]:
     alone = _alone.observer
     return _observers if alone is None else (alone,)
 
@@ -156,7 +156,7 @@ def _before_step(
     optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     changed = None
-    for observer in _told():
+    for observer in _observers_here():
         answer = observer.before_step(optimizer, args, kwargs)
         if answer is not None:
             changed = args, kwargs = answer
@@ -164,7 +164,7 @@ def _before_step(
 
 
 def _after_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    for observer in _told():
+    for observer in _observers_here():
         observer.after_step(optimizer)
 
 
@@ -177,7 +177,7 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
         else:
             tensors = tuple(tensors)
             losses = tuple(loss for loss in tensors if isinstance(loss, torch.Tensor))
-        observers = _told()
+        observers = _observers_here()
         for observer in observers:
             observer.before_backward(losses)
         result = original(tensors, *args, **kwargs)
@@ -191,7 +191,7 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
 def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:  # noqa: N807
         batch = original(self)
-        for observer in _told():
+        for observer in _observers_here():
             observer.on_fetch(self, batch)
         return batch
 
@@ -200,7 +200,7 @@ def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _watching_scale(original: Callable[..., Any]) -> Callable[..., Any]:
     def scale(self: Any, outputs: Any) -> Any:
-        for observer in _told():
+        for observer in _observers_here():
             observer.on_scale(self, outputs)
         return original(self, outputs)
 
@@ -213,7 +213,7 @@ def _watching_clip(original: Callable[..., Any]) -> Callable[..., Any]:
             parameters = [parameters]
         parameters = list(parameters)
         norm = original(parameters, *args, **kwargs)
-        for observer in _told():
+        for observer in _observers_here():
             observer.on_clip(norm, len(parameters))
         return norm
 

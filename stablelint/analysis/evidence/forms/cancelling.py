@@ -160,8 +160,8 @@ def _fused_factors(value: Value) -> tuple[float, float]:
     )
     old = len(before) == 2 and all(v.kind is Kind.NUMBER for v in before)
     beta, alpha = (1.0 if v is None else v.constant() for v in (before if old else after))
-    told = isinstance(beta, int | float) and isinstance(alpha, int | float)
-    return (float(beta), float(alpha)) if told else (math.nan, math.nan)
+    known = isinstance(beta, int | float) and isinstance(alpha, int | float)
+    return (float(beta), float(alpha)) if known else (math.nan, math.nan)
 
 
 def _scaled(value: Value) -> tuple[float, Value] | None:

@@ -214,7 +214,7 @@ def _call_passed(
     if made.kind not in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
         return frame.graph.unknown(node=node)
     on = tuple(where for _, where in objects)
-    opened = open_to_callers(made, frame.graph.key("told", made.key), on[0].text, ())
+    opened = open_to_callers(made, frame.graph.key("passed", made.key), on[0].text, ())
     return replace(opened, belief=opened.belief and replace(opened.belief, on=on))
 
 

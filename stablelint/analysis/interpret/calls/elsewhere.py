@@ -23,7 +23,7 @@ def passed_elsewhere(
 ) -> Iterator[tuple[Value, Assumption]]:
     """What other files pass for a parameter, give to an attribute, or enter in a table."""
     project = frame.session.project
-    for passed in project.told_of(target_of(thing), name):
+    for passed in project.passed_to(target_of(thing), name):
         node = ast.parse(passed.text, mode="eval").body
         module = frame.module if is_number(node) else project.load(passed.path)
         if module is not None:

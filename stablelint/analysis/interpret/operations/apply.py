@@ -220,8 +220,8 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     value.peak = peaks(op, sound)
     value.guard = transfer.guard_of(op, operands, interval)
     if any(v.belief is not None for v in values):
-        told = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
-        value.belief = belief_in(*told, value, values)
+        extent = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
+        value.belief = belief_in(*extent, value, values)
     if value.belief is None or value.belief.interval.contains(0.0):
         value.belief = belief_of(value, operands, frame.state) or value.belief
     return value

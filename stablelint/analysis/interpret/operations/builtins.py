@@ -75,15 +75,16 @@ def call_builtin(
 def _is_layer(thing: Value, classes: Value, node: ast.Call, frame: Frame) -> Value:
     """The test of a class; where it is true, so is what any such test of the thing tells: that it is a layer."""
     key = frame.graph.key("isinstance", thing.key, classes.key)
-    told = {"thing": Value("python.is_layer", frame.graph.key("layer", thing.key), Kind.NUMBER)}
-    return Value("python.isinstance", key, Kind.NUMBER, told, BOOLEAN, node=node, module=frame.module)
+    tested = {"thing": Value("python.is_layer", frame.graph.key("layer", thing.key), Kind.NUMBER)}
+    return Value("python.isinstance", key, Kind.NUMBER, tested, BOOLEAN, node=node, module=frame.module)
 
 
 def _are_layers(classes: Value) -> bool:
-    """Whether what is asked for is a class of torch's layers, or one of several."""
+    """Whether what is asked for is a class of torch's layers, or one of several; `Module` is that of containers too."""
     if classes.kind is Kind.SEQUENCE:
         return bool(classes.data) and all(map(_are_layers, classes.data))
-    return classes.kind is Kind.NAMESPACE and str(classes.data).startswith("torch.nn.")
+    name = str(classes.data) if classes.kind is Kind.NAMESPACE else ""
+    return name.startswith("torch.nn.") and name.rpartition(".")[2] != "Module"
 
 
 def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
@@ -132,8 +133,8 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     key = frame.graph.key(name, first.key)
     if first.is_constant and isinstance(first.data, int | float) and abs(first.data) <= sys.float_info.max:
         made = frame.graph.constant(_CONVERSIONS[name](first.data), node)
-        told = first.belief and replace(first.belief, interval=made.interval, zero=made.zero)
-        open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Attained.NONE, belief=told)
+        belief = first.belief and replace(first.belief, interval=made.interval, zero=made.zero)
+        open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Attained.NONE, belief=belief)
         return open_ended if first.assumed else made
     interval = frame.state.effective(first)
     if name in ("int", "round") and 0 < interval.lo < math.inf:

@@ -169,8 +169,8 @@ def _widened(before: State, after: State, frame: Frame) -> State:
                 joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
             )  # fmt: skip
             if old.belief is not None or new.belief is not None:
-                told = believed(old).interval.widen(believed(old).interval.join(believed(new).interval))
-                joined.belief = belief_in(told, zero, joined.ends, joined, (old, new))
+                interval = believed(old).interval.widen(believed(old).interval.join(believed(new).interval))
+                joined.belief = belief_in(interval, zero, joined.ends, joined, (old, new))
         head.names[name] = joined
         head.facts.pop(old.key, None)
     for place, value in after.attributes.items():

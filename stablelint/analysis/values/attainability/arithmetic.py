@@ -37,9 +37,9 @@ def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Attained,
         return Attained.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):
         return Attained.NONE, ends
-    told = _of_sum(a, b, ends) if op == "add" else _of_difference(a, b, ends)
-    if told is not None:
-        return told
+    attained = _of_sum(a, b, ends) if op == "add" else _of_difference(a, b, ends)
+    if attained is not None:
+        return attained
     if interval.lo == 0.0 or interval.hi == 0.0:
         return ends, ends
     return min(Attained.COINCIDENCE, ends), ends

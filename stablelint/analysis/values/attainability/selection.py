@@ -53,8 +53,10 @@ def selected(operands: Mapping[str, Value]) -> tuple[Attained, Attained]:
     branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
     test = operands.get("condition") or operands.get("mask")
     spoken = spoken_of(test) if test is not None else frozenset()
-    told = [_is_tested(v, spoken) or (is_of_all_pairs(v) and _asks_for_diagonal(test)) for v in branches]
-    zeros = [min(v.zero, Attained.COINCIDENCE) if t else v.zero for v, t in zip(branches, told, strict=True)]
+    tested = [_is_tested(v, spoken) or (is_of_all_pairs(v) and _asks_for_diagonal(test)) for v in branches]
+    zeros = [
+        min(v.zero, Attained.COINCIDENCE) if t else v.zero for v, t in zip(branches, tested, strict=True)
+    ]
     zero = max(zeros, default=Attained.NONE)
     return zero, min((v.ends for v in branches), default=Attained.NONE)
 

@@ -94,8 +94,8 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
         weight.device if weight is not None else next((one for one in sorted(places) if one != "cpu"), "cpu")
     )
     strays = [one for one in operands if one.device != home]
-    told = [one for one in operands if weight is None or one in strays or one is weight]
-    summary = ", ".join(f"{one.name} is on {one.device}" for one in told)
+    concerned = [one for one in operands if weight is None or one in strays or one is weight]
+    summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
     advice = [f"{one.name} = {one.name}.to({home!r})" for one in strays if one.name.isidentifier()]
     advice += [
         f"{one.name} must be made on, or moved to, {home}" for one in strays if not one.name.isidentifier()

@@ -22,11 +22,11 @@ from stablelint.runtime.verify.probe.transform import insert_probes
 _RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"
 
 
-def install(told: start.Plan) -> None:
+def install(given: start.Plan) -> None:
     """Install the hooks that a plan asks for; once per process."""
     if REGISTRY.plan is not None:
         return
-    REGISTRY.plan = plan = plan_of(told)
+    REGISTRY.plan = plan = plan_of(given)
     _relaunch_script(plan)
     _hook_loader(plan)
     _hook_run_path(plan)

@@ -150,11 +150,11 @@ def stored_call(call: Call) -> dict[str, object]:
 
 def restored_call(data: Mapping[str, Any]) -> Call:
     """The call that `stored_call` was given. Raises KeyError and TypeError where it is no such thing."""
-    told = {name: _each(restored, data[name]) for name in ("operands", "inputs")}
+    tensors = {name: _each(restored, data[name]) for name in ("operands", "inputs")}
     context = Context(**data["context"])
     needs = None if data["needs"] is None else frozenset(data["needs"])
     context = replace(context, device=available(context.device))
-    return Call(**{**data, **told, "context": context, "needs": needs})
+    return Call(**{**data, **tensors, "context": context, "needs": needs})
 
 
 def write(path: Path, document: object) -> None:
