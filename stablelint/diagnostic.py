@@ -243,8 +243,7 @@ class FileReport:
     lines: int = 0
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0  # obligations that hold as long as settings keep their values
-    consulted: Mapping[str, str] = field(
-        default_factory=dict
-    )  # other files read, each with the digest of its content and, behind a space, of its interface
+    # Other files read, each with the digest of its content and, behind a space, of its interface.
+    consulted: Mapping[str, str] = field(default_factory=dict)
     passes: Passes = field(default_factory=dict)  # to places in other files
     asks: frozenset[Place] = frozenset()  # places of which it matters what other files pass

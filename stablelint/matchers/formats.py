@@ -35,9 +35,8 @@ _SHOWING = {
 }
 _EXACT_UP_TO = 256  # whole numbers, by bfloat16
 _PRODUCTS = frozenset({"matmul", "einsum", "masked_fill"})
-_SQUEEZED = frozenset(
-    "linear_module softmax sigmoid tanh layer_norm norm_module".split()
-)  # a layer lies between
+# A layer lies between.
+_SQUEEZED = frozenset("linear_module softmax sigmoid tanh layer_norm norm_module".split())
 
 
 @observes("normalize", "layer_norm", "LayerNorm|GroupNorm|RMSNorm|BatchNorm1d|BatchNorm2d")

@@ -30,9 +30,8 @@ class Project:
     problems: tuple[Problem, ...]
     stamp: Stamp
     _wanted: dict[str, bool] = field(default_factory=dict)
-    _received: dict[str, Passes] = field(
-        default_factory=dict
-    )  # what others passed to a file when it was last on disk
+    # What others passed to a file when it was last on disk.
+    _received: dict[str, Passes] = field(default_factory=dict)
 
     @property
     def request(self) -> Request:

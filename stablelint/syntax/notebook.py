@@ -45,9 +45,8 @@ class Notebook:
     text: str
     cells: tuple[Cell, ...]
     marks: tuple[str, ...]  # the comments, by cell
-    magic: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the line of a notebook, by the one that stands for it
+    # The line of a notebook, by the one that stands for it.
+    magic: Mapping[str, str] = field(default_factory=dict)
 
     def cell_at(self, row: int) -> Cell | None:
         """The cell in which a row of the text stands."""

@@ -102,13 +102,11 @@ class Glance:
     calls: dict[str, list[ast.Call]] = field(default_factory=dict)  # the calls of each
     passing: list[ast.Call] = field(default_factory=list)  # calls that may pass something to another file
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
-    nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(
-        default_factory=list
-    )  # functions defined within
+    # Functions defined within.
+    nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
-    written: set[str] = field(
-        default_factory=set
-    )  # attributes of other objects than `self` that are assigned
+    # Attributes of other objects than `self` that are assigned.
+    written: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
     called: set[str] = field(default_factory=set)  # and those that are called
 

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 _Node = TypeVar("_Node", bound=ast.AST)
-_Table = dict[
-    type[ast.AST], list[tuple[int, Any]]
-]  # by kind, each node with its place in the order of the walk
+# By kind, each node with its place in the order of the walk.
+_Table = dict[type[ast.AST], list[tuple[int, Any]]]
 _BELOW: WeakKeyDictionary[ast.AST, _Table] = WeakKeyDictionary()
 _WITHIN: WeakKeyDictionary[ast.AST, _Table] = WeakKeyDictionary()
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

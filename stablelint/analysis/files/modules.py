@@ -218,9 +218,8 @@ class ModuleInfo:
     stars: list[str] = field(default_factory=list)  # modules of which every name is imported
     search_path: tuple[str, ...] = ()  # what the file adds to `sys.path`, as far as that is written down
     assignments: dict[str, list[ast.expr]] = field(default_factory=dict)
-    inner: dict[int, ClassInfo] = field(
-        default_factory=dict
-    )  # classes within functions and classes, by node id
+    # Classes within functions and classes, by node id.
+    inner: dict[int, ClassInfo] = field(default_factory=dict)
     mentions_torch: bool = True
     rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
     may_yield: bool = True

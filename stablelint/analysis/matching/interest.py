@@ -33,9 +33,8 @@ _DTYPE_WORDS = {
     "float32": frozenset({"float32", "float"}),
     "float64": frozenset({"float64", "double"}),
 }
-_OF_CONSTANTS = frozenset(
-    {ABSORBED, JOINED}
-)  # words for how a number is written, which may be somewhere else
+# Words for how a number is written, which may be somewhere else.
+_OF_CONSTANTS = frozenset({ABSORBED, JOINED})
 _FAR = 1000.0  # a bound beyond which only a large literal lies
 
 

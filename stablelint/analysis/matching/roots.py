@@ -103,9 +103,8 @@ def _wanted(found: list[Root]) -> list[Root]:
     _follow_gradients(found)
     ordered = _callers_first(found, names)
     _note_callers(ordered)
-    wanted: set[str] = (
-        set()
-    )  # names of functions that are analysed, and of which it matters what callers pass
+    # Names of functions that are analysed, and of which it matters what callers pass.
+    wanted: set[str] = set()
     kept: list[Root] = []
     for root in reversed(ordered):
         if root.risky or root.seen.callees & wanted:

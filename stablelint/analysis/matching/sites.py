@@ -51,9 +51,8 @@ class Site:
     gradient: bool = True
     message: str | None = None
     anchor: ast.AST | None = None  # where the finding is shown, where that is not the root of the match
-    readings: list[Site] = field(
-        default_factory=list
-    )  # the same expression as other patterns of the rule read it
+    # The same expression as other patterns of the rule read it.
+    readings: list[Site] = field(default_factory=list)
     replaced: Site | None = None  # of a rule that this one replaces, about an operand of the same expression
 
     @property

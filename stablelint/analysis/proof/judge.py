@@ -178,9 +178,8 @@ def _failure(
     if value.is_constant and value.assumed:
         attained = min(attained, Attained.COINCIDENCE)  # a default that stands for "not given"
     if stripped(value).op in CONDITIONS:
-        attained = min(
-            attained, Attained.COINCIDENCE
-        )  # the logarithm of a truth value is meant to be 0 or -inf
+        # The logarithm of a truth value is meant to be 0 or -inf.
+        attained = min(attained, Attained.COINCIDENCE)
     known = attained >= (Attained.EXACT if value.kind is Kind.NUMBER else Attained.SATURATION)
     status = Status.VIOLATED if known and value.op not in HANDED_OVER else Status.UNGUARDED
     subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable

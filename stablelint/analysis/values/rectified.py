@@ -11,9 +11,8 @@ from stablelint.analysis.values.views import stripped
 from stablelint.syntax.operations import SELECTIONS
 
 _RECTIFIERS = frozenset({"relu", "relu6"})
-_REDUCED = frozenset(
-    "sum mean amax max cumsum square abs sqrt".split()
-)  # 0 where all, or the one, of them are
+# 0 where all, or the one, of them are.
+_REDUCED = frozenset("sum mean amax max cumsum square abs sqrt".split())
 _POOLED = frozenset(
     "avg_pool1d avg_pool2d adaptive_avg_pool2d max_pool2d "
     "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split()

@@ -27,15 +27,13 @@ class State:
     names: dict[str, Value] = field(default_factory=dict)
     attributes: dict[tuple[int, str], Value] = field(default_factory=dict)
     facts: dict[int, Interval] = field(default_factory=dict)  # by value key
-    gaps: dict[tuple[Hashable, Hashable], Interval] = field(
-        default_factory=dict
-    )  # of differences that were tested
+    # Of differences that were tested.
+    gaps: dict[tuple[Hashable, Hashable], Interval] = field(default_factory=dict)
     nonempty: frozenset[int] = frozenset()  # keys of tensors with an element
     selecting: frozenset[int] = frozenset()  # keys of masks with a true element
     plural: frozenset[int] = frozenset()  # keys of tensors with more than one element
-    tests: dict[int, bool | frozenset[object]] = field(
-        default_factory=dict
-    )  # how tests came out on this path
+    # How tests came out on this path.
+    tests: dict[int, bool | frozenset[object]] = field(default_factory=dict)
     gradient: bool = True
     autocast: str | None = None
     dead: bool = False
@@ -118,9 +116,8 @@ class Frame:
     returns: list[Value] = field(default_factory=list)
     breaks: list[State] = field(default_factory=list)  # states at which the present loop is left
     continues: list[State] = field(default_factory=list)  # and those that go on to its next turn
-    given: dict[str, Value] = field(
-        default_factory=dict
-    )  # arguments that the body may write into, see `HELD`
+    # Arguments that the body may write into, see `HELD`.
+    given: dict[str, Value] = field(default_factory=dict)
     exits: list[State] = field(default_factory=list)  # states at which such a body returns
     wrote: set[str] = field(default_factory=set)  # parameters through which it has written
     loop_depth: int = 0
@@ -196,24 +193,20 @@ class Session:
     project: Project
     interpreter: Interpreter
     home: ModuleInfo | None = None  # the file under analysis
-    calls: dict[int, list[dict[str, Value]]] = field(
-        default_factory=dict
-    )  # arguments seen, by function node id
+    # Arguments seen, by function node id.
+    calls: dict[int, list[dict[str, Value]]] = field(default_factory=dict)
     callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
-    mute: dict[Hashable, Value] = field(
-        default_factory=dict
-    )  # results that say nothing, by profile of the call
+    # Results that say nothing, by profile of the call.
+    mute: dict[Hashable, Value] = field(default_factory=dict)
     made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
     built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
-    inherited: dict[Hashable, dict[str, Value | int]] = field(
-        default_factory=dict
-    )  # attributes that a base's `__init__` sets, by what decides on them; arguments by their place
+    # Attributes that a base's `__init__` sets, by what decides on them; arguments by their place.
+    inherited: dict[Hashable, dict[str, Value | int]] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     kept: dict[tuple[int, str], Value | None] = field(default_factory=dict)  # see `classes._stored`
-    lineage: dict[int, tuple[ClassInfo, ...]] = field(
-        default_factory=dict
-    )  # a class and its bases, by class id
+    # A class and its bases, by class id.
+    lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     default_dtype: str | None = None  # as `torch.set_default_dtype` set it
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs

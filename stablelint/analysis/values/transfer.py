@@ -24,11 +24,12 @@ _GUARDS = {
 
 
 _PROMOTING = frozenset("add sub mul div pow".split())  # a tensor of doubles makes doubles with any other
+# Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
     **dict.fromkeys("long argmax argmin randint bincount count_nonzero nonzero multinomial".split(), "int64"),
     **CASTS,
-}  # of results whose type is that of no operand
+}
 
 
 def format_of(value: Value) -> FloatFormat:

@@ -31,9 +31,8 @@ _KEEPS = frozenset(
     expand contiguous clone detach relu square amax amin cumsum flip roll
     """.split()
 )
-_COUNTED = frozenset(
-    "len int float round ceil floor numel item size dim ndimension".split()
-)  # as Python counts
+# As Python counts.
+_COUNTED = frozenset("len int float round ceil floor numel item size dim ndimension".split())
 _NUMBERS = ("float", "int")
 _WHOLE = frozenset(
     "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted".split()
@@ -142,9 +141,8 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
         case ast.Attribute(attr="loc" | "iloc") | ast.Call(func=ast.Attribute(attr="numpy")):
             return True
         case ast.Call(func=ast.Attribute(value=ast.Call() as receiver)):
-            return is_array(
-                receiver, tree, qualified
-            )  # what it is given does not make a tensor's method another's
+            # What it is given does not make a tensor's method another's.
+            return is_array(receiver, tree, qualified)
         case ast.Name():
             given = definition(tree, node)
             if given is not None and is_array(given.value, tree, qualified):

@@ -65,9 +65,8 @@ def is_new(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
         return False
     owner = node.args[0] if is_module(root) and node.args else node.func.value
     if known[0].name not in _SHARES:
-        return not (
-            isinstance(owner, ast.Name) and owner.id == "self"
-        )  # a method of the class, of any meaning
+        # A method of the class, of any meaning.
+        return not (isinstance(owner, ast.Name) and owner.id == "self")
     return is_new(owner, is_module)
 
 

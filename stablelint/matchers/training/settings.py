@@ -62,12 +62,13 @@ def anomaly_detection(review: Review, rule: Rule) -> Iterator[Site]:
 def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]:
     """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function."""
     for root in functions_of(review, "benchmark", "deterministic"):
+        # What each is set to last.
         switched = {
             qualified(target, review.module): target
             for node in sorted(nodes_in(root, ast.Assign), key=start)
             if isinstance(node.value, ast.Constant)
             for target in node.targets
-        }  # what each is set to last
+        }
         fastest = switched.get("torch.backends.cudnn.benchmark")
         steady = switched.get("torch.backends.cudnn.deterministic")
         if fastest is None or steady is None or not (_is_true(fastest, root) and _is_true(steady, root)):

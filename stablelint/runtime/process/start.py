@@ -148,9 +148,8 @@ class After(importlib.abc.MetaPathFinder):
             return None
         self._asking = True
         try:
-            spec = importlib.util.find_spec(
-                fullname
-            )  # by whatever finder has it: an editable install has its own
+            # By whatever finder has it: an editable install has its own.
+            spec = importlib.util.find_spec(fullname)
         finally:
             self._asking = False
         if spec is None or spec.loader is None:

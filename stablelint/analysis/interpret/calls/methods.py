@@ -20,9 +20,8 @@ _AMBIGUOUS = frozenset(
     "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
     "square any all unique float int bool sum mean std var flatten t narrow gather unbind diag trace numel normal".split()
 )
-_TAKING = frozenset(
-    "pop popitem popleft remove discard clear".split()
-)  # methods that take out of a container
+# Methods that take out of a container.
+_TAKING = frozenset("pop popitem popleft remove discard clear".split())
 _REFILLING = _TAKING | {"update", "setdefault"}
 
 

@@ -61,12 +61,10 @@ _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matm
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _TRUTHS = CONDITIONS | {"contains"}
-_SPELLINGS = frozenset(
-    "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split()
-)  # operations that `canonical` may say otherwise
-_OF_ARRAYS = frozenset(
-    "sum mean std var max min amax amin prod sqrt rsqrt".split()
-)  # that an array of numpy has, too
+# Operations that `canonical` may say otherwise.
+_SPELLINGS = frozenset("square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split())
+# That an array of numpy has, too.
+_OF_ARRAYS = frozenset("sum mean std var max min amax amin prod sqrt rsqrt".split())
 
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:

@@ -16,9 +16,10 @@ CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double"
 MODULE_METHODS = (
     frozenset("to type cuda cpu eval train requires_grad_ apply share_memory compile".split()) | CASTS.keys()
 )
+# Arguments of constructors that count something.
 _SIZES = frozenset(
     "in_features out_features in_channels out_channels num_embeddings embedding_dim normalized_shape".split()
-)  # arguments of constructors that count something
+)
 CHANGING = frozenset({"append", "extend", "add_module", "register_module"})  # methods that add layers
 
 

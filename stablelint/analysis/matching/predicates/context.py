@@ -24,9 +24,8 @@ class Context:
     plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
     gradient: bool = True  # gradients are recorded at this place
     half_used: bool = False  # the file is a script that casts to half precision itself
-    shows: Callable[[str], str | None] = lambda fact: (
-        None
-    )  # the file of the project that shows a fact about it
+    # The file of the project that shows a fact about it.
+    shows: Callable[[str], str | None] = lambda fact: None
 
 
 def value_of(predicate: Predicate, context: Context, position: int = 0) -> Value:

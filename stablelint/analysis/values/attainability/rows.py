@@ -24,9 +24,8 @@ def reduced(op: str, operand: Value) -> tuple[Attained, Attained]:
 
 
 def _of_maximum_norm(vector: Value) -> Attained:
-    fixed = (
-        vector.interval.is_bounded and row_of_zeros(vector) < Attained.SATURATION
-    )  # a circle's points, say
+    # A circle's points, say.
+    fixed = vector.interval.is_bounded and row_of_zeros(vector) < Attained.SATURATION
     return Attained.COINCIDENCE if fixed else Attained.EXACT
 
 

@@ -28,9 +28,8 @@ def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     if op == "maximum" and not first.is_constant and _is_setting(operands.get("other")):
         bound = operands["other"]  # `max(x, gamma)`
     if bound is not None and bound.kind is not Kind.NONE and not bound.is_constant and bound.interval.hi > 0:
-        return min(first.zero, Attained.COINCIDENCE), _clamped_ends(
-            operands, interval
-        )  # a bound that somebody chose
+        # A bound that somebody chose.
+        return min(first.zero, Attained.COINCIDENCE), _clamped_ends(operands, interval)
     return first.zero, _clamped_ends(operands, interval)
 
 

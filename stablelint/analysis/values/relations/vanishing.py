@@ -6,9 +6,8 @@ from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
 
 _TOGETHER = frozenset("add sub maximum minimum cat stack phi".split())  # 0 where all of their operands are
-_ALONE = frozenset(
-    "div neg abs pow sqrt index part relu sum mean sign sin tanh cumsum".split()
-)  # where the first is
+# Where the first is.
+_ALONE = frozenset("div neg abs pow sqrt index part relu sum mean sign sin tanh cumsum".split())
 _DEPTH = 8
 
 

@@ -34,9 +34,8 @@ def standing_still(last: Mapping[Any, object]) -> Iterator[None]:
         return last[loader] if loader in last else original(loader)
 
     def take(original: Any, iterator: Any, *default: Any) -> Any:
-        of_a_context = (
-            sys._getframe(_TO_CALLER).f_code.co_filename == contextlib.__file__
-        )  # whose end is its next item
+        # Whose end is its next item.
+        of_a_context = sys._getframe(_TO_CALLER).f_code.co_filename == contextlib.__file__
         if isinstance(iterator, GeneratorType) and id(iterator) not in begun and not of_a_context:
             if inspect.getgeneratorstate(iterator) != inspect.GEN_CREATED:
                 raise TakenError(f"it takes the next item of the generator `{iterator.__name__}`")

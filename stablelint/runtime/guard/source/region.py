@@ -90,9 +90,8 @@ def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
     if not isinstance(body, list) or scope_contains(body, _SUSPENDING):
         return None
     taken = [node for one in body for node in ast.walk(one) if takes_next(node)]
-    header = _header(loop, owner) | written_names(
-        taken
-    )  # an item that the body takes is as good as the header's
+    # An item that the body takes is as good as the header's.
+    header = _header(loop, owner) | written_names(taken)
     rest = [by_itself(copy.deepcopy(one)) for one in body]
     return Region(
         code,

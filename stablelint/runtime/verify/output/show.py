@@ -113,9 +113,8 @@ def witness_shown(result: Result, replayer: Replayer, function: FunctionShown | 
     made = result.role in INVENTED and function is not None and function.line is not None
     line = None
     if made and function is not None:
-        said = (
-            f"  # {function.original_text}" if function.original_text else ""
-        )  # a constructor returns nothing
+        # A constructor returns nothing.
+        said = f"  # {function.original_text}" if function.original_text else ""
         line = f"{function.line}{said}"
     call = result.case.call
     used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}

@@ -232,9 +232,8 @@ def _failures(
     failed = _bad(original, infinite)
     still = _bad(fixed, infinite) if fixed is not None else None
     if failed == "forward" and replayer.site.guards_hidden and replayer.shows(case.call, original) is False:
-        failed = (
-            "backward" if original.backward.bad else None
-        )  # the program drops the value, and feels the rest
+        # The program drops the value, and feels the rest.
+        failed = "backward" if original.backward.bad else None
     if case.gradient_asked:
         return failed, still, False
     unasked = failed == "backward"

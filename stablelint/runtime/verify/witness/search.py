@@ -35,6 +35,7 @@ _LARGEST = 4096
 _MOCK = "=unittest.mock.MagicMock()"
 _ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
+# Values for one part of a container.
 _PARTS = (
     "'a'",
     "0.5",
@@ -43,7 +44,7 @@ _PARTS = (
     "[4, 4]",
     "True",
     "torch.rand(2, 4)",
-)  # values for one part of a container
+)
 _SAMPLES: tuple[tuple[object, str], ...] = (
     (torch.empty(0), "tensor"),
     (torch.empty(0).numpy(), "=torch.rand(2, 4).numpy()"),

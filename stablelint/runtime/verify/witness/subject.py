@@ -16,9 +16,8 @@ import torch
 from stablelint.runtime.verify.enclosing import Function
 from stablelint.runtime.verify.witness.objects import Maker, constructor
 
-_NATIVE = frozenset(
-    "imwrite save_file abort _exit".split()
-)  # effects that cannot be stopped once they are called
+# Effects that cannot be stopped once they are called.
+_NATIVE = frozenset("imwrite save_file abort _exit".split())
 _OBJECTS = 10  # ways in which it was made, at most
 
 

@@ -135,9 +135,8 @@ class _Trial:
         self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
         self._witness: dict[str, MadeCall] = {}
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
-        self._well: dict[str, list[MadeCall]] = {
-            job.id: [] for job in jobs
-        }  # calls that came by, and all was well
+        # Calls that came by, and all was well.
+        self._well: dict[str, list[MadeCall]] = {job.id: [] for job in jobs}
         self._returned: list[Subject] = []  # functions that calls gave, and that stand in the text of theirs
         self._latest: Failure | None = None
         self._furthest = Failure("")  # of the call that came furthest
