@@ -86,8 +86,7 @@ def check_source(
 def _analyse(
     source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, received: Passes
 ) -> FileReport:
-    project, module = _opened(parsed, options, received)
-    project.shown = frozenset(shown_in(source))
+    project, module = _opened(source, parsed, options, received)
     analysis = _Analysis(module, project, index_of(catalog), options, shows_half(source))
     try:
         return analysis.run()
@@ -102,12 +101,11 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
         return FileReport(filename)
     with _room():
         try:
-            project, module = _opened(parse(source, filename), AnalysisOptions(root))
+            project, module = _opened(source, parse(source, filename), AnalysisOptions(root))
         except SourceError:
             return FileReport(filename)
         try:
             look(module)
-            project.shown = frozenset(shown_in(source))
             passes = passes_of(module, module.sights.passing(), project)
             return FileReport(filename, passes=passes, consulted=project.consulted(False))
         finally:
@@ -116,13 +114,14 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
 
 
 def _opened(
-    parsed: Source, options: AnalysisOptions, received: Passes = NOTHING
+    source: bytes, parsed: Source, options: AnalysisOptions, received: Passes = NOTHING
 ) -> tuple[Project, ModuleInfo]:
     """A file in the middle of the project that is seen from it."""
     root = options.root
     path = ((root / parsed.filename) if root is not None else Path(parsed.filename)).absolute()
     above = str(root.absolute()) if root is not None else ""
     project = Project(root=above, received=received, edited=options.edited)
+    project.shown = frozenset(shown_in(source))
     module = module_of(parsed, path, project.package_of(path)[1])
     if root is not None and path.is_relative_to(root.absolute()):
         module.folders = path.parent.relative_to(root.absolute()).parts

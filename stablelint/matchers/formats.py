@@ -31,7 +31,7 @@ _TINY = "an eps of {!r} guards nothing in float16: where a row is constant its g
 _SIZES = frozenset({"size", "shape", "len", "numel"})
 _SHOWING = {
     precision.SOFTMAX: "{} computes a softmax in float32",
-    precision.FLOAT16: "{} casts to float16",
+    precision.FLOAT16: "{} names float16",
 }
 _EXACT_UP_TO = 256  # whole numbers, by bfloat16
 _PRODUCTS = frozenset({"matmul", "einsum", "masked_fill"})

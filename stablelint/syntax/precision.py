@@ -17,6 +17,9 @@ UNSCALED = "unscaled"
 """Gradients of the project are brought back to their own scale by `unscale_`."""
 
 _HALF = re.compile(rb"float16|\.half\(|autocast|fp16|bf16|GradScaler")
+_COMMENT_OR_TEXT = re.compile(
+    rb"#[^\n]*|\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
+)
 _UPCAST = rb"(?:\.float\(\)|dtype=torch\.float(?:32)?\b|\.to\(torch\.float(?:32)?\))"
 _SHOWN: Mapping[str, re.Pattern[bytes]] = MappingProxyType(
     {
@@ -37,8 +40,8 @@ def speaks_for(root: str, path: str) -> bool:
 
 
 def shows_half(data: bytes) -> bool:
-    """Whether a file speaks of half precision, of either format, by a cast, an option or a mode."""
-    return _HALF.search(data) is not None
+    """Whether the code of a file speaks of half precision, of either format, by a cast, an option or a mode."""
+    return _in_code(_HALF, data)
 
 
 def shown_in(data: bytes) -> Iterator[str]:
@@ -47,5 +50,12 @@ def shown_in(data: bytes) -> Iterator[str]:
 
 
 def shows(data: bytes, fact: str) -> bool:
-    """Whether a file shows one fact about its project."""
-    return _SHOWN[fact].search(data) is not None
+    """Whether the code of a file shows one fact about its project."""
+    return _in_code(_SHOWN[fact], data)
+
+
+def _in_code(pattern: re.Pattern[bytes], data: bytes) -> bool:
+    """Whether a pattern is found outside comments and docstrings; few files have to be looked at twice for it."""
+    if pattern.search(data) is None:
+        return False
+    return pattern.search(_COMMENT_OR_TEXT.sub(rb"\g<text>", data)) is not None

@@ -43,7 +43,7 @@ IN_BFLOAT16 = CASTS.replace("half", "bfloat16")
 @pytest.mark.parametrize(
     ("name", "other", "told"),
     [
-        ("serve.py", CASTS, {"SL403": "serve.py casts to it", "SL415": "serve.py casts to float16"}),
+        ("serve.py", CASTS, {"SL403": "serve.py names it", "SL415": "serve.py names float16"}),
         ("serve.py", FLOAT32, {"SL415": "serve.py computes a softmax in float32"}),
         ("serve.py", IN_BFLOAT16, {}),
         ("test_model.py", CASTS, {}),

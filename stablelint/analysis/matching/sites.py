@@ -232,7 +232,7 @@ def _resting_on_project(rule: Rule, context: Context) -> str | None:
     """The message of a match that rests on the half precision which another file shows."""
     asks = any(p.name == "dtype" and p.op == "<" for p in map(parse_predicate, rule.where))
     file = context.shows(precision.FLOAT16) if asks and not context.half_shown else None
-    return f"{rule.message}; {file} casts to it" if file else None
+    return f"{rule.message}; {file} names it" if file else None
 
 
 def _is_passed_on(judgement: Judgement, found: Match, value: Value) -> bool:

@@ -1,0 +1,38 @@
+"""What the code of a file shows of precision, and what its comments and docstrings do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, shown_in, shows_half
+
+
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        ("model = model.half()", {FLOAT16}),
+        ("dtype = torch.float16  # where there is room", {FLOAT16}),
+        ("p = F.softmax(s, dim=-1, dtype=torch.float32)", {SOFTMAX}),
+        ("scaler = GradScaler()", {SCALED}),
+        ("# a day with model.half() and GradScaler() was lost", set()),
+        ("note = 'neither torch.float16 nor a # sign'; scaler = GradScaler()", {FLOAT16, SCALED}),
+        ("s = '#'; model.half()", {FLOAT16}),
+        ('"""Not for torch.float16:\nit\'s tried with GradScaler()."""', set()),
+        ("x = x.halfway()", set()),
+    ],
+)
+def test_facts_stand_in_code(line: str, facts: set[str]) -> None:
+    assert set(shown_in(line.encode())) == facts
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("parser.add_argument('--fp16')", True),
+        ("with torch.autocast('cuda'):", True),
+        ("# fp16 is not supported", False),
+        ("'''No autocast here.'''", False),
+    ],
+)
+def test_an_option_speaks_of_half_precision_and_a_comment_does_not(line: str, shown: bool) -> None:
+    assert shows_half(line.encode()) is shown
