@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
+_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
+_IN_ORDER = frozenset({"backward", "scale", "step", "scaler_step", "unscale"})
+
 
 @observes("backward", "step", "clip_grad_norm_|clip_grad_value_")
 def protocol(review: Review, rule: Rule) -> Iterator[Site]:
@@ -31,10 +34,6 @@ def protocol(review: Review, rule: Rule) -> Iterator[Site]:
     yield from _unscaled_backward(steps, review, rule)
     yield from _missing_update(steps, review, rule)
     yield from _no_scaler(steps, review, rule)
-
-
-_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
-_IN_ORDER = frozenset({"backward", "scale", "step", "scaler_step", "unscale"})
 
 
 def _clip_apart(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:

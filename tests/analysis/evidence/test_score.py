@@ -64,11 +64,13 @@ def test_confidence_is_the_logistic_function_of_the_sum(bad: bool, odds: float) 
     assert math.log(confidence / (1 - confidence)) == pytest.approx(odds)
 
 
-@given(st.lists(LOG_ODDS, max_size=4), st.floats(0.001, 5))  # of more, floating point makes 1
+@given(st.lists(LOG_ODDS, max_size=8), st.floats(0.001, 5))
 def test_another_reason_moves_confidence_its_own_way(parts: list[float], more: float) -> None:
-    before = score.confidence_of(because(*parts))
-    assert 0 < before < 1
-    assert score.confidence_of(because(*parts, more)) > before > score.confidence_of(because(*parts, -more))
+    before, higher, lower = (score.confidence_of(because(*parts, *one)) for one in ((), (more,), (-more,)))
+    assert 0 < before <= 1
+    assert higher >= before >= lower
+    if abs(sum(parts)) < 20:  # beyond, a double may not tell the chances apart
+        assert higher > before > lower
 
 
 @given(

@@ -62,12 +62,10 @@ def run_command(
     plan.for_processes().write(plan_file)
     started = time.perf_counter()
     try:
+        # A hash seed, or each run would walk its sets in another order.
         process = subprocess.Popen(
             command_line(command),
-            env={
-                "PYTHONHASHSEED": "0",
-                **environment(plan_file),
-            },  # or each run would walk its sets otherwise
+            env={"PYTHONHASHSEED": "0", **environment(plan_file)},
             cwd=directory,
             stdout=output,
             stderr=output,
