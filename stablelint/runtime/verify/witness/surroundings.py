@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, patch
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -42,12 +42,11 @@ def stand_in_for_gpu() -> None:
     for owner, names in ((torch.cuda, _SPEAKING), (torch.cuda.nvtx, ("range_push", "range_pop", "mark"))):
         for name in names:
             setattr(owner, name, lambda *_, **__: None)
-    setattr(torch.cuda, "current_device", lambda: 0)  # noqa: B010
-    setattr(torch.cuda, "stream", lambda _: contextlib.nullcontext())  # noqa: B010
-    for name in ("Stream", "Event", "current_stream"):
-        setattr(torch.cuda, name, MagicMock)
-    for kind in _KINDS:
-        setattr(torch.cuda, f"{kind}Tensor", getattr(torch, f"{kind}Tensor"))
+    stand_ins: dict[str, Any] = {"current_device": lambda: 0, "stream": lambda _: contextlib.nullcontext()}
+    stand_ins |= dict.fromkeys(("Stream", "Event", "current_stream"), MagicMock)
+    stand_ins |= {f"{kind}Tensor": getattr(torch, f"{kind}Tensor") for kind in _KINDS}
+    for name, stand_in in stand_ins.items():
+        setattr(torch.cuda, name, stand_in)
 
 
 def stand_in_for_command_line() -> None:
@@ -62,7 +61,7 @@ def stand_in_for_command_line() -> None:
             words["required"] = False
         return original(self, *names, **words)
 
-    setattr(argparse.ArgumentParser, "add_argument", add_argument)  # noqa: B010
+    patch.object(argparse.ArgumentParser, "add_argument", add_argument).start()
 
 
 def supplied(message: str) -> bool:
