@@ -28,6 +28,7 @@ class Outline:
     returns: bool = True  # some path returns something other than None
     textual: bool = False  # what it returns is annotated as text, a truth value or nothing
     dropped: bool = False  # the body was not kept
+    checks: bool = False  # it raises where something does not hold, and returns nothing
 
 
 @dataclass(slots=True, eq=False)
@@ -270,6 +271,10 @@ def _written(tree: ast.AST) -> frozenset[str]:
     return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
 
 
+_RAISING = frozenset({ast.Raise, ast.Assert})
+_CHECK = 12  # statements of a function that does nothing but check
+
+
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
     if isinstance(node, ast.Lambda):
@@ -280,7 +285,9 @@ def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     annotation = node.returns
     name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
     textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
-    return Outline(len(statements), generator, returns, textual)
+    kinds = {type(s) for s in statements}
+    checks = len(statements) <= _CHECK and ast.Return not in kinds and not kinds.isdisjoint(_RAISING)
+    return Outline(len(statements), generator, returns, textual, checks=checks and not generator)
 
 
 def _is_none(value: ast.expr | None) -> bool:
@@ -448,7 +455,8 @@ def release(module: ModuleInfo) -> None:
 def _is_kept(function: FunctionInfo, largest: int, builds: bool) -> bool:
     outline = function.outline
     telling = (outline.returns and not outline.textual and not outline.generator) or builds
-    return (telling and outline.statements <= largest) or isinstance(function.node, ast.Lambda)
+    kept = outline.checks or (telling and outline.statements <= largest)
+    return kept or isinstance(function.node, ast.Lambda)
 
 
 def _drop_body(function: FunctionInfo) -> None:

@@ -11,7 +11,8 @@ einsum          equation,input,other      torch.einsum
 eigh            input                     L.eigh torch.symeig
 eigvalsh        input                     L.eigvalsh
 eig             input                     L.eig
-svd             input,full_matrices       L.svd torch.svd .svd
+svd             input,full_matrices       L.svd
+thin_svd        input,some                torch.svd .svd
 svdvals         input                     L.svdvals
 qr              input                     L.qr torch.qr .qr
 cholesky        input                     L.cholesky torch.cholesky .cholesky

@@ -29,6 +29,20 @@ PROVED = {
     "a kernel from one side to the other": (
         "def f(r: int):\n    t = torch.arange(-r, r + 1)\n    g = torch.exp(-0.5 * t**2)\n    return g / g.sum()"
     ),
+    "a kernel of an odd number of steps": (
+        "def f(r: int):\n    t = torch.linspace(-r, r, 2 * r + 1)\n    g = torch.exp(-0.5 * t**2)\n    return g / g.sum()"
+    ),
+    "a kernel around half a step": (
+        "def f(n: int):\n    t = torch.arange(n) - (n - 1) / 2\n    g = torch.exp(-t.pow(2) / 3)\n    return g / g.sum()"
+    ),
+    "a kernel around the mean of its steps": (
+        "def f(n: int):\n    t = torch.arange(n).float()\n    t = t - t.mean()\n    g = torch.exp(-t.pow(2) / 3)\n"
+        "    return g / g.sum()"
+    ),
+    "all shares of a softmax": "def f(x):\n    w = x.softmax(-1)\n    return w / w.sum(-1, keepdim=True)",
+    "a step more where it is below one": (
+        "def f(x, y):\n    n = y.norm(dim=-1)\n    return x / (n + (n < 1e-4) * 1e-3)"
+    ),
     "1 where it is 0": "def f(x, y):\n    y = y + (y == 0).float()\n    return x / y",
     "a column of eigenvectors": (
         "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[:, 0].norm()"
@@ -52,6 +66,17 @@ NOT_PROVED = {
     "a kernel that is largest far out": (
         "def f(n: int):\n    t = torch.arange(n) - n // 2\n    g = torch.exp(t.pow(2) / 3)\n    return 1 / (g - 1).sum()"
     ),
+    "a kernel of steps that may pass by its centre": (
+        "def f(r: int, n: int):\n    t = torch.linspace(-r, r, n)\n    g = torch.exp(-0.5 * t**2)\n    return g / g.sum()"
+    ),
+    "a kernel too narrow for half a step": (
+        "def f(n: int):\n    t = torch.arange(n) - (n - 1) / 2\n    g = torch.exp(-t.pow(2) * 999)\n    return g / g.sum()"
+    ),
+    "the shares of a softmax over other rows": "def f(x):\n    w = x.softmax(-1)\n    return w / w.sum(0)",
+    "a step more where it is above one": (
+        "def f(x, y):\n    n = y.norm(dim=-1)\n    return x / (n + (n > 1e-4) * 1e-3)"
+    ),
+    "a step more below one of what may be negative": "def f(x, y):\n    return x / (y + (y < 1e-4) * 1e-3)",
     "1 where another is 0": "def f(x, y, z):\n    y = y + (z == 0).float()\n    return x / y",
     "an element of eigenvectors": (
         "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[0, 0].norm()"

@@ -263,3 +263,32 @@ def test_a_mode_that_every_caller_of_today_passes_leaves_the_others_in_view() ->
         return _reduced(x, chosen, "sum")
     """
     assert open_(code) == [(5, "SL502")]
+
+
+CHECKED = """
+def require(condition, what):
+    if not condition:
+        raise ValueError(what)
+
+def positive(x: torch.Tensor, *, name="x"):
+    assert (x > 0).all(), name
+
+def some(mask):
+    {first}
+    if mask.sum() == 0:
+        raise RuntimeError
+
+def mean(x: torch.Tensor, mask: torch.Tensor, n, scale: torch.Tensor):
+    require(n > 0, "n")
+    positive(scale, name="scale")
+    some(mask)
+    return (x * mask).sum() / mask.sum() / n + torch.log(scale)
+"""
+
+
+def test_what_a_function_refuses_does_not_get_past_its_call() -> None:
+    assert open_(CHECKED.format(first="pass")) == []
+
+
+def test_a_check_that_may_be_skipped_says_nothing() -> None:
+    assert open_(CHECKED.format(first="if mask.is_cuda:\n        return")) == [(18, "SL502")]

@@ -46,6 +46,11 @@ def test_an_assignment_by_a_mask_masks() -> None:
         ("(adj + torch.eye(5)) == 0", True),
         ("(adj - torch.eye(5)) == 0", False),
         ("torch.ones(5, 5).triu(1).bool()", True),
+        ("group[None] > group[:, None]", True),
+        ("~(group[None] <= group[:, None])", True),
+        ("group[None] >= group[:, None]", False),
+        ("(group[:, None] - group[None]).abs() > 5", True),
+        ("(group[:, None] - group[None]).abs() < 5", False),
     ],
 )
 def test_a_diagonal_is_kept_in_or_out(mask: str, spared: bool) -> None:

@@ -18,7 +18,7 @@ from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers
 from stablelint.analysis.interpret.statements.writing import forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
-from stablelint.analysis.values.state import HELD, Caller, Frame, State, quiet_frame
+from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
@@ -62,9 +62,20 @@ def call_function(
         result = _result_of_writing(function, bound, tensors, receiver, node, frame)
     else:
         result = _result_of(function, bound, receiver, node, frame)
+    if function.outline.checks and not function.outline.dropped:
+        _pass_check(function, bound, receiver, frame)
     for container in (v for v in given.values() if v.kind is not Kind.TENSOR):
         replaced(container, forgotten(container, node, frame), frame)
     return result
+
+
+def _pass_check(
+    function: FunctionInfo, bound: dict[str, Value], receiver: Value | None, frame: Frame
+) -> None:
+    """What holds of the arguments once a function has returned that raises where it does not."""
+    inner = run_function(function, bound, receiver, frame)
+    if inner is not None and not inner.state.dead:
+        hand_over([Caller.at(inner.state)], frame.state)
 
 
 def _result_of_writing(

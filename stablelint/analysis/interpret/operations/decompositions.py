@@ -23,8 +23,9 @@ def part_at(whole: Value, index: int, node: ast.AST, frame: Frame) -> Value | No
         return None
     key = frame.graph.key("part", whole.key, index % len(names))
     part = Value(
-        names[index], key, Kind.TENSOR, {"input": whole}, dtype=whole.dtype, node=node, module=frame.module
-    )
+        names[index], key, Kind.TENSOR, {"input": whole}, dtype=whole.dtype, node=node, module=frame.module,
+        data=index % len(names),
+    )  # fmt: skip
     if part.op == "singular_values":
         part.interval, part.zero = NONNEGATIVE, Attained.COINCIDENCE
     if frame.reporting:

@@ -10,6 +10,7 @@ from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
 from stablelint.analysis.values.masks import DRAWN, truth_of, unnegated
+from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -51,6 +52,8 @@ def _spares(mask: Value, depth: int, hides: bool) -> bool:
         return not hides  # `~pairs | eye` keeps the diagonal out, `~pairs & ~eye` keeps it in
     if mask.op in _SPARING or _is_diagonal(mask) or (hides and _is_lifted_where_whole(mask)):
         return True
+    if mask.op in COMPARISONS and _leaves_itself(mask, hides):
+        return True
     if mask.op == "where" and _is_opened(mask, hides):
         return True
     if depth == 0 or mask.op == "arange":
@@ -60,6 +63,16 @@ def _spares(mask: Value, depth: int, hides: bool) -> bool:
         return _spares(one, depth - 1, hides) or _spares(other, depth - 1, not hides)
     turned = hides is not _negates(mask)
     return any(_spares(v, depth - 1, turned) for v in mask.operands.values())
+
+
+def _leaves_itself(mask: Value, hides: bool) -> bool:
+    """Whether a comparison of all pairs of positions leaves each its own: `i[None] > i[:, None]`, `abs(i - j) > 5`."""
+    one, other = mask.operands["input"], mask.operands["other"]
+    if are_all_pairs(one, other):
+        return mask.op in (("gt", "lt", "ne") if hides else ("ge", "le", "eq"))
+    within = mask.op == "gt" if hides else mask.op in ("le", "lt")
+    least = other.interval.lo
+    return within and is_of_all_pairs(one) and (least > 0 or (least == 0 and mask.op != "lt"))
 
 
 def _negates(mask: Value) -> bool:

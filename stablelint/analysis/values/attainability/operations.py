@@ -12,7 +12,8 @@ from stablelint.analysis.values.attainability.selection import clamped, is_kept_
 from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
-from stablelint.analysis.values.relations.results import triangle_cut, unit_length
+from stablelint.analysis.values.relations.results import triangle_cut
+from stablelint.analysis.values.relations.unit_vectors import unit_length
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval

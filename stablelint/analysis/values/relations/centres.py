@@ -2,43 +2,89 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.numerics.formats import FLOAT32
+from stablelint.numerics.interval import Interval
+from stablelint.numerics.ranges import range_of
 
-_DEPTH = 6
+_SCALED = frozenset("mul div neg pow square abs exp".split())  # of what lies at the centre and of numbers
+_DEPTH = 8
 
 
-def is_distance_from_centre(value: Value) -> bool:
-    """Whether a value is nowhere negative, and 0 at the centre of whole numbers that it is made of."""
-    if value.interval.lo != 0:
-        return False
-    for _ in range(_DEPTH):
-        value = stripped(value)
-        if _is_centred(value):
-            return True
-        root = root_of(value)
-        scale = value.operands.get("other")
-        scaled = value.op in ("mul", "div") and scale is not None and scale.kind is Kind.NUMBER
-        inner = root or (value.first if scaled or value.op in ("abs", "square") else None)
-        if inner is None:
-            return False
-        value = inner
-    return False
+def at_centre(value: Value, depth: int = _DEPTH) -> Interval | None:
+    """Where the element lies at the centre of the steps that a value is made of; None where it is made otherwise."""
+    value = stripped(value)
+    if _is_centred(value):
+        return Interval.point(0.0)
+    if _is_shifted(value):
+        return Interval(-0.5, 0.5)
+    parts = list(value.operands.values())
+    if value.op not in _SCALED or not depth:
+        return None
+    inner = [part for part in parts if part.kind is not Kind.NUMBER]
+    if len({part.key for part in inner}) != 1 or (found := at_centre(inner[0], depth - 1)) is None:
+        return None
+    ranges = [found if part in inner else part.interval for part in parts]
+    if value.op == "div":
+        ranges[1] = ranges[1].without_zero() or ranges[1]  # which is for that quotient to answer for
+    return range_of(value.op, ranges, {}, FLOAT32)
 
 
 def _is_centred(value: Value) -> bool:
-    """`arange(n) - n // 2`, `arange(-r, r + 1)`."""
+    """`arange(n) - n // 2`, `arange(-r, r + 1)`, `linspace(-r, r, 2 * r + 1)`."""
     if value.op == "arange":
         return _is_around_zero(value)
+    if value.op == "linspace":
+        return _is_symmetric(value)
     whole, shift = value.operands.get("input"), value.operands.get("other")
     if value.op != "sub" or whole is None or shift is None or shift.op != "floor_divide":
         return False
-    taps = stripped(whole)
-    count = taps.operands.get("start") if taps.op == "arange" and len(_bounds(taps)) == 1 else None
-    count = count or taps.operands.get("end")
+    count = _count_of(stripped(whole))
     by = shift.operands["other"].constant()
     return count is not None and count.key == shift.operands["input"].key and type(by) is int and by >= 2
+
+
+def _is_shifted(value: Value) -> bool:
+    """`x - x.mean()`, `arange(n) - (n - 1) / 2`, `arange(n) - n / 2`."""
+    whole, shift = value.operands.get("input"), value.operands.get("other")
+    if value.op != "sub" or whole is None or shift is None:
+        return False
+    steps, shift = stripped(whole), stripped(shift)
+    if shift.op == "mean" and shift.first is not None:
+        return steps.op == "arange" and len(_bounds(steps)) < 3 and stripped(shift.first).key == steps.key
+    count = _count_of(steps)
+    if shift.op != "div" or count is None or shift.operands["other"].constant() != 2:
+        return False
+    dividend = shift.operands["input"]
+    last = dividend.op == "sub" and dividend.operands["other"].constant() == 1
+    return (dividend.operands["input"] if last else dividend).key == count.key
+
+
+def _count_of(taps: Value) -> Value | None:
+    """The number of taps that count from 0: the only bound of `arange(n)`."""
+    bounds = _bounds(taps) if taps.op == "arange" else []
+    return bounds[0] if len(bounds) == 1 else None
+
+
+def _is_symmetric(taps: Value) -> bool:
+    """Whether an odd number of steps runs from one end to its negative."""
+    start, end, steps = (taps.operands.get(name) for name in ("start", "end", "steps"))
+    if start is None or end is None or steps is None or start.op != "neg":
+        return False
+    return start.operands["input"].key == end.key and _is_odd(steps)
+
+
+def _is_odd(count: Value) -> bool:
+    known = count.constant()
+    if type(known) is int:
+        return known % 2 == 1 and not count.assumed
+    parts = list(count.operands.values()) if count.op == "add" else []
+    for one, other in (parts, parts[::-1]) if len(parts) == 2 else ():
+        doubled = one.op == "mul" and any(v.constant() == 2 for v in one.operands.values())
+        if doubled and other.constant() == 1:
+            return True
+    return False
 
 
 def _is_around_zero(taps: Value) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 
-from stablelint.analysis.values.decompositions import UNIT_VECTORS
-from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Paths
-from stablelint.analysis.values.relations.centres import is_distance_from_centre
+from stablelint.analysis.values.relations.centres import at_centre
+from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
-from stablelint.syntax.operations import SELECTIONS, VIEWS
+from stablelint.syntax.operations import VIEWS
 
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 Operands = Mapping[str, Value]
@@ -128,6 +127,24 @@ def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | No
     ):
         return None
     return Interval(0.0, 1.0, lo_open=True)
+
+
+def _sum_over_centre(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The sum of what is nowhere negative is not below its element at the centre of a kernel."""
+    if rows_of(operands) != "all" or not ranges["input"].lo >= 0:
+        return None
+    found = at_centre(operands["input"])
+    return Interval(found.lo, math.inf, hi_open=True) if found is not None and found.lo > 0 else None
+
+
+def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The shares that a softmax deals out along a dimension add up to 1 along it, but for rounding."""
+    shares = recast(operands["input"]) if "input" in operands else None
+    along = operands.get("dim")
+    over = shares.operands.get("dim") if shares is not None and shares.op == "softmax" else None
+    if along is None or over is None or along.constant() is None or along.constant() != over.constant():
+        return None
+    return Interval(0.5, 2.0, nan=ranges["input"].nan)
 
 
 def _is_larger_of(larger: Value, value: Value) -> bool:
@@ -306,30 +323,32 @@ def _straight_through(op: str, operands: Operands, ranges: Ranges) -> Interval |
 
 
 def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """`x + (x == 0) * c` with a positive c is not 0, and above it where x is at least 0."""
+    """`x + (x == 0) * c` with a positive c is not 0, and above it where x is at least 0; so is `x + (x < eps) * c`."""
     if op != "add" or "other" not in operands:
         return None
     for name, other in (("input", "other"), ("other", "input")):
         term = recast(operands[other])
-        factors = list(term.operands.values()) if term.op == "mul" else [term]
-        tests = [v for v in map(recast, factors) if v.op == "eq" and len(v.operands) == 2]
-        positive = all(v.interval.lo > 0 for v in factors if recast(v).op != "eq")
+        factors = list(map(recast, term.operands.values() if term.op == "mul" else [term]))
+        tests = [v for v in factors if v.op in ("eq", "lt", "le") and len(v.operands) == 2]
+        least = math.prod(v.interval.lo for v in factors if v not in tests)
         for test in tests:
             subject, bound = test.operands.values()
-            same = recast(subject).key == recast(operands[name]).key
-            if same and bound.constant() == 0 and positive and ranges[name].contains(0.0):
-                least = 0.0 if ranges[name].lo == 0 else -math.inf
-                return Interval(least, math.inf, True, True, nonzero=True)
+            if recast(subject).key == recast(operands[name]).key and least > 0:
+                found = _raised(test.op, bound.interval, ranges[name], least)
+                if found is not None:
+                    return found
     return None
 
 
-def unit_length(value: Value) -> bool:
-    """Whether a vector is one of an orthonormal set, or normalised."""
-    while value.first is not None and (
-        value.op in VIEWS or value.op in SELECTIONS or value.op in ("index", "part")
-    ):
-        value = value.first
-    return value.op == "normalize" or value.op in UNIT_VECTORS
+def _raised(test: str, bound: Interval, known: Interval, least: float) -> Interval | None:
+    """Where values in `known` lie once `least` or more is added to those that pass a test with a bound."""
+    if test == "eq":
+        floor = 0.0 if known.lo == 0 else -math.inf
+        lifts = bound == Interval.point(0.0) and known.contains(0.0)
+        return Interval(floor, math.inf, True, True, nonzero=True) if lifts else None
+    if known.lo < 0 or not bound.lo > 0:
+        return None
+    return Interval(min(bound.lo, least), math.inf, hi_open=True)
 
 
 def _is_global_maximum(value: Value) -> bool:
@@ -371,8 +390,6 @@ def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
     if first is None:
         return None
     other = operands.get("other")
-    if _turns_centre(op, first, other):
-        return "all"
     if op in ("mul", "div") and other is not None:
         for peaked, scale in ((first, other), (other, first))[: 2 if op == "mul" else 1]:
             if peaked.peak and (peaked.interval.hi == 0 or scale.kind is Kind.NUMBER):
@@ -380,18 +397,6 @@ def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
         return None
     kept = op in _RISING or op in COPIES or (op in VIEWS and first.peak == "all")
     return first.peak if kept else None
-
-
-def _turns_centre(op: str, first: Value, other: Value | None) -> bool:
-    """Whether the sign of distances from a centre is changed, so that the centre's own 0 is the largest."""
-    if op == "neg":
-        return is_distance_from_centre(first)
-    if other is None or op not in ("mul", "div"):
-        return False
-    pairs = ((first, other), (other, first))[: 2 if op == "mul" else 1]
-    return any(
-        scale.is_constant and scale.interval.hi < 0 and is_distance_from_centre(d) for d, scale in pairs
-    )
 
 
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
@@ -418,38 +423,11 @@ def _is_scale(value: Value) -> bool:
     return value.interval.lo > 0 or (scalar and value.interval.hi > 0)
 
 
-def _unit_norm(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """The norm over everything of whole unit vectors: 1 at least, but for rounding."""
-    value = operands.get("input")
-    if value is None or len(operands) > 1:
-        return None
-    value = stripped(value)
-    if value.op == "index" and value.first is not None and _takes_a_vector(value):
-        value = stripped(value.first)
-    return Interval(0.5, math.inf, hi_open=True) if value.op in UNIT_VECTORS else None
-
-
-def _takes_a_vector(selection: Value) -> bool:
-    """Whether an index takes one column: an integer behind an ellipsis.
-
-    Of what is orthonormal both ways, each row is as long: an integer and whole dimensions in any order.
-    """
-    index, taken = selection.operands["index"], stripped(selection.operands["input"])
-    parts = parts_of(index)
-    if taken.op == "eigenvectors" and taken.first is not None and taken.first.op == "eigh":
-        return sum(isinstance(p.constant(), int) for p in parts) == 1 and all(map(_is_whole_or_one, parts))
-    return len(parts) == 2 and parts[0].constant() is Ellipsis and isinstance(parts[1].constant(), int)
-
-
-def _is_whole_or_one(part: Value) -> bool:
-    return isinstance(part.constant(), int) or keeps_all(part)
-
-
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
-    "norm": (_unit_norm, _norm_of_stacked),
+    "norm": (norm_of_units, _norm_of_stacked),
     "vector_norm": (_norm_of_stacked,),
-    "sum": (_peaked, _sum_with_identity),
+    "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity),
     "amax": (_largest_share,),
     "logsumexp": (_peaked,),
     "mul": (_squared,),
