@@ -1,4 +1,4 @@
-"""Downloads and unpacks the releases named in ecosystem.toml, once.
+"""Downloads and unpacks the releases named in ecosystem.toml, once; what is called `owner/name` is a commit on GitHub.
 
 $STABLELINT_RELEASES names another list of the file: `unseen` holds packages that no rule was tried on.
 """
@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import tomllib
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -29,20 +30,26 @@ def releases(only: list[str] | None = None, table: str = NAME) -> dict[str, str]
 
 
 def fetch(name: str, version: str) -> Path:
-    """The folder with the unpacked release; it is downloaded when it is not there yet."""
-    tree = CACHE / f"{name}-{version}"
+    """The folder with the unpacked release or commit; it is downloaded when it is not there yet."""
+    tree = CACHE / f"{name.replace('/', '+')}-{version}"
     if tree.is_dir():
         return tree
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
-        archive = _download(f"{name}=={version}", Path(scratch))
+        archive = (_commit if "/" in name else _download)(name, version, Path(scratch))
         unpacked = Path(scratch) / "unpacked"
         _unpack(archive, unpacked)
         os.replace(unpacked, tree)
     return tree
 
 
-def _download(requirement: str, folder: Path) -> Path:
+def _commit(name: str, version: str, folder: Path) -> Path:
+    url = f"https://github.com/{name}/archive/{version}.tar.gz"
+    return Path(urllib.request.urlretrieve(url, folder / f"{version}.tar.gz")[0])
+
+
+def _download(name: str, version: str, folder: Path) -> Path:
+    requirement = f"{name}=={version}"
     options = ["--no-deps", "--prefer-binary", "--no-build-isolation", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", "-q", *options, "-d", str(folder), requirement]
     done = subprocess.run(command, capture_output=True, text=True)
