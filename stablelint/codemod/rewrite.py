@@ -126,9 +126,13 @@ class Rewriter:
         if isinstance(node, ast.expr):
             proposal, changes = named(self._file, proposal, node)
             if changes:
-                made = draft.edits(self._file.tree, changes)
+                naming = draft.edits(self._file.tree, changes)
                 edits = replace_expression(self._file, proposal, node)
-                return [*made, *(one for one in edits if not any(conflict(one, other) for other in made))]
+                return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
+            made = scales.where_made(self._file.tree, proposal, node)
+            if made is not None:
+                with contextlib.suppress(Withheld):
+                    return replace_expression(self._file, *made)
             everywhere = scales.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")

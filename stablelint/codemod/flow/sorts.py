@@ -155,6 +155,20 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     )
 
 
+def goes_into_table(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:
+    """The function of NumPy's, or of a table's, that an expression is an argument of; None where it is of none.
+
+    A call in between makes something else of it: ``np.array(p.numpy())``.
+    """
+    for link in tree.ancestors(node):
+        if isinstance(link.parent, ast.Call) and link.field in ("args", "keywords"):
+            name = qualified(link.parent.func) or ""
+            return name if name.startswith(_TABLES) else None
+        if isinstance(link.parent, ast.Call | ast.stmt):
+            return None
+    return None
+
+
 def _given_to(attribute: str, tree: Tree) -> Iterable[ast.expr]:
     """What is assigned to an attribute of `self`, other attributes aside."""
     for one in nodes_below(tree.module, ast.Assign):

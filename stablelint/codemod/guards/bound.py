@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
@@ -18,9 +19,14 @@ from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
 
 _LOWER = ("clamp_min", "clamp", "clip")
-_OF_LOGARITHM, _OF_QUOTIENT = ".tiny)", ".tiny ** 0.5)"
+_TINIEST = ".tiny"
+_OF_LOGARITHM, _OF_QUOTIENT = f"{_TINIEST})", f"{_TINIEST} ** 0.5)"
+_TERM = "term"
+_COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 _QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
-_SINGULAR = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"))
+_OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
+_SINGULAR = _OF_POSITIVE | {"reciprocal"}
+_REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 
 
 def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -41,12 +47,15 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal for the name `node` as one for the value that it was given, and that value.
 
-    Only for a lower bound, and None where the name may be given another value, or has no other reader, or one that is
-    no quotient, root or logarithm: such a reader would be changed by a bound that it does not need. Where one
-    is a quotient the bound is that of a quotient, so that a logarithm is of what is divided by.
+    Only for a lower bound, and None where the name may be given another value, where fewer than two readers are quotients,
+    roots or logarithms, or where one is no arithmetic: a test for 0 would be changed by the bound. A sum or product bears
+    the smallest of bounds, and not a count of 1 for 0. Where one reader is a quotient the bound is that of a quotient,
+    so that a logarithm is of what is divided by; where one is a root or logarithm, what a quotient takes for a number of
+    either sign is one above 0.
     """
-    operand = operand_of_clamp(proposal, node)
-    if operand is None or not isinstance(node, ast.Name) or _sides(proposal.template) != {"min"}:
+    bounded = replace(proposal, template=_REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
+    operand = operand_of_clamp(bounded, node)
+    if operand is None or not isinstance(node, ast.Name) or _sides(bounded.template) != {"min"}:
         return None
     function = _function_without_loop(tree, node)
     if function is None:
@@ -54,15 +63,18 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     named = [one for one in ast.walk(function) if is_name(one, node.id)]
     readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     given = definition(tree, node)
-    value = given.value if given is not None and isinstance(given.value, ast.Call | ast.BinOp) else None
-    if value is None or len(named) != len(readers) + 1 or len(readers) < 2:
+    value = given.value if given is not None and isinstance(given.value, _COMPUTED) else None
+    if value is None or len(named) != len(readers) + 1:
         return None
-    roles = {_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers}
-    if None in roles:
+    roles = [_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers]
+    terms = roles.count(_TERM)
+    if None in roles or len(roles) - terms < 2 or (terms and _TINIEST not in bounded.template):
         return None
-    if roles & _QUOTIENTS:
-        proposal = replace(proposal, template=proposal.template.replace(_OF_LOGARITHM, _OF_QUOTIENT))
-    return moved(tree, proposal, operand, value), value
+    if bounded != proposal and not _OF_POSITIVE.intersection(roles):
+        return None
+    if _QUOTIENTS.intersection(roles):
+        bounded = replace(bounded, template=bounded.template.replace(_OF_LOGARITHM, _OF_QUOTIENT))
+    return moved(tree, bounded, operand, value), value
 
 
 def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -113,9 +125,9 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
 
 
 def _role(tree: Tree, reader: ast.expr) -> str | None:
-    """The operation for which a name is read: one that divides by it, or takes the root or logarithm of it.
+    """The operation for which a name is read: one that divides by it, takes its root or logarithm, or a term of a sum.
 
-    A function of the name may stand in between, as in ``x.sinh().log()``. None for any other reader.
+    A function of the name may stand in between, as in ``x.sinh().log()``. None for a reader that is no arithmetic.
     """
     child: ast.AST = reader
     for link in tree.ancestors(reader):
@@ -128,18 +140,22 @@ def _role(tree: Tree, reader: ast.expr) -> str | None:
                 return name
             if len(parent.args) != (0 if parent.func is child else 1) or parent.keywords:
                 return None
-        elif not isinstance(parent, ast.Attribute):
+        elif not isinstance(parent, ast.Attribute) and getattr(parent, "value", None) is not child:
+            return None
+        elif isinstance(parent, ast.stmt):
             return None
         child = parent
     return None
 
 
 def _role_in(parent: ast.BinOp, child: ast.AST) -> str | None:
-    """As `_role`, of an operand: a denominator, or the base of a power that need not be whole."""
+    """As `_role`, of an operand: a denominator, the base of a power that need not be whole, or a term or factor."""
     if isinstance(parent.op, ast.Div) and parent.right is child:
         return "div"
     is_whole = isinstance(parent.right, ast.Constant) and isinstance(parent.right.value, int)
-    return "pow" if isinstance(parent.op, ast.Pow) and parent.left is child and not is_whole else None
+    if isinstance(parent.op, ast.Pow):
+        return "pow" if parent.left is child and not is_whole else None
+    return _TERM
 
 
 def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:

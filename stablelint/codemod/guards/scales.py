@@ -7,8 +7,8 @@ import copy
 import re
 from dataclasses import replace
 
-from stablelint.codemod.flow.definition import binds, function_of
-from stablelint.codemod.flow.nodes import readers, unsigned
+from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.nodes import loads, readers, unsigned
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -16,12 +16,14 @@ from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
+from stablelint.syntax.names import last_name
 
 _WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one operation later, does not
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
-_CALLED_LOG = re.compile(r"(\b|_)log_?(var|std|sigma|scale)", re.IGNORECASE)
+_CALLED_LOG = re.compile(r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale)s?(?![a-z])", re.IGNORECASE)
+_OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
 
@@ -57,17 +59,15 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
     """The proposal as statements that bound the names in `node` for all that reads them; None where no sum does.
 
-    In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever. The
-    exponential may be one of half a name, of its negative, or of the difference of two.
+    In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever; in
+    ``log_scale.exp() * x``, ``log_scale.sum()`` the determinant would be that of another map. The exponential may be one
+    of half a name, of its negative, or of the difference of two.
     """
-    operand = operand_of_clamp(proposal, node)
-    function = function_of(tree, node)
-    names = _logarithms(node)
-    if operand is None or function is None or proposal.template != f"${operand}{_WIDEST}":
+    operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
+    names = _names_beside(tree, proposal, node)
+    if operand is None or function is None or not names:
         return None
-    if not any(_is_addend(tree, one, node) for name in names for one in readers(function, name)):
-        return None
-    places = [_place(function, name) for name in names]
+    places = [_place(tree, function, one) for one in loads(node) if one.id in names]
     kind, anchor = places[0] or ("", None)
     if anchor is None or any(place is None or place[0] != kind for place in places):
         return None
@@ -81,11 +81,34 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
     return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
 
 
+def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """As `beside_exponential`, as a proposal for the call whose result the one name is, and that call."""
+    operand, names = operand_of_clamp(proposal, node), _names_beside(tree, proposal, node)
+    given = definition(tree, next(one for one in loads(node) if one.id in names)) if len(names) == 1 else None
+    if operand is None or given is None or not isinstance(given.value, ast.Call):
+        return None
+    return replace(
+        moved(tree, proposal, operand, given.value), template=f"${operand}{_BOTH_SIDES}"
+    ), given.value
+
+
+def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> list[str]:
+    """The names that an exponent is made of, where one has a reader that must agree with the exponential."""
+    operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
+    if operand is None or function is None or proposal.template != f"${operand}{_WIDEST}":
+        return []
+    names = _logarithms(node)
+    is_beside = any(_is_beside(tree, one, node) for name in names for one in readers(function, name))
+    return names if is_beside else []
+
+
 def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
     """As `beside_exponential` for an attribute: it is bounded under a name, which the statement reads instead."""
     tree = file.tree
     operand = operand_of_clamp(proposal, node)
-    if operand is None or not isinstance(node, ast.Attribute) or proposal.template != f"${operand}{_WIDEST}":
+    given = proposal.template
+    node = _halved(unsigned(node)) or unsigned(node)
+    if operand is None or not isinstance(node, ast.Attribute) or given != f"${operand}{_WIDEST}":
         return None
     statement = tree.statement(node)
     region = draft.whole_lines(tree, statement)
@@ -124,8 +147,14 @@ def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _place(function: ast.AST, name: str) -> tuple[str, ast.stmt] | None:
-    """Where a name has its one value: before what reads a parameter first, or behind the assignment of a local."""
+def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.stmt] | None:
+    """Where a name has its one value: before what reads a parameter first, or behind the assignment of a local.
+
+    A parameter that is compared with something may be None.
+    """
+    name, assigned = reader.id, definition(tree, reader)
+    if assigned is not None:
+        return "insert-after", assigned.statement
     inside = list(ast.walk(function))
     body: list[ast.stmt] = getattr(function, "body", [])
     given = [
@@ -137,6 +166,9 @@ def _place(function: ast.AST, name: str) -> tuple[str, ast.stmt] | None:
         isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in inside
     )
     if any(isinstance(one, ast.arg) and one.arg == name for one in inside):
+        tests = (one for one in inside if isinstance(one, ast.Compare))
+        if any(True for test in tests for _ in readers(test, name)):
+            return None
         reading = next((one for one in body if any(True for _ in readers(one, name))), None)
         return ("insert-before", reading) if not stores and reading is not None else None
     return ("insert-after", given[0]) if len(given) == stores == 1 else None
@@ -160,6 +192,19 @@ def _halved(node: ast.expr) -> ast.expr | None:
 def _is_offset(node: ast.expr) -> bool:
     """Whether a number is a small positive one; one that has a name may be set to 0."""
     return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 0.01
+
+
+def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
+    """Whether a reader has another use for a logarithm than its exponential, which must agree with that."""
+    if not _CALLED_LOG.search(reader.id):
+        return _is_addend(tree, reader, exponent)
+    tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
+    if any(one is reader for one in ast.walk(exponent)):
+        return False
+    above = [link.parent for link in tree.ancestors(reader) if isinstance(link.parent, ast.expr)]
+    methods = {one.attr for one in above if isinstance(one, ast.Attribute)}
+    called = {last_name(one.func) for one in above if isinstance(one, ast.Call)}
+    return not methods & _OF_SHAPE and "exp" not in called
 
 
 def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:

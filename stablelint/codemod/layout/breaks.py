@@ -142,7 +142,7 @@ def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longe
             yield left, newline + (inner[:-1] if spaced else inner)
         if len(inner) + right - left > longest:
             lead = right - len(line[left:right].lstrip())
-            signs = operators(line[lead:right]) if inner.endswith(" ") else []
+            signs = operators(line[lead:right].rstrip(",")) if inner.endswith(" ") else []
             yield from ((lead + sign - 1, newline + inner[:-1]) for sign in signs)
             part = [] if signs else [one for one in within if left <= one.start < right]
             yield from _breaks(line, part, newline, inner, longest)

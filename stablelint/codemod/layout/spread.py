@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from stablelint.codemod.text.draft import Change, limit
 from stablelint.codemod.text.source import SourceText
 
 _SUMS = {ast.Add: "+", ast.Sub: "-"}
+_KEY = re.compile(r"""((["'])[^"'\\]*\2: |\w+=(?!=))""")
 _PRODUCTS = {ast.Mult: "*", ast.Div: "/", ast.MatMult: "@"}
 
 
@@ -57,8 +59,20 @@ def terms(text: str, line: str) -> str | None:
 
 
 def operators(text: str) -> list[int]:
-    """The columns of the operators of a sum, or else of a product, the last first; none of anything else."""
-    node = expression_of(text)
+    """The columns of the operators of a sum, else of a product or choice, the last first; none of anything else.
+
+    A key, or the name of an argument, may stand before it.
+    """
+    key = _KEY.match(text)
+    lead = key.end() if key is not None else 0
+    node = expression_of(text[lead:])
+    if isinstance(node, ast.IfExp):
+        ends = (node.test.end_col_offset or 0, node.body.end_col_offset or 0)
+        return [lead + text[lead:].index(" ", end) + 1 for end in ends]
+    return [lead + place for place in _signs(text[lead:], node)]
+
+
+def _signs(text: str, node: ast.expr | None) -> list[int]:
     for signs in (_SUMS, _PRODUCTS):
         places = []
         inner = node

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from stablelint.catalog.pattern import PREFIX
-from stablelint.codemod.flow.sorts import is_array, is_complex, is_python_number
+from stablelint.codemod.flow.sorts import goes_into_table, is_array, is_complex, is_python_number
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text.law import same
@@ -33,11 +33,14 @@ def check_kind(file: File, site: ast.expr, template: str, operands: Mapping[str,
     tree = file.tree
     if called_name(site) in ("var_mean", "std_mean"):
         raise Withheld("it gives two results, and the rewrite one")
+    table = goes_into_table(site, tree, file.qualified)
     for name, operand in operands.items():
         if operand.node is None or f"${name.removeprefix(PREFIX)}." not in template:
             continue
         if is_python_number(operand.node, tree):
             raise Withheld(f"`{operand.shown}` is a number of Python's, and no tensor")
+        if table is not None:
+            raise Withheld(f"`{operand.shown}` goes into `{table}`, and may be no tensor")
         if is_array(operand.node, tree, file.qualified):
             raise Withheld(f"`{operand.shown}` is an array or a table, and no tensor")
         if ".clamp" in template and is_complex(operand.node, tree):

@@ -118,6 +118,27 @@ def test_a_logarithm_is_of_what_is_divided_by() -> None:
         )
 
 
+@pytest.mark.parametrize("beside", ["b * n", "(n + 1).sum()", "n - b"])
+def test_a_sum_or_product_bears_the_smallest_bound_and_no_count(beside: str) -> None:
+    body = f"    n = m.norm()\n    c = a / n + b / n[0]\n    return c, {beside}\n"
+    tiny = "clamp_min(torch.finfo($n.dtype).tiny ** 0.5)"
+    assert _counted(body, bound=tiny) == body.replace(
+        "m.norm()\n", f"m.norm()\n    n = n.{tiny.replace('$', '')}\n"
+    )
+    assert _counted(body) == body.replace("a / n", "a / n.clamp_min(1)")
+
+
+@pytest.mark.parametrize(("other", "is_above"), [("n.log()", True), ("n.sqrt()", True), ("b / n", False)])
+def test_what_has_a_logarithm_is_kept_above_0_where_it_is_divided_by(other: str, is_above: bool) -> None:
+    body = f"    n = m[0]\n    return a / n - {other}\n"
+    fixed = _counted(body, bound="masked_fill($n.abs() < 1e-12, 1e-12)")
+    assert fixed == (
+        body.replace("m[0]", "m[0].clamp_min(1e-12)")
+        if is_above
+        else body.replace("a / n", "a / n.masked_fill(n.abs() < 1e-12, 1e-12)")
+    )
+
+
 @pytest.mark.parametrize("other", ["a / n", "n.sqrt()", "n.sinh().log()"])
 def test_the_bound_of_a_logarithm_serves_whatever_else_cannot_take_a_zero(other: str) -> None:
     body = f"    n = m.norm()\n    return {other} - torch.log(n)\n"

@@ -105,3 +105,36 @@ def test_the_logarithm_of_a_share_is_no_scale() -> None:
     assert "    return ((lp - q) * torch.exp(lp.clamp(max=80.0))).sum()\n" in rewritten(
         source, last(source, "lp", EXP)
     )
+
+
+@pytest.mark.parametrize("other", ["log_p_scale.sum()", "kl(x, log_p_scale)", "-log_p_scale * 3"])
+def test_the_logarithm_of_a_scale_is_bounded_where_it_is_made_for_all_that_reads_it(other: str) -> None:
+    body = "    log_p_scale = net(x)\n    y = x * torch.exp(log_p_scale)\n"
+    source = f"{HEAD}def f(net, kl, x):\n{body}    return y, {other}\n"
+    change = proposal(source, "log_p_scale", EXP, occurrence=1)
+    at = Binding("log_p_scale", change.span)
+    fixed = rewritten(source, proposal(source, "log_p_scale", EXP, occurrence=1, x=at))
+    assert fixed == source.replace("net(x)", "net(x).clamp(-30.0, 20.0)")
+
+
+@pytest.mark.parametrize("other", ["log_std.shape", "log_std.exp()"])
+def test_it_is_bounded_in_place_where_nothing_else_reads_its_value(other: str) -> None:
+    source = f"{HEAD}def f(net, x):\n    log_std = net(x)\n    return {other}, torch.exp(log_std)\n"
+    assert "torch.exp(log_std.clamp(max=20.0))" in rewritten(source, last(source, "log_std", EXP))
+
+
+def test_a_parameter_that_may_be_none_is_not_bounded_before_the_test_for_it() -> None:
+    source = (
+        f"{HEAD}def f(log_var, x):\n    if log_var is None:\n        return x\n"
+        "    return log_var + torch.exp(log_var)\n"
+    )
+    assert "torch.exp(log_var.clamp(max=20.0))" in rewritten(source, last(source, "log_var", EXP))
+
+
+def test_the_negative_of_an_attribute_beside_it_is_bounded_for_both() -> None:
+    source = f"{HEAD}def f(o, d):\n    return (o.ln_var + d * torch.exp(-o.ln_var)).sum()\n"
+    fixed = rewritten(source, proposal(source, "-o.ln_var", EXP, x="-o.ln_var"))
+    assert body(fixed) == (
+        "def f(o, d):\n    ln_var = o.ln_var.clamp(-30.0, 20.0)\n"
+        "    return (ln_var + d * torch.exp(-ln_var)).sum()\n"
+    )

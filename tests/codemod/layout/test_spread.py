@@ -82,6 +82,16 @@ def test_a_sum_of_several_lines_that_gets_a_name_stands_in_brackets_of_its_own()
     )
 
 
+def test_a_value_behind_a_key_is_spread_as_one_without() -> None:
+    lines = '    return {"first_of_the_results": x.log().sum() / mask.sum(), "output": x}\n'
+    source = f"{HEAD}def f(x, mask):\n{lines}"
+    change = proposal(source, "x", "$s.clamp_min(torch.finfo($s.dtype).tiny)", occurrence=1, s="x")
+    assert rewritten(source, change).endswith(
+        '    return {\n        "first_of_the_results": x.clamp_min(torch.finfo(x.dtype).tiny).log().sum()\n'
+        '        / mask.sum(),\n        "output": x,\n    }\n'
+    )
+
+
 def test_a_line_with_a_comment_is_not_spread() -> None:
     source = HEAD + "y = f(\n    first_of_the_factors * second_of_the_factors / x.sum()  # mean\n)\n"
     change = proposal(source, "x.sum()", "$s.clamp_min(torch.finfo(x.dtype).eps)", s="x.sum()")

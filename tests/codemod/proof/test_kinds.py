@@ -113,6 +113,13 @@ def test_an_array_gets_no_method_of_a_tensor(before: str) -> None:
     assert withheld(source, bounded(source, "b", BOUND)) == "`b` is an array or a table, and no tensor"
 
 
+def test_what_goes_into_a_function_of_numpys_may_be_no_tensor() -> None:
+    source = "import torch\nimport numpy as np\ndef f(x, b):\n    return np.random.choice(3, p=x / b)\n"
+    assert "goes into `numpy.random.choice`" in withheld(source, bounded(source, "b", BOUND))
+    converted = source.replace("p=x / b", "p=(x / b).numpy()")
+    assert "b.clamp_min(" in rewritten(converted, bounded(converted, "b", BOUND))
+
+
 def test_what_torch_makes_of_an_array_is_a_tensor() -> None:
     source = "import torch\nimport numpy as np\ndef f(x):\n    b = torch.from_numpy(np.ones(3))\n    return x / b\n"
     assert "b.clamp_min(" in rewritten(source, bounded(source, "b", BOUND))
