@@ -75,8 +75,7 @@ def fix_files(
     `received` holds, by file, what others pass to it.
     """
     found = list(found)
-    accepted = (item for item in found if not wanted.verified and wanted.accepts(item))
-    joint = fix_across(accepted, request.scope, received)
+    joint = fix_across(_accepted_across(found, wanted, request.scope), request.scope, received)
     names = {item.filename for item in found} | joint.texts.keys()
     files = [Candidate(name, 0, _size(name)) for name in sorted(names)]
     answers: dict[str, FileFix | Problem] = {}
@@ -90,6 +89,24 @@ def fix_files(
             request.progress(len(answers), len(files))
     for name in sorted(answers):
         yield name, answers[name]
+
+
+def _accepted_across(found: Sequence[Diagnostic], wanted: Wanted, scope: Scope) -> Iterator[Diagnostic]:
+    """The findings whose fixes are of several files, and asked for."""
+    for item in found:
+        if item.fix is not None and item.fix.is_across and wanted.accepts(item):
+            if not wanted.verified or _is_proved(item, scope):
+                yield item
+
+
+def _is_proved(item: Diagnostic, scope: Scope) -> bool:
+    from stablelint.workspace.runs.evidence import proof_of, proved
+
+    try:
+        source = python_at(item.filename)
+    except (OSError, SourceError):
+        return False
+    return proof_of(item) in proved(source, [item], Path(scope.root), setup(scope).catalog)
 
 
 def _size(path: str) -> int:

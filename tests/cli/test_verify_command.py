@@ -102,3 +102,46 @@ def test_an_object_is_confirmed_by_the_rerun(folder: Path) -> None:
     assert (site["code"], site["verdict"]) == ("SL308", "confirmed")
     assert "the rerun is finite with this fix, and was not without it" in site["notes"]
     assert document["rerun"]["passed"] is True
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 1)
+
+    def forward(self, x):
+        x = self.fc(x)
+        return torch.sigmoid(x)
+"""
+LOSS = """\
+import torch
+from model import Net
+
+torch.manual_seed(0)
+model = Net()
+loss = -(model(1e4 * torch.randn(16, 8)).log() + torch.log(1 - model(torch.randn(16, 8)))).mean()
+loss.backward()
+raise SystemExit(not torch.isfinite(loss))
+"""
+
+
+def test_a_fix_over_several_files_is_proved_by_a_command_that_failed_and_no_longer_does(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.stablelint]\n", encoding="utf-8")
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "loss.py").write_text(LOSS, encoding="utf-8")
+    done = _verify(tmp_path, "--", "loss.py")
+    assert done.code == 0, done.out
+    assert "confirmed (fails on operands of this command; the fix cures it)" in done.out
+    assert "its fix changes several files" in done.out
+    assert "exit status 1 before, 0 after" in done.out
+    assert "ended with status" not in done.err
+    fixed = run_here(tmp_path, "fix", "--no-cache", "--verified", "--apply")
+    assert "Fixed 1 finding in 2 files" in fixed.out
+    assert "logsigmoid(" in (tmp_path / "loss.py").read_text("utf-8")

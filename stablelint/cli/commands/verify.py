@@ -23,8 +23,8 @@ from stablelint.cli.options import (
     print_problems,
     request_of,
 )
-from stablelint.diagnostic import Diagnostic, Fix, Level, Problem
-from stablelint.workspace.pipeline import check
+from stablelint.diagnostic import Diagnostic, Edit, Fix, Level, Passes, Problem
+from stablelint.workspace.pipeline import Request, check
 
 if TYPE_CHECKING:
     from stablelint.runtime.verify.outcome import Report, SiteReport
@@ -81,9 +81,10 @@ def run(options: argparse.Namespace) -> int:
         print_problems([obstacle])
         return FAILED
     session = open_session(options, list(options.paths) or ["."])
-    result = check(list(options.paths) or ["."], request_of(options, session), session.catalog)
+    request = request_of(options, session)
+    result = check(list(options.paths) or ["."], request, session.catalog)
     level = Level(options.level or Level.POSSIBLE)  # a run decides what the text cannot
-    found = _collected(session, result.at(level))
+    found = _collected(session, request, result.at(level), result.received)
     problems = [*session.problems, *result.problems, *found.problems]
     code = _verified(options, session, found, problems, result.files)
     print_problems(problems)
@@ -122,28 +123,31 @@ class _Found:
     problems: list[Problem] = field(default_factory=list)
 
     def compose(self, chosen: frozenset[str]) -> Mapping[str, bytes]:
-        """The files with the chosen fixes, by resolved path."""
+        """The files with the chosen fixes, by resolved path; raises OSError where one of them cannot be read."""
         from stablelint.codemod.text.edits import apply_edits, select
 
-        files: dict[str, list[Fix]] = {}
-        for site in sorted(chosen):
-            if site in self.fixes:
-                name, fix = self.fixes[site]
-                files.setdefault(name, []).append(fix)
-        texts = {}
-        for name, fixes in files.items():
-            taken, _ = select(fixes)
-            edits = [edit for index in taken for edit in fixes[index].edits]
-            texts[os.path.realpath(name)] = apply_edits(self.sources[name], edits)
-        return texts
+        fixes = [self.fixes[site] for site in sorted(chosen & self.fixes.keys())]
+        taken, _ = select([whole for _, whole in fixes])
+        files: dict[str, list[Edit]] = {}
+        for name, fix in (fixes[index] for index in taken):
+            for path, edits in fix.by_file(name).items():
+                files.setdefault(path, []).extend(edits)
+        return {os.path.realpath(path): apply_edits(self._text(path), edits) for path, edits in files.items()}
+
+    def _text(self, path: str) -> bytes:
+        return self.sources[path] if path in self.sources else Path(path).read_bytes()
 
 
-def _collected(session: Session, diagnostics: Sequence[Diagnostic]) -> _Found:
+def _collected(
+    session: Session, request: Request, diagnostics: Sequence[Diagnostic], received: Mapping[str, Passes]
+) -> _Found:
     """Findings again, this time with the bindings of their rules, which the cache does not keep."""
-    from stablelint.analysis.check import AnalysisOptions, check_source
     from stablelint.codemod.propose import propose_all
+    from stablelint.workspace.examine import Examiner
+    from stablelint.workspace.notebooks import python_at
 
     found = _Found()
+    examiner = Examiner(request.scope, session.catalog, received)
     wanted = {(item.filename, item.code, item.span) for item in diagnostics}
     for name in sorted({item.filename for item in diagnostics}):
         try:
@@ -152,11 +156,9 @@ def _collected(session: Session, diagnostics: Sequence[Diagnostic]) -> _Found:
             found.problems.append(Problem(f"cannot read this file: {error.strerror}", name))
             continue
         found.sources[name] = source
-        report = check_source(
-            source, name, session.catalog, AnalysisOptions(root=Path(session.settings.root))
-        )
+        report = examiner.report(source, name)
         here = [item for item in report.diagnostics if (item.filename, item.code, item.span) in wanted]
-        for diagnostic in propose_all(source, here):
+        for diagnostic in propose_all(source, here, python_at):
             _add(found, diagnostic, session, source)
     return found
 

@@ -52,6 +52,7 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         dtypes=dtypes,
         safe=fix is not None and fix.applicability is Applicability.SAFE,
         has_fix=fix is not None,
+        across=fix is not None and fix.is_across,
     )
     hidden = _hidden(diagnostic, operands)
     site = replace(site, hidden=hidden, guards_hidden=hidden is not None)
@@ -128,7 +129,8 @@ def _kind(rule: Rule) -> Kind:
 
 def _with_expressions(site: Site, diagnostic: Diagnostic, text: Source) -> Site:
     tree = text.tree
-    edits = diagnostic.fix.edits if diagnostic.fix else ()
+    # what a fix over several files makes of the expression, this file alone does not say
+    edits = diagnostic.fix.edits if diagnostic.fix and not diagnostic.fix.is_across else ()
     statement = _statement(tree, text, diagnostic.span)
     within = text.span(statement) if statement is not None else diagnostic.span
     local = [edit for edit in edits if _touches(within, edit.span) and not _inserts_statement(edit)]

@@ -173,6 +173,13 @@ class RerunReport:
     passed: bool | None  # None: it was not run, or failed as it did before
     guilty: tuple[str, ...] = ()  # sites whose fix makes the command worse
 
+    @property
+    def cures(self) -> bool:
+        """Whether the command came to a bad end of its own before the fixes, and comes to a good one with them."""
+        before, after = self.before, self.after
+        failed = before.status != 0 and before.stopped is None
+        return failed and bool(self.passed) and after is not None and after.status == 0
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -66,6 +66,7 @@ class Site:
     expect: str | None = None
     redefines: bool = False  # the page says that the fix changes healthy values as well
     has_fix: bool = True  # the fix may be no rewrite of one expression: `fixed` is None then
+    across: bool = False  # the fix changes other files as well: the rerun has them all
     target: Span | None = None  # the expression that is replayed, where it is more than the finding's own
     model: str | None = None  # the original with earlier statements spelled out, over the operands of the fix
     hidden: str | None = None  # where the result is dropped anyway: 1.0 there, 0.0 where it is taken

@@ -46,7 +46,10 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     failing = tuple(sorted((r for r in decisive if _counts(site, r)), key=lambda r: list(Role).index(r.role)))
     replayed = any(result.fixed is not None for result in decisive)
     if site.has_fix and failing and not replayed:
-        notes = (*notes, "the original fails; the fix cannot be replayed by itself")
+        notes = (
+            *notes,
+            *(() if site.across else ("the original fails; the fix cannot be replayed by itself",)),
+        )
         return Decision(Verdict.NOT_REPRODUCED, failing[0], notes, failing)
     if replayed:
         uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
@@ -141,6 +144,8 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
     notes = []
     if not site.has_fix:
         notes.append("no fix to verify")
+    if site.across:
+        notes.append("its fix changes several files: only a rerun of a command tells what becomes of it")
     uncured = {
         result.case.label for result in results if not result.case.decisive and result.fixed_failed
     } - {result.case.label for result in results if not result.case.decisive and not result.original_failed}

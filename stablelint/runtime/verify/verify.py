@@ -17,7 +17,7 @@ from stablelint.runtime.verify.output.show import sides, witness_shown
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
 from stablelint.runtime.verify.request import Request
-from stablelint.runtime.verify.runs.capture import capture, make
+from stablelint.runtime.verify.runs.capture import capture, cut_short, make
 from stablelint.runtime.verify.runs.collect import Captured, Records
 from stablelint.runtime.verify.runs.rerun import Rerunner, Run, conclude, worse
 from stablelint.runtime.verify.runs.sequence import FAULTS, faults
@@ -84,7 +84,10 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     rerun: RerunReport | None = None
     if before is not None and request.rerun:
         rerun, reports = _rerun(request, folder, before, reports, progress, not interrupted)
-    incomplete = interrupted or (before is not None and before.ending.failed)
+    cured = rerun is not None and rerun.cures
+    if before is not None and not cured:
+        problems = [*cut_short(before, records, request), *problems]
+    incomplete = interrupted or (before is not None and before.ending.failed and not cured)
     report = Report(
         tuple(reports),
         rerun,

@@ -9,6 +9,8 @@ from typing import Any
 
 from stablelint.runtime.process import start
 
+_PROGRAM = os.path.join(os.path.realpath(__file__).partition(os.path.join("", "runtime", ""))[0], "")
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -43,7 +45,7 @@ class Plan:
     def defines(self, name: str) -> bool:
         """Whether only what the file of this resolved path defines is wanted."""
         own = bool(self.definitions) and name.startswith(os.path.join(self.definitions, ""))
-        return own and "site-packages" not in name
+        return own and "site-packages" not in name and not name.startswith(_PROGRAM)
 
     def for_processes(self) -> start.Plan:
         """The plan under which every process of a command has these probes."""

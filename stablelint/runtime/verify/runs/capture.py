@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from pathlib import Path
 
 from stablelint.runtime.verify.probe.install import resolved
@@ -38,21 +40,25 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
         request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory
     )
     records = read_records(folder / "capture")
-    if ending.timed_out:
-        problems.append(
-            f"the command was stopped after {request.timeout:g} s; sites reached until then count"
-        )
-    elif ending.interrupted:
-        problems.append("interrupted; sites reached until then count")
-    elif ending.status:
-        problems.append(f"the command ended with status {ending.status}; sites reached until then count")
-        if not records.sites and (problem := elsewhere(request.command)):
-            problems.append(problem)
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
     for path in sorted((folder / "capture").glob("unguarded-*.json")):
         error = json.loads(path.read_text(encoding="utf-8"))["error"]
         problems.append(f"the losses of a process were not watched: {error}")
     return Run(ending, records.losses), records
+
+
+def cut_short(run: Run, records: Records, request: Request) -> list[str]:
+    """What is to be said of a command that did not come to its own good end."""
+    ending = run.ending
+    if ending.timed_out:
+        return [f"the command was stopped after {request.timeout:g} s; sites reached until then count"]
+    if ending.interrupted:
+        return ["interrupted; sites reached until then count"]
+    if not ending.status:
+        return []
+    said = f"the command ended with status {ending.status}; sites reached until then count"
+    other = None if records.sites else elsewhere(request.command)
+    return [said, *([other] if other else [])]
 
 
 def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]) -> Records:
@@ -64,14 +70,16 @@ def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]
         row = {"id": site.id, "row": site.probe_span.start.row, "fixed": fixes.get(site.id)}
         files.setdefault(resolved(site.filename), []).append(row)
     jobs = folder / "jobs.json"
-    root = _root(list(files))
+    common = Path(os.path.commonpath(files))
+    near = common if common.is_dir() else common.parent
+    root = _root(near)
     plan = Plan(str(folder / "made"), _targets(request.sites, prepared), definitions=os.path.realpath(root))
     document = {
         "folder": plan.folder,
         "seconds": seconds,
         "files": files,
         "root": str(root),
-        "others": _others(root),
+        "others": _others(near, root),
     }
     jobs.write_text(json.dumps(document), encoding="utf-8")
     with open(folder / "made.log", "wb") as log:
@@ -84,34 +92,37 @@ def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]
         )
     if ending.interrupted:
         problems.append("interrupted; calls that were made until then count")
+    elif ending.status and not ending.timed_out:
+        said = (folder / "made.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        problems.append(f"no calls could be made: {said[-1] if said else f'status {ending.status}'}")
     return read_records(folder / "made")
 
 
-def _root(paths: Sequence[str]) -> Path:
-    """The folder of the project that the files are of, as far as its packages and its version control tell."""
-    common = Path(os.path.commonpath(paths))
-    root = common if common.is_dir() else common.parent
+def _root(near: Path) -> Path:
+    """The folder of the project that a folder is of, as far as its packages and its version control tell.
+
+    What keeps a whole home, or all temporary files, under version control is no project.
+    """
+    root = near
     while (root / "__init__.py").exists():
         root = root.parent
-    return next(
-        (each for each in (root, *root.parents) if any((each / name).exists() for name in _ROOTS)), root
-    )
+    wide = {Path.home().resolve(), Path(tempfile.gettempdir()).resolve()}
+    inside = (root, *takewhile(lambda each: each not in wide, root.parents))
+    return next((each for each in inside if any((each / name).exists() for name in _ROOTS)), root)
 
 
-def _others(root: Path) -> list[str]:
-    """Files of the project in which calls of a constructor may stand, and settings."""
-    found: list[str] = []
-    for folder, inner, names in os.walk(root):
+def _others(near: Path, root: Path) -> list[str]:
+    """Files of the project in which calls of a constructor may stand, and settings: those that are near first."""
+    return list(islice(dict.fromkeys([*_python_files(near), *_python_files(root)]), _OTHERS))
+
+
+def _python_files(top: Path) -> Iterator[str]:
+    """The first of a folder's files, without those of environments."""
+    for folder, inner, names in islice(os.walk(top), _OTHERS):
         foreign = "pyvenv.cfg" in names
-        inner[:] = (
-            [] if foreign else sorted(name for name in inner if name[0] != "." and name not in _FOREIGN)
-        )
-        found += [
-            os.path.join(folder, name) for name in sorted(names) if name.endswith(".py") and not foreign
-        ]
-        if len(found) >= _OTHERS:
-            break
-    return found[:_OTHERS]
+        inner[:] = sorted(name for name in inner if name[0] != "." and name not in _FOREIGN and not foreign)
+        if not foreign:
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
 
 
 def _fixed_files(request: Request, folder: Path) -> dict[str, str]:
@@ -120,7 +131,11 @@ def _fixed_files(request: Request, folder: Path) -> dict[str, str]:
     held = folder / "fixed"
     held.mkdir(exist_ok=True)
     for number, site in enumerate(request.sites):
-        texts = request.compose(frozenset({site.id})) if request.compose and site.has_fix else {}
+        texts = (
+            request.compose(frozenset({site.id}))
+            if request.compose and site.has_fix and not site.across
+            else {}
+        )
         text = texts.get(resolved(site.filename))
         if text is not None:
             path = held / f"{number}.py"

@@ -116,6 +116,10 @@ def _claim(before: Run, after: Run) -> str:
     if after.losses is None:
         if after.ending.failed:
             return f"the command ended with status {after.ending.status}, as it did without the fixes"
+        if before.ending.failed:
+            return (
+                f"the command ends well with the fixes, and ended with status {before.ending.status} without"
+            )
         return "the command made no training step that could be watched"
     if after.losses.bad:
         return f"still not finite, first at step {after.losses.first_bad}"
