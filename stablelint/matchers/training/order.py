@@ -112,6 +112,8 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
+        if loop is None and first is not None and first.value.operands["input"].op == "argument":
+            continue  # who computes the loss may clear the gradients, too
         known = _is_plain(optimizer)
         if first is None or (_clears(step.root, review.module) if known else _may_clear(optimizer, review)):
             continue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import called, functions_of
+from stablelint.matchers.names import bound_to, called, functions_of, receiver
 from stablelint.matchers.tree import start
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
@@ -91,16 +91,33 @@ def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     known = written | {_subject(c, 0) for c in named}
     loads = set(definitions(review.module)[1])
     for root in functions_of(review, "load_state_dict"):
-        here = nodes_in(root, ast.Call)
-        if not any(called(n) == "load_state_dict" for n in here):
-            continue
-        for node in sorted(loads & set(here), key=start):
+        restoring = [n for n in nodes_in(root, ast.Call) if called(n) == "load_state_dict"]
+        plain = {
+            n.args[0] for n in restoring if n.args and _has_no_tensors(n, restoring, root, review.module)
+        }
+        for node in sorted(loads & set(nodes_in(root, ast.Call)) - plain if restoring else (), key=start):
             # What this run has saved lies where it runs, and so does what never left the memory.
             source = node.args[0]
-            if _subject(node, 0) in known or called(source) == "BytesIO":
+            if known & {_subject(node, 0), getattr(source, "attr", "")} or called(source) == "BytesIO":
                 continue
             if not _is_of_run(source, calls, review.module):
                 yield site_at(review, rule, node)
+
+
+def _has_no_tensors(restoring: ast.Call, others: list[ast.Call], root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a state is restored into a scaler, or into what was made over an optimizer: a scheduler."""
+    of = receiver(restoring)
+    made = bound_to(ast.unparse(of), restoring, root) if of is not None else None
+    if not isinstance(made, ast.Call):
+        return False
+    if qualified(made.func, module).endswith("GradScaler") or ".lr_scheduler." in qualified(
+        made.func, module
+    ):
+        return True
+    over = {ast.unparse(given) for given in (*made.args, *(k.value for k in made.keywords))}
+    return any(
+        ast.unparse(o) in over for n in others if n is not restoring and (o := receiver(n)) is not None
+    )
 
 
 def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> bool:

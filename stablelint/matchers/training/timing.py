@@ -104,7 +104,9 @@ def _waits(statement: ast.stmt, functions: dict[str, Function]) -> bool:
 
 
 def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
-    """Whether a call gives the GPU work: it moves a tensor there, or runs a module."""
+    """Whether a call gives the GPU work: it runs a module, or moves a tensor there without waiting for the copy."""
     if not isinstance(node, ast.Call):
         return False
-    return called(node) == "cuda" or ast.unparse(node.func).removesuffix(".forward") in modules
+    if called(node) in ("cuda", "to"):
+        return any(k.arg == "non_blocking" for k in node.keywords)
+    return ast.unparse(node.func).removesuffix(".forward") in modules
