@@ -40,6 +40,16 @@ def _functions_in(tree: ast.AST) -> list[ast.AST]:
     return [tree, *functions_below(tree)]
 
 
+def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
+    """A node, and the functions of a tree that it calls by name or as methods, and those that these call; each once."""
+    functions = {n.name: n for n in functions_below(tree)}
+    reached = [root]
+    for node in reached:  # which grows meanwhile
+        names = {called(n) for n in descendants(node)} & functions.keys()
+        reached.extend(f for name in sorted(names) if (f := functions[name]) not in reached)
+    return reached
+
+
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
     """What the last plain assignment of a name or attribute before a node binds it to, as the text stands."""
     found = [

@@ -17,12 +17,13 @@ from stablelint.matchers.names import (
     graph_is_off,
     is_namespace,
     modules_in,
+    reached_from,
     receiver,
 )
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
 from stablelint.matchers.training.trained import backs_in, models_of, trained_in
 from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, start, statement_in
-from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -101,10 +102,9 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Iterator[Site]:
     trained = {
         ast.unparse(of) for c in calls if called(c) == "parameters" and (of := receiver(c)) is not None
     }
-    functions = {n.name: n for n in functions_below(tree)}
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
-            reached = _reached(loop, functions)
+            reached = [descendants(node) for node in reached_from(loop, tree)]
             inside = [c for c in evals if any(c in nodes for nodes in reached)]
             after = [c for c in inside if ast.unparse(receiver(c) or c) in trained or not _is_own(c, loop)]
             if after and any(_is_backward(n) for nodes in reached for n in nodes):
@@ -138,21 +138,6 @@ def _mode_set(statement: ast.stmt, model: str) -> str:
 
 def _is_own(call: ast.Call, loop: ast.AST) -> bool:
     return call in descendants(loop)
-
-
-def _reached(
-    loop: ast.AST, functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
-) -> list[list[ast.AST]]:
-    """What a loop runs: its own nodes, and those of the file's functions that it calls by name, each once."""
-    found: list[list[ast.AST]] = []
-    pending, seen = [loop], set[str]()
-    while pending:
-        nodes = descendants(pending.pop())
-        found.append(nodes)
-        names = {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-        pending.extend(functions[name] for name in names & functions.keys() - seen)
-        seen |= names
-    return found
 
 
 @observes()

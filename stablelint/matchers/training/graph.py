@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import Observed, make_site, observed, scope_of
-from stablelint.matchers.names import modules_in
+from stablelint.matchers.names import Function, modules_in, reached_from
 from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.tree import exclusive, start
+from stablelint.matchers.tree import ancestors, exclusive, start
 from stablelint.syntax.spellings import elementwise, reductions
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
@@ -70,9 +71,19 @@ def in_place(review: Review, rule: Rule) -> Iterator[Site]:
         storage, hidden = _storage(target, value)
         if storage.op == "parameter" and _is_detached(target):
             continue
+        if not hidden and _is_beside_forward(scope_of(frame), review.module):
+            continue
         message = _harm(storage, hidden, _reader(storage, pair, review) if not hidden else None)
         if message is not None:
             yield make_site(review, rule, (value, frame), message=message)
+
+
+def _is_beside_forward(root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a method of a module is none that its `forward` calls: inference, which takes no gradients."""
+    around = next(ancestors(root, module.source.tree), None)
+    methods = around.body if isinstance(around, ast.ClassDef) else []
+    forward = next((m for m in methods if isinstance(m, Function) and m.name == "forward"), None)
+    return forward is not None and around is not None and root not in reached_from(forward, around)
 
 
 def _harm(storage: Value, hidden: bool, reader: Value | None) -> str | None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, site_at
-from stablelint.matchers.names import Function, called, functions_of, modules_in, receiver
+from stablelint.matchers.names import Function, called, functions_of, modules_in, reached_from, receiver
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, loop_around, mentions, statement_in
-from stablelint.syntax.walk import descendants, functions_below, nodes_in
+from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -133,20 +133,8 @@ def _is_step_by_itself(step: Step, optimizer: Value, module: ModuleInfo) -> bool
 
 def _clears(root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a function, or one of the file that it calls, clears or sets gradients."""
-    if mentions(root, *_CLEARING):
-        return True
-    if not module.mentions(*_CLEARING):
-        return False
-    functions = {n.name: n for n in functions_below(module.source.tree)}
-    pending, seen = [root], {root}
-    while pending:
-        node = pending.pop()
-        if mentions(node, *_CLEARING):
-            return True
-        names = {called(n) for n in descendants(node)} & functions.keys()
-        pending.extend(new := [functions[name] for name in names if functions[name] not in seen])
-        seen.update(new)
-    return False
+    tree = module.source.tree
+    return module.mentions(*_CLEARING) and any(mentions(n, *_CLEARING) for n in reached_from(root, tree))
 
 
 def _is_plain(optimizer: Value) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import Function, called, functions_of, modules_in, receiver
+from stablelint.matchers.names import called, functions_of, modules_in, reached_from, receiver
 from stablelint.matchers.training.trained import trained_in
 from stablelint.matchers.tree import ancestors, block_of, mentions, start, statement_in
-from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -40,11 +40,10 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     modules = frozenset[str]()
     if timings:
         modules = modules_in(review) | _layers(review) | trained_in(review.module)
-    functions = {n.name: n for n in functions_below(review.module.source.tree)}
     for taken, timed in timings:
         inside = [n for statement in timed for n in descendants(statement)]
         launched = any(_launches(n, modules) for n in inside) and not any(map(_goes_over_data, inside))
-        if launched and not any(_waits(statement, functions) for statement in timed):
+        if launched and not any(_waits(statement, review.module.source.tree) for statement in timed):
             yield site_at(review, rule, taken)
 
 
@@ -97,10 +96,9 @@ def _goes_over_data(node: ast.AST) -> bool:
     return isinstance(node, ast.For) and called(node.iter) != "range"
 
 
-def _waits(statement: ast.stmt, functions: dict[str, Function]) -> bool:
-    """Whether a statement needs a value of the GPU, or a function of the file that it calls does."""
-    reached = (functions[name] for n in descendants(statement) if (name := called(n)) in functions)
-    return mentions(statement, *_WAITING) or any(mentions(function, *_WAITING) for function in reached)
+def _waits(statement: ast.stmt, tree: ast.AST) -> bool:
+    """Whether a statement needs a value of the GPU, or what it calls of the file does."""
+    return any(mentions(node, *_WAITING) for node in reached_from(statement, tree))
 
 
 def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
