@@ -104,10 +104,13 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Iterator[Site]:
     }
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
-            reached = [descendants(node) for node in reached_from(loop, tree)]
-            inside = [c for c in evals if any(c in nodes for nodes in reached)]
-            after = [c for c in inside if ast.unparse(receiver(c) or c) in trained or not _is_own(c, loop)]
-            if after and any(_is_backward(n) for nodes in reached for n in nodes):
+            own, *called_there = (descendants(node) for node in reached_from(loop, tree))
+            training = [nodes for nodes in called_there if any(map(_is_backward, nodes))]
+            # A function that sets the mode and trains on means the mode.
+            evaluating = [nodes for nodes in called_there if nodes not in training]
+            set_here = [c for c in evals if c in own and ast.unparse(receiver(c) or c) in trained]
+            after = [*set_here, *(c for c in evals if any(c in nodes for nodes in evaluating))]
+            if after and (training or any(map(_is_backward, own))):
                 yield site_at(review, rule, min(after, key=start))
                 return
 
@@ -134,10 +137,6 @@ def _mode_set(statement: ast.stmt, model: str) -> str:
     call = statement.value if isinstance(statement, ast.Expr) else None
     of = receiver(call) if call is not None else None
     return called(call) if call is not None and of is not None and ast.unparse(of) == model else ""
-
-
-def _is_own(call: ast.Call, loop: ast.AST) -> bool:
-    return call in descendants(loop)
 
 
 @observes()
