@@ -200,6 +200,12 @@ class Diagnostic:
         """Order of output: by file, place, code."""
         return (self.filename, self.span, self.code)
 
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """The other files in which it names places, or proposes to change something."""
+        rewritten = [part.filename for one in self.proposals for part in (one, *one.also)]
+        return frozenset(filter(None, [*rewritten, *(step.filename for step in self.derivation)]))
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -243,7 +249,7 @@ class FileReport:
     lines: int = 0
     discharge_counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0  # obligations that hold as long as settings keep their values
-    # Other files read, each with the digest of its content and, behind a space, of its interface.
+    # Other files read, and how each must look for all this to hold: see `Project.consulted`.
     consulted: Mapping[str, str] = field(default_factory=dict)
     passes: Passes = field(default_factory=dict)  # to places in other files
     asks: frozenset[Place] = frozenset()  # places of which it matters what other files pass

@@ -107,7 +107,7 @@ def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
         try:
             look(module)
             passes = passes_of(module, module.sights.passing(), project)
-            return FileReport(filename, passes=passes, consulted=project.consulted(False))
+            return FileReport(filename, passes=passes, consulted=project.consulted(()))
         finally:
             release(module)
             project.close()
@@ -186,7 +186,7 @@ class _Analysis:
             len(self._module.source.lines),
             dict(sorted(self._counts.items())),
             self._assumed,
-            self._project.consulted(placed=bool(unique or self._discharged or self._problems)),
+            self._project.consulted({path for d in unique.values() for path in d.elsewhere}),
             passes,
             frozenset(self._project.asked),
         )

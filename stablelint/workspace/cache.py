@@ -11,14 +11,18 @@ import json
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from stablelint.syntax.content import digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate
+
+if TYPE_CHECKING:
+    from stablelint.analysis.files.interface import Interface
 
 SHARDS = 8
 _CONTEXTS_KEPT = 6
@@ -71,7 +75,7 @@ class Cache:
         self._root = root.rstrip(os.sep) + os.sep
         self._shards: dict[int, _Shard] = {}
         self._digests: dict[str, str] = {}
-        self._interfaces: dict[str, Collection[str]] = {}
+        self._interfaces: dict[str, Interface | None] = {}
 
     def get(self, file: Candidate) -> Json | None:
         """The entry of a file that has not changed since, by its time stamp or else by its content."""
@@ -93,6 +97,11 @@ class Cache:
         if now != consulted:
             self.put(file, self._digest_of(file.path), entry | {"consulted": now})
         return entry
+
+    def last(self, path: str) -> Json | None:
+        """The entry of a file as it was when it was examined last, whatever has changed since."""
+        known = self._known(path)
+        return known[3] if known is not None else None
 
     def put(self, file: Candidate, content: str, entry: Json) -> None:
         """Keeps `entry` for the file whose content has the digest `content`."""
@@ -131,20 +140,22 @@ class Cache:
 
     def _current(self, path: str, before: str) -> str | None:
         """How a file looks that was consulted; None where it has changed for those who use it."""
-        content, _, interface = before.partition(" ")
+        content, _, shown = before.partition(" ")
         if self._digest_of(path) == content:
             return before
-        if not interface or interface not in self._interfaces_of(path):
+        interface, *names = shown.split(" ")
+        if not interface or interface != self._shown_by(path, names):
             return None
-        return f"{self._digest_of(path)} {interface}"
+        return f"{self._digest_of(path)} {shown}"
 
-    def _interfaces_of(self, path: str) -> Collection[str]:
-        """The digests of what other files can see of a file now."""
+    def _shown_by(self, path: str, names: Sequence[str]) -> str:
+        """The digest of what a file shows of these names now; "" where it cannot be read."""
         if path not in self._interfaces:
-            from stablelint.analysis.files.project import interfaces_of
+            from stablelint.analysis.files.project import interface_of
 
-            self._interfaces[path] = interfaces_of(path)
-        return self._interfaces[path]
+            self._interfaces[path] = interface_of(path)
+        interface = self._interfaces[path]
+        return interface.digest_of(names) if interface is not None else ""
 
     def _digest_of(self, path: str) -> str:
         """The digest of a file's content now; "" where there is none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -120,13 +120,7 @@ class Examiner:
             "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
             "passes": codec.encode_places(report.passes),
             "asks": sorted(report.asks),
-            "received": codec.encode_places(
-                {
-                    place: received
-                    for place, received in self._received.get(path, {}).items()
-                    if place in report.asks
-                }
-            ),
+            "received": codec.encode_places(_rested_on(self._received.get(path, {}), report)),
         }
         return {key: value for key, value in entry.items() if value}
 
@@ -170,6 +164,15 @@ def setup(
 
     catalog = load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules))
     return Examiner(scope, catalog, received, edited)
+
+
+def _rested_on(received: Passes, report: FileReport) -> Passes:
+    """What a report rests on of what was received: what it asked for, with the rows in files of which it names places."""
+    named = {path for item in report.diagnostics for path in item.elsewhere}
+    return {
+        place: [one if one.path in named else replace(one, row=0) for one in received[place]]
+        for place in received.keys() & report.asks
+    }
 
 
 def _absolute(path: str, root: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,8 +110,9 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
         trivial, missing = _split(missing, partial(_trivial, cache=cache))
         answers |= trivial
     callers = partial(_callers, paths, request, cache)
+    guesses = _guesses(missing, answers, cache, request.scope.root)
     try:
-        received = _examine_all(discovery.files, missing, answers, request, cache, callers)
+        received = _examine_all(discovery.files, answers, guesses, request, cache, callers)
     finally:
         if cache is not None:
             cache.save()
@@ -120,17 +121,27 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
 
 def _examine_all(
     files: Sequence[Candidate],
-    missing: Sequence[Candidate],
     answers: dict[str, Answer],
+    guesses: Mapping[str, Answer],
     request: Request,
     cache: Cache | None,
     around: Callable[[Container[str]], Callers | None],
 ) -> Mapping[str, Passes]:
-    """Answers what is missing, and again as long as the files tell each other more; returns what they are told."""
-    shown = _shown_by(missing, answers, request.scope.root)
-    received: Mapping[str, Passes] = {file.path: shown for file in missing} if shown else NOTHING_RECEIVED
+    """Answers what is missing, and again as long as the files tell each other more; returns what they are told.
+
+    The `guesses` save rounds: an answer stands once its file was told what all say in the end, whatever came before.
+    """
     callers: Callers | None = None
-    for _ in range(_ROUNDS):
+    for rounds_left in range(_ROUNDS, -1, -1):
+        known = {**guesses, **answers}
+        asked = {place for answer in known.values() for place in answer.asks}
+        callers = callers or (around(known) if asked else None)
+        received = received_by_file(known, callers.passes(asked) if callers is not None else ())
+        missing = [
+            file for file in files if not _holds(answers.get(file.path), received.get(file.path, NOTHING))
+        ]
+        if not missing or not rounds_left:
+            break
         for file, outcome in _examine(missing, request, len(files), received):
             if isinstance(outcome, pool.Failure):
                 problem = Problem(outcome.message, file.path, hint=outcome.hint)
@@ -140,30 +151,45 @@ def _examine_all(
             answers[file.path] = read(entry, file.path)
             if cache is not None and "problems" not in entry:
                 cache.put(file, content, entry)
-        asked = {place for answer in answers.values() for place in answer.asks}
-        callers = callers or (around(answers) if asked else None)
-        received = received_by_file(answers, callers.passes(asked) if callers is not None else ())
-        missing = [file for file in files if received.get(file.path, {}) != answers[file.path].received]
-        if not missing:
-            break
     return received
 
 
-def _shown_by(files: Sequence[Candidate], answers: Mapping[str, Answer], root: str) -> Passes:
-    """The facts about the project that files show which were not answered yet, or those that were.
+def _holds(answer: Answer | None, received: Passes) -> bool:
+    """Whether a file was told what it `received`; the rows of what it names no place of were left out."""
+    if answer is None or answer.received.keys() != received.keys():
+        return False
+    told = (
+        (one, now) for place in received for one, now in zip_longest(answer.received[place], received[place])
+    )
+    return all(one and now and one in (now, replace(now, row=0)) for one, now in told)
 
-    Few files have to be examined again for these, as they are told of them the first time.
-    """
-    passed = {place: several for answer in answers.values() for place, several in answer.passes.items()}
-    shown = {place: passed[place] for place in passed if place[0] == WHOLE}
-    for path in sorted(file.path for file in files) if len(files) > 1 else ():
-        wanted = [fact for fact in FACTS if (WHOLE, fact) not in shown]
-        if wanted and speaks_for(root, path):
+
+def _guesses(
+    files: Sequence[Candidate], answers: Mapping[str, Answer], cache: Cache | None, root: str
+) -> dict[str, Answer]:
+    """What files may ask and tell: what they did before they were changed, or else facts about the project."""
+    guesses = {file.path: _last(file, cache) for file in files}
+    told = {place for answer in chain(answers.values(), guesses.values()) for place in answer.passes}
+    wanted = {fact for fact in FACTS if (WHOLE, fact) not in told}
+    for path in sorted(guesses) if len(files) > 1 else ():
+        if wanted and not guesses[path].passes and speaks_for(root, path):
             with suppress(OSError):
                 data = Path(path).read_bytes()
-                if brings_torch(data):
-                    shown |= {(WHOLE, f): (Passed(path, 1, ""),) for f in wanted if shows(data, f)}
-    return shown
+                shown = [fact for fact in wanted if brings_torch(data) and shows(data, fact)]
+                guesses[path] = replace(
+                    guesses[path], passes={(WHOLE, f): (Passed(path, 1, ""),) for f in shown}
+                )
+                wanted.difference_update(shown)
+    return guesses
+
+
+def _last(file: Candidate, cache: Cache | None) -> Answer:
+    """What the cache knows of a file as it was."""
+    entry = cache.last(file.path) if cache is not None else None
+    with suppress(DamagedError):
+        if entry is not None:
+            return read(entry, file.path)
+    return Answer(asks=[(WHOLE, fact) for fact in FACTS])
 
 
 def _callers(

@@ -68,9 +68,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(root: Path, *names: str, jobs: int = 1) -> CheckResult:
-    settings = Settings(root=root, level=Level.POSSIBLE)
-    request = Request(settings, Selection(frozenset({"SL102"}), "/"), discharged=True, jobs=jobs)
+def run(root: Path, *names: str, use_cache: bool = True) -> CheckResult:
+    request = Request(
+        Settings(root=root, level=Level.POSSIBLE),
+        Selection(frozenset({"SL102"}), "/"),
+        discharged=True,
+        use_cache=use_cache,
+        jobs=1,
+    )
     result = check([str(root / name) for name in names or (".",)], request, CATALOG)
     assert result.problems == ()
     return result
@@ -99,16 +104,20 @@ def test_what_agrees_with_the_bound_leaves_it(name: str, project: Path) -> None:
     assert len(result.discharged) == 3
 
 
-def test_an_edit_of_one_file_reaches_those_that_depend_on_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caller = project / "train.py"
-    text = "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps={})\n"
-    looked: list[str] = []
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are examined."""
+    names: list[str] = []
     guarded = pool._guarded
     monkeypatch.setattr(
-        pool, "_guarded", lambda task, path: looked.append(Path(path).name) or guarded(task, path)
+        pool, "_guarded", lambda task, path: names.append(Path(path).name) or guarded(task, path)
     )
+    return names
+
+
+def test_an_edit_of_one_file_reaches_those_that_depend_on_it(project: Path, looked: list[str]) -> None:
+    caller = project / "train.py"
+    text = "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps={})\n"
     seen = []
     for eps in ("1e-6", "0.0", "0.0", "1e-3"):
         caller.write_text(text.format(eps))
@@ -120,6 +129,48 @@ def test_an_edit_of_one_file_reaches_those_that_depend_on_it(
         (1, []),
         (0, ["losses.py", "train.py"]),
     ]
+
+
+HELPERS = """import torch
+
+def positive(x):
+    return x.clamp_min(1e-6)
+
+def other(x):
+    return x + 1
+"""
+USERS = {
+    "use.py": "import torch\nfrom helpers import positive\n\ndef f(x):\n    return x / positive(x)\n",
+    "train.py": "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0)\n",
+    "test.py": "import torch\nfrom lib import Ratio\n\ndef f(x):\n    return Ratio(tau=2.0)(x, x)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "also"),
+    [
+        ("helpers.py", "import torch", "# A line more.\nimport torch", []),
+        ("helpers.py", "x + 1", "x + 2", []),
+        ("helpers.py", "def other(x):", "def another(x):", []),
+        ("helpers.py", "1e-6", "0.0", ["use.py"]),
+        ("helpers.py", "def positive", "def negative", ["use.py"]),
+        ("train.py", "import torch", "# A line more.\nimport torch", ["losses.py"]),  # which names the line
+        ("test.py", "import torch", "# A line more.\nimport torch", []),
+        ("test.py", "2.0", "0.0", ["losses.py"]),
+    ],
+)
+def test_no_other_file_is_examined_again(
+    file: str, old: str, new: str, also: list[str], project: Path, looked: list[str]
+) -> None:
+    for name, text in {"helpers.py": HELPERS, **USERS}.items():
+        (project / name).write_text(text)
+    before, path = run(project), project / file
+    path.write_text(path.read_text().replace(old, new))
+    looked.clear()
+    after = run(project)
+    assert sorted(looked) == sorted([file, *also])
+    assert after == run(project, use_cache=False)
+    assert (after.diagnostics != before.diagnostics) == bool(also)
 
 
 @pytest.mark.parametrize("name", [*CONTRADICTED, "a class between"])

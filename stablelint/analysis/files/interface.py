@@ -1,67 +1,91 @@
-"""What other files can see of a file, as a digest: the bodies that nobody follows are left out.
+"""What other files can see of a file, by the names that they look up in it: bodies that nobody follows are left out.
 
-A result that rests on another file holds as long as that file's interface does, whatever else is edited there.
+A result that rests on another file holds as long as what was looked up there stays, whatever else is edited.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, abridge
 from stablelint.syntax.content import digest
+from stablelint.syntax.names import called_name
+
+_WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
 class Interface:
-    """Two digests of what a file shows: with the rows where it stands, which a finding may name, and without."""
+    """What the top-level names of a file stand for, as digests that do not depend on the rows where it stands.
 
-    placed: str
-    bare: str
+    A name rests on those that its text mentions, and a class on those of the file that inherit from it.
+    """
+
+    def __init__(self, module: ModuleInfo, lines: list[str]) -> None:
+        """`lines` are those of the file, empty where nobody follows them."""
+        self._module = module
+        self._lines = lines
+        self._seen: dict[str, tuple[str, frozenset[str]]] = {}
+        self._facts = (module.mentions_torch, module.search_path, sorted(module.rebound), module.stars)
+
+    def digest_of(self, names: Iterable[str]) -> str:
+        """The digest of what the names stand for, and of what is true of the whole file."""
+        reached = list(names)
+        known = set(reached)
+        for name in reached:  # grows while it is walked
+            new = self._of(name)[1] - known
+            known |= new
+            reached += new
+        return _digest(repr((self._facts, sorted((name, self._of(name)[0]) for name in reached))))
+
+    def _of(self, name: str) -> tuple[str, frozenset[str]]:
+        """The digest of the text of a name, and the other names on which it rests."""
+        if name not in self._seen:
+            module, text = self._module, "\n".join(self._text_of(name))
+            below = (c.name for c in module.classes.values() if name in map(called_name, c.node.bases))
+            rests_on = frozenset([*filter(module.defines, _WORD.findall(text)), *below])
+            self._seen[name] = _digest(text), rests_on
+        return self._seen[name]
+
+    def _text_of(self, name: str) -> Iterator[str]:
+        module = self._module
+        function, info = module.functions.get(name), module.classes.get(name)
+        known = [part.node for part in (function, info) if part is not None]
+        yield module.imports.get(name, "")
+        for node in (*known, *module.assignments.get(name, ())):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            yield from self._lines[first - 1 : node.end_lineno]
+        methods = info.methods.values() if info is not None else ()
+        yield from (_summary(one) for one in (function, *methods) if one is not None and one.outline.dropped)
 
 
 def abridged(module: ModuleInfo, largest: int) -> Interface:
     """Abridges a module to what other files can see, and tells what that is."""
-    lines, statements = module.source.lines, module.source.tree.body
-    bodies = [(name, function, _body_rows(function, lines)) for name, function in _functions(module)]
+    lines = module.source.lines
+    methods = [method for info in module.classes.values() for method in info.methods.values()]
+    bodies = [(function, _body_rows(function, lines)) for function in (*module.functions.values(), *methods)]
     abridge(module, largest)
-    dropped = [body for body in bodies if body[1].outline.dropped]
-    hidden = {row for _, _, rows in dropped for row in rows}
-    shown = [row for s in statements for row in _rows(s) if row not in hidden]
-    facts = [module.mentions_torch, module.may_yield, module.may_hold_lambdas, module.search_path]
-    outline = repr(
-        [*facts, sorted(module.rebound), *(_summary(name, function) for name, function, _ in dropped)]
-    )
-    text = "\n".join([outline, *(lines[row - 1] for row in shown)])
-    return Interface(_digest(f"{text}\n{shown}"), _digest(text))
-
-
-def _functions(module: ModuleInfo) -> Iterator[tuple[str, FunctionInfo]]:
-    yield from module.functions.items()
-    for info in module.classes.values():
-        yield from ((f"{info.name}.{name}", function) for name, function in info.methods.items())
+    for function, rows in bodies:
+        if function.outline.dropped:
+            lines[rows.start - 1 : rows.stop - 1] = [""] * len(rows)
+    return Interface(module, lines)
 
 
 def _body_rows(function: FunctionInfo, lines: list[str]) -> range:
     """The rows of a function's body; none where it begins on the line of its head."""
     if isinstance(function.node, ast.Lambda):
-        return range(0)
+        return range(1, 1)
     first, last = function.node.body[0], function.node.body[-1]
     apart = not lines[first.lineno - 1][: first.col_offset].strip()
-    return range(first.lineno, (last.end_lineno or last.lineno) + 1) if apart else range(0)
+    return range(first.lineno, (last.end_lineno or last.lineno) + 1) if apart else range(1, 1)
 
 
-def _rows(statement: ast.stmt) -> range:
-    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
-    return range(first, (statement.end_lineno or statement.lineno) + 1)
-
-
-def _summary(name: str, function: FunctionInfo) -> tuple[object, ...]:
+def _summary(function: FunctionInfo) -> str:
     """What is remembered of a body that was dropped."""
     touched = function.owner.touched.get(function.name) if function.owner is not None else None
     attributes = (sorted(touched.assigned), sorted(touched.called)) if touched is not None else ()
-    return name, function.outline, attributes
+    return repr((function.name, function.outline, attributes))
 
 
 def _digest(text: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import os
-from collections import OrderedDict
-from collections.abc import Sequence
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,7 @@ _LARGEST_PLAIN = 30_000  # bytes, without a word of torch: only its constants co
 _LARGEST_FUNCTION = 60  # statements; what a longer one yields is not followed
 _CAPACITY = 3_000_000  # bytes of source of which the parsed definitions are held
 _RE_EXPORTS = 6  # how often a name may lead on to another module
+_WORD = re.compile(r"[^\W\d]\w*")
 _INHERITED = 8  # classes between one and the method that it inherits
 
 
@@ -40,12 +42,6 @@ class _Volume:
     size: int
     module: ModuleInfo | None
     interface: Interface | None = None
-
-    def fingerprint(self, placed: bool) -> str:
-        """The digest of its content and, where it was read, that of its interface, with rows or without."""
-        if self.interface is None:
-            return self.digest
-        return f"{self.digest} {self.interface.placed if placed else self.interface.bare}"
 
 
 _ABSENT = _Volume(None, "", 0, None)
@@ -118,10 +114,9 @@ def _read(path: str, package: str, stamp: tuple[int, int], data: bytes | None) -
 _LIBRARY = Library()
 
 
-def interfaces_of(path: str) -> tuple[str, ...]:
-    """The digests of what other files can see of a file as it is now; none where it cannot be read."""
-    interface = _LIBRARY.get(path, Project().package_of(path)[1]).interface
-    return (interface.placed, interface.bare) if interface is not None else ()
+def interface_of(path: str) -> Interface | None:
+    """What other files can see of a file as it is now; None where it cannot be read."""
+    return _LIBRARY.get(path, Project().package_of(path)[1]).interface
 
 
 class Project:
@@ -153,18 +148,30 @@ class Project:
         self.shown: frozenset[str] = frozenset()
         self.asked: set[Place] = set()
         self._consulted: dict[str, _Volume] = {}
+        self._sought: defaultdict[ModuleInfo, set[str]] = defaultdict(set)  # names looked up in a file
 
     def close(self) -> None:
         """Lets go of the files read."""
         self._modules.clear()
         self._consulted.clear()
+        self._sought.clear()
         self._located.clear()
         self._found.clear()
         self._library.close()
 
-    def consulted(self, placed: bool) -> dict[str, str]:
-        """The files read, and how each must look for the outcome to hold; `placed` tells that it may name rows."""
-        return {path: volume.fingerprint(placed) for path, volume in self._consulted.items()}
+    def consulted(self, named: Collection[str]) -> dict[str, str]:
+        """The files read, and how each must look for the outcome to hold; the outcome names places in those `named`.
+
+        That is the digest of its content and, where no place in it is named, behind spaces that of what it shows under
+        the names looked up in it, and these.
+        """
+        found: dict[str, str] = {}
+        for path, volume in self._consulted.items():
+            found[path] = volume.digest
+            if volume.module is not None and volume.interface is not None and path not in named:
+                names = sorted(self._sought[volume.module])
+                found[path] = " ".join([volume.digest, volume.interface.digest_of(names), *names])
+        return found
 
     def adopt(self, module: ModuleInfo) -> None:
         """Makes `module` the one that imports of its own path lead to."""
@@ -266,6 +273,7 @@ class Project:
             while prefix:
                 module = self._file_of(prefix, base)
                 if module is not None:
+                    self._sought[module].add(rest.partition(".")[0])
                     return module, rest
                 prefix, _, last = prefix.rpartition(".")
                 rest = f"{last}.{rest}"
@@ -307,6 +315,13 @@ class Project:
             place = os.path.join(base, *filter(None, dotted.split(".")))
             self._located[key] = self.load(f"{place}.py") or self.load(os.path.join(place, "__init__.py"))
         return self._located[key]
+
+    def read_by(self, path: str, text: str) -> ModuleInfo | None:
+        """The file at `path`, to evaluate there an expression of which `text` is the text."""
+        module = self.load(path)
+        if module is not None:
+            self._sought[module].update(_WORD.findall(text))
+        return module
 
     def load(self, path: str) -> ModuleInfo | None:
         """The parsed file, or None where there is none, it does not parse, or enough files have been read."""

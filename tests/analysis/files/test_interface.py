@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stablelint.analysis.files.project import interfaces_of
+from stablelint.analysis.files.project import interface_of
 
 HELPER = """
 import torch
@@ -21,20 +21,33 @@ class Scaler:
         self.seen = x
         print(x)
 
+class Wider(Scaler):
+    pass
+
 def positive(x):
-    return x.clamp_min(1e-6)
+    return torch.relu(x).clamp_min(1e-6) + LIMIT
 
 def report(x):
     print("x is", x)
 """
 
 
-def interfaces(folder: Path, text: str) -> tuple[str, ...]:
+NAMES = ("LIMIT", "Scaler", "positive", "report")
+
+
+def digests(folder: Path, text: str) -> dict[str, str]:
+    """What each name of the file shows."""
     path = folder / "helper.py"
     path.write_text(text)
-    found = interfaces_of(str(path))
+    found = interface_of(str(path))
     path.unlink()
-    return found
+    return {name: found.digest_of([name]) for name in NAMES} if found is not None else {}
+
+
+def changed(folder: Path, old: str, new: str) -> list[str]:
+    """The names that show something else once a text is replaced."""
+    before, after = digests(folder, HELPER), digests(folder, HELPER.replace(old, new))
+    return [name for name in NAMES if before[name] != after[name]]
 
 
 @pytest.mark.parametrize(
@@ -42,37 +55,38 @@ def interfaces(folder: Path, text: str) -> tuple[str, ...]:
     [
         ('print("x is", x)', 'print("it is", x)'),
         ("        print(x)\n", "        print(2 * x)\n"),
-        ('    print("x is", x)\n', '    print("x is", x)\n# the end\n'),
+        ('    print("x is", x)\n', '    print("x is", x)\n# the end\nANOTHER = 1\n'),
+        ("LIMIT = 3", "# a line more\nLIMIT = 3"),
     ],
 )
 def test_what_nobody_follows_is_no_part_of_it(old: str, new: str, tmp_path: Path) -> None:
-    assert interfaces(tmp_path, HELPER.replace(old, new)) == interfaces(tmp_path, HELPER)
+    assert changed(tmp_path, old, new) == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "names"),
     [
-        ("LIMIT = 3", "LIMIT = 4"),
-        ("clamp_min(1e-6)", "clamp_min(0.0)"),
-        ("scale=1.0", "scale=0.0"),
-        ("self.seen = x", "self.scale = x"),
-        ('print("x is", x)', "return x"),
-        ("def report(x)", "def report(x, y=1)"),
-        ("import torch", "import torch as torch"),
-        ("def positive", "@torch.no_grad()\ndef positive"),
+        ("LIMIT = 3", "LIMIT = 4", ["LIMIT", "positive"]),
+        ("clamp_min(1e-6)", "clamp_min(0.0)", ["positive"]),
+        ("scale=1.0", "scale=0.0", ["Scaler"]),
+        ("self.seen = x", "self.scale = x", ["Scaler"]),
+        ("class Wider(Scaler)", "class Wider(Scaler, Base)", ["Scaler"]),
+        ('print("x is", x)', "return x", ["report"]),
+        ("def report(x)", "def report(x, y=1)", ["report"]),
+        ("import torch", "import torch as torch\ntorch = 1", ["positive"]),
+        ("import torch", "import torch\nfrom other import *", [*NAMES]),
+        ("def positive", "@torch.no_grad()\ndef positive", ["positive"]),
     ],
 )
-def test_what_a_caller_can_follow_is(old: str, new: str, tmp_path: Path) -> None:
-    before, after = interfaces(tmp_path, HELPER), interfaces(tmp_path, HELPER.replace(old, new))
-    assert set(before).isdisjoint(after)
+def test_what_a_caller_can_follow_is(old: str, new: str, names: list[str], tmp_path: Path) -> None:
+    assert changed(tmp_path, old, new) == names
 
 
-def test_rows_count_for_what_may_name_them(tmp_path: Path) -> None:
-    before, after = interfaces(tmp_path, HELPER), interfaces(tmp_path, f"# a line more\n{HELPER}")
-    assert before[0] != after[0]
-    assert before[1] == after[1]
+def test_a_name_that_is_bound_later_is_seen(tmp_path: Path) -> None:
+    assert changed(tmp_path, "def report(x)", "x = 3\n\ndef report(x)") == ["Scaler", "positive", "report"]
+    assert changed(tmp_path, "LIMIT = 3", "") == ["LIMIT", "positive"]
 
 
 def test_a_file_that_cannot_be_read_has_none(tmp_path: Path) -> None:
-    assert interfaces(tmp_path, "def f(:") == ()
-    assert interfaces_of(str(tmp_path / "none.py")) == ()
+    assert digests(tmp_path, "def f(:") == {}
+    assert interface_of(str(tmp_path / "none.py")) is None

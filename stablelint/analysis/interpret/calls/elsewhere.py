@@ -25,7 +25,7 @@ def passed_elsewhere(
     project = frame.session.project
     for passed in project.passed_to(target_of(thing), name):
         node = ast.parse(passed.text, mode="eval").body
-        module = frame.module if is_number(node) else project.load(passed.path)
+        module = frame.module if is_number(node) else project.read_by(passed.path, passed.text)
         if module is not None:
             ast.increment_lineno(node, passed.row - 1)
             value = frame.session.interpreter.evaluate(node, quiet_frame(module, frame))
