@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from stablelint.analysis.values.families import CONDITIONS, HANDED_OVER
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Attained, Kind, Value, believed, unassumed
@@ -16,7 +16,6 @@ from stablelint.catalog.contract import Comparison, Contract
 from stablelint.diagnostic import Status
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
-from stablelint.syntax.operations import SELECTIONS
 
 NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
 GRADIENT_FREE = frozenset(
@@ -178,22 +177,11 @@ def _failure(
     attained = _attained(comparison, value, interval, fmt)
     if value.is_constant and value.assumed:
         attained = min(attained, Attained.COINCIDENCE)  # a default that stands for "not given"
-    if _is_truth(value):
-        # The logarithm of a truth value is meant to be 0 or -inf.
-        attained = min(attained, Attained.COINCIDENCE)
     known = attained >= (Attained.EXACT if value.kind is Kind.NUMBER else Attained.SATURATION)
     status = Status.VIOLATED if known and value.op not in HANDED_OVER else Status.UNGUARDED
     subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
     failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
     return Judgement(status, "", comparison.variable, is_backward, attained, failing)
-
-
-def _is_truth(value: Value) -> bool:
-    """Whether a value holds truth values, or numbers made of them, or some of either."""
-    value = stripped(value)
-    while value.op in SELECTIONS and value.first is not None:
-        value = stripped(value.first)
-    return value.op in CONDITIONS or value.dtype == "bool"
 
 
 def is_polluted(interval: Interval) -> bool:

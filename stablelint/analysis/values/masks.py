@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import SELECTIONS
 
 DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
 
@@ -14,6 +16,14 @@ def truth_of(value: Value) -> Value:
     while value.op == "bool" and value.first is not None:
         value = stripped(value.first)
     return value
+
+
+def holds_truth(value: Value) -> bool:
+    """Whether a value holds truth values, or numbers made of them, or some of either."""
+    value = stripped(value)
+    while value.op in SELECTIONS and value.first is not None:
+        value = stripped(value.first)
+    return value.op in CONDITIONS or value.dtype == "bool"
 
 
 def unnegated(value: Value) -> Value:

@@ -45,3 +45,22 @@ def test_a_loss_may_be_gathered_over_turns() -> None:
 def test_a_module_is_trained_through_the_iteration_that_it_runs() -> None:
     module = "class Layer(nn.Module):\n    def forward(self, x):\n        return solve(x, x)\n"
     assert (4, "SL103") in open_(_SOLVER.format(name="solve") + module)
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("w.data[:] = {}", False),
+        ("w[0].data[1] = {}", False),
+        ("w.data = {}", False),
+        ("w.data.copy_({})", False),
+        ("w.detach().add_({})", False),
+        ("w.copy_({})", True),
+        ("u = w.data[:] = {}", True),
+        ("w = w.data.copy({})", True),
+    ],
+)
+def test_what_is_written_into_data_has_no_gradient(statement: str, shown: bool) -> None:
+    written = statement.format("depth.log().nan_to_num(neginf=0)")
+    code = f"def start(w: torch.Tensor, depth: torch.Tensor):\n    {written}\n    return w\n"
+    assert ("SL503" in [rule for _, rule in open_(code)]) is shown

@@ -58,6 +58,19 @@ def test_a_diagonal_is_kept_in_or_out(mask: str, spared: bool) -> None:
     assert ("SL501" not in codes) is spared
 
 
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        ("torch.eq(group, group.T).float()", ["SL501"]),
+        ("((adj > 0) & ~torch.eye(5).bool()).float()[:3]", ["SL501"]),
+        ("((adj > 0) | torch.eye(5).bool()).float()", []),
+        ("adj.relu()", ["SL101"]),
+    ],
+)
+def test_the_logarithm_of_truth_values_is_a_mask(mask: str, expected: list[str]) -> None:
+    assert reported(f"return torch.logsumexp(e + ({mask}).log(), dim=1)") == expected
+
+
 def test_the_factors_of_a_mask_stand_in_either_order() -> None:
     for masked in ("s - 1e9 * (1 - adj)", "s - (1 - adj) * 1e9", "-1e9 * (1 - adj) + s"):
         assert reported("s = e.half()", f"return {masked}") == ["SL403"]

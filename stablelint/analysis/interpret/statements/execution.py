@@ -54,9 +54,31 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
 
 
 def _expression(node: ast.Expr, frame: Frame) -> None:
-    evaluate(node.value, frame)
-    if isinstance(node.value, ast.Call):
-        _fill_arguments(node.value, frame)
+    call = node.value
+    method = call.func if isinstance(call, ast.Call) else None
+    changed = [method.value] if isinstance(method, ast.Attribute) and method.attr.endswith("_") else []
+    _evaluate_into(changed, call, frame)
+    if isinstance(call, ast.Call):
+        _fill_arguments(call, frame)
+
+
+def _evaluate_into(places: list[ast.expr], written: ast.expr, frame: Frame) -> Value:
+    """The value of what is written into places: without a gradient where none of them keeps one."""
+    recorded = frame.state.gradient
+    if recorded and places:
+        frame.state.gradient = not all(_is_untracked(place, frame) for place in places)
+    value = evaluate(written, frame)
+    frame.state.gradient = recorded
+    return value
+
+
+def _is_untracked(place: ast.expr, frame: Frame) -> bool:
+    """Whether a place is the data of a tensor, which knows of no gradient: `weight.data[i]`, `weight.detach()`."""
+    while isinstance(place, ast.Subscript):
+        place = place.value
+    function = place.func if isinstance(place, ast.Call) else place
+    named = isinstance(function, ast.Attribute) and function.attr in ("data", "detach")
+    return named and evaluate(_load(place), frame).op == "detach"
 
 
 def _fill_arguments(call: ast.Call, frame: Frame) -> None:
@@ -71,7 +93,7 @@ def _fill_arguments(call: ast.Call, frame: Frame) -> None:
 
 
 def _assign(node: ast.Assign, frame: Frame) -> None:
-    value = evaluate(node.value, frame)
+    value = _evaluate_into(node.targets, node.value, frame)
     for target in node.targets:
         bind(target, value, frame)
 

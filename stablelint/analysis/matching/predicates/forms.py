@@ -9,6 +9,7 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.predicates.masks import MASK_FORMS
 from stablelint.analysis.matching.predicates.values import is_handed_over
 from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.values.masks import holds_truth
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
 from stablelint.analysis.values.value import Kind, Value
@@ -75,6 +76,11 @@ def _boolean(predicate: Predicate, context: Context) -> Truth:
     return Truth.of(known == "bool")
 
 
+def _truth_values(predicate: Predicate, context: Context) -> bool:
+    """Truth values, or numbers that were made of them: the logarithm is meant to be 0 or -inf."""
+    return holds_truth(value_of(predicate, context))
+
+
 def _gradient(predicate: Predicate, context: Context) -> bool:
     """The gradient that a tensor has gathered: `p.grad`, `p.grad.data`."""
     value = stripped(value_of(predicate, context))
@@ -116,6 +122,7 @@ _FORMS: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "displacement": _displacement,
     "all_zero": _can_vanish,
     "single_element": _single,
+    "truth_values": _truth_values,
     "large_sum": _large_sum,
     **MASK_FORMS,
 }

@@ -9,7 +9,7 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
-from stablelint.analysis.values.masks import DRAWN, truth_of, unnegated
+from stablelint.analysis.values.masks import DRAWN, holds_truth, truth_of, unnegated
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
@@ -26,6 +26,8 @@ def _masked_rows(predicate: Predicate, context: Context) -> Truth:
     """Masked by something that is not known to spare an element of each row, as a causal mask does."""
     value = stripped(value_of(predicate, context))
     mask = value.operands.get("mask") or value.operands.get("condition")
+    if value.op == "log" and value.first is not None and holds_truth(value.first):
+        mask = value.first
     if mask is None or _spares(mask, 8, hides=not _keeps_what_is_true(value)):
         return Truth.NO
     return Truth.YES if _tests_data(mask) else Truth.MAYBE
@@ -40,10 +42,9 @@ def _tests_data(mask: Value) -> bool:
 
 
 def _keeps_what_is_true(value: Value) -> bool:
-    """Whether it is where the test fails that the scores are masked: `where(kept, scores, -inf)`."""
-    return (
-        value.op == "where" and "input" in value.operands and value.operands["input"].interval.hi > -math.inf
-    )
+    """Whether it is where the test fails that the scores are masked: `where(kept, scores, -inf)`, `log(kept)`."""
+    kept = value.operands.get("input") if value.op == "where" else None
+    return value.op == "log" or (kept is not None and kept.interval.hi > -math.inf)
 
 
 def _spares(mask: Value, depth: int, hides: bool) -> bool:
