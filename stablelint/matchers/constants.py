@@ -17,7 +17,7 @@ from stablelint.diagnostic import Status
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import parents
 from stablelint.numerics.formats import FLOAT32, round_to
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -28,10 +28,10 @@ _BYTES = (256, 65536)
 _BYTE_TENSORS = frozenset(
     {"byte", "torchvision.io.read_image", "torchvision.io.decode_image", "torchvision.io.image.read_image"}
 )
-_BOUNDS = frozenset({"clamp", "maximum", "minimum"})
+_BOUNDS = having("bound")
 # What has no pole, in its value or its gradient, at an operand of 1 or -1 or at what the others of them make of it.
 _POLELESS = VIEWS | frozenset("add sub mul neg relu abs square sum mean exp mse_loss l1_loss index".split())
-_LEAVES = frozenset({"argument", "attribute", "free", "unknown"})
+_LEAVES = having("given")
 _OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a factor of nearly 1 may well be 1
 
 

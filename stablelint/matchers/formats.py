@@ -16,6 +16,7 @@ from stablelint.analysis.values.views import behind
 from stablelint.matchers.common import make_site, observed
 from stablelint.numerics.formats import FLOAT16, round_to
 from stablelint.syntax import precision
+from stablelint.syntax.operations import having
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -28,13 +29,13 @@ _UP = re.compile(r"\.float\(\)|\.to\((dtype=)?torch\.float32\)|dtype=torch\.floa
 _BACK = re.compile(r"\.type_as\(|\.to\((dtype=)?(\w+\.)*\w*dtype\)")
 _EPS = 1e-12  # the default
 _TINY = "an eps of {!r} guards nothing in float16: where a row is constant its gradient overflows"
-_SIZES = frozenset({"size", "shape", "len", "numel"})
+_SIZES = having("size")
 _SHOWING = {
     precision.SOFTMAX: "{} computes a softmax in float32",
     precision.FLOAT16: "{} names float16",
 }
 _EXACT_UP_TO = 256  # whole numbers, by bfloat16
-_PRODUCTS = frozenset({"matmul", "einsum", "masked_fill"})
+_PRODUCTS = having("product") | {"masked_fill"}
 # A layer lies between.
 _SQUEEZED = frozenset("linear_module softmax sigmoid tanh layer_norm norm_module".split())
 

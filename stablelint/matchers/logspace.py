@@ -10,6 +10,7 @@ from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Status
 from stablelint.matchers.common import Observed, make_site, observed
+from stablelint.syntax.operations import having
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 _DEPTH = 8  # operations looked through
 _WIDTH = 40  # values looked at in each step
-_GIVEN = frozenset("argument item part attribute unknown index".split())
-_CONTRACTIONS = frozenset("einsum matmul bmm mm".split())
-_SUMS = _CONTRACTIONS | frozenset("sum mean dot cumsum scatter_add index_add".split())
+_GIVEN = having("given") | {"part", "index"}
+_CONTRACTIONS = having("product")
+_SUMS = having("product", "total", "scatter") | {"cumsum"}
 _MASKED = frozenset("masked_fill where overwritten".split())
 
 

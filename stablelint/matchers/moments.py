@@ -11,7 +11,7 @@ from stablelint.analysis.values.relations.squares import dividend_of, root_of, u
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import make_site, observed
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _PARTS = frozenset({"index", "part"})
 _PRODUCTS = frozenset({"matmul", "bmm", "mm"})
-_SUMS = frozenset({"sum", "mean"})
-_NORMS = frozenset({"norm", "vector_norm"})
-_RANKING = frozenset("argmin argmax topk argsort sort amin amax min max".split())
+_SUMS = having("total")
+_NORMS = having("norm")
+_RANKING = having("rank")
 _DISTANCE = (
     "a squared distance is multiplied out: near points keep none of its digits, and it can be negative"
 )

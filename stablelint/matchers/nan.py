@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from stablelint.analysis.values.state import Frame
     from stablelint.catalog.rule import Rule
 
-_LOSSES = frozenset(
-    (
-        *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
-        *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "ctc_loss", "gaussian_nll_loss"),
-        "poisson_nll_loss",
-    )
-)
+_LOSSES = having("loss")
 _REDUCTIONS = ("sum", "mean", "std", "var", "norm", "amax", "amin", "matmul", "softmax", "log_softmax")
 _DEPTH = 5
 _THROUGH = frozenset(("mean", "sum", "add", "mul", "div", "sub", "neg", "phi", "view"))

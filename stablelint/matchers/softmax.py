@@ -12,13 +12,14 @@ from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Status
+from stablelint.syntax.operations import having
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
     from stablelint.catalog.rule import Rule
 
 _DEPTH = 6
-_GROUPED = frozenset("scatter_add scatter_reduce scatter_sum index_add".split())
+_GROUPED = having("scatter")
 _GATHERS = ("scatter", "segment", "index_add", "spmm", "copy_e_sum", "edge_sum")
 
 

@@ -24,6 +24,7 @@ from stablelint.analysis.proof.replacement import (
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import children, descendants
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _LENGTH = 6  # operations looked through
-_COMPARISONS = frozenset("eq ne gt ge lt le".split())
-_SINGULAR = frozenset("sqrt rsqrt log log2 log10 acos asin atanh".split())
+_COMPARISONS = having("compare")
+_SINGULAR = having("singular") | {"acos", "asin", "atanh"}
 # The page's name for the operand of each operation whose gradient is hidden.
 _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "atanh": "u"}
 

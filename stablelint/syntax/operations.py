@@ -5,11 +5,19 @@ Rules, ranges and messages speak only of canonical names; the tables are in `sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from stablelint.syntax.spellings import MODULES, OPERATIONS, PREFIXES
+from stablelint.syntax.spellings import (
+    MODULES,
+    OPERATIONS,
+    ORIGINS,
+    PREFIXES,
+    TRAITS,
+    elementwise,
+    reductions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ def _operations() -> tuple[dict[str, Operation], dict[str, Operation], dict[str,
     methods: dict[str, Operation] = {}
     canonical: dict[str, Operation] = {}
     for row in filter(None, OPERATIONS.splitlines()):
-        name, parameters, *spellings = row.split()
+        name, parameters, *spellings = row.partition("+")[0].split()
         operation = Operation(name, tuple(parameters.split(",")))
         canonical[name] = operation
         for spelling in spellings:
@@ -103,14 +111,26 @@ def spellings() -> Iterator[tuple[str, str]]:
     yield from ((spelling, found.operation) for spelling, found in _modules().items())
 
 
+@cache
+def _traits() -> Mapping[str, frozenset[str]]:
+    held: dict[str, set[str]] = {trait: set() for trait in TRAITS}
+    for row in filter(None, (OPERATIONS + ORIGINS).splitlines()):
+        name, *traits = (word.strip() for word in row.split("+"))
+        for trait in traits:
+            held[trait].add(name.split()[0])
+    for trait, table in (("elementwise", elementwise), ("along", reductions)):
+        held[trait].update(row.split()[0] for row in table.OPERATIONS.splitlines() if row)
+    return {trait: frozenset(names) for trait, names in held.items()}
+
+
+def having(*traits: str) -> frozenset[str]:
+    """The canonical names of the operations that have one of the traits. Raises KeyError where there is no such trait."""
+    return frozenset().union(*(_traits()[trait] for trait in traits))
+
+
 # Operations that rearrange, copy or cast and leave every element's value as it was.
-VIEWS = frozenset(
-    "view permute transpose flatten unflatten squeeze unsqueeze expand repeat repeat_interleave contiguous clone detach "
-    "cpu cuda float double half bfloat16 to type type_as requires_grad_ flip roll movedim identity checkpoint".split()
-)
+VIEWS = having("layout", "copy", "device", "cast")
 # Casts among the views: they keep values up to rounding.
 CASTS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}
 # Selections of some elements of the operand.
-SELECTIONS = frozenset(
-    "index narrow select gather take_along_dim index_select masked_select chunk split unbind diagonal topk sort".split()
-)
+SELECTIONS = having("pick")

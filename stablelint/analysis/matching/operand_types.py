@@ -16,6 +16,7 @@ from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integr
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ _NO_PACKAGES = frozenset("torch call method python math".split())
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 # Results hold some of the first operand's elements, as they are.
-_PICKS = frozenset("index gather take_along_dim masked_select select index_select narrow".split())
-_HANDS_ON = frozenset(
-    "view reshape squeeze unsqueeze flatten permute transpose clone detach contiguous".split()
-)
+_PICKS = having("pick")
+_HANDS_ON = having("layout", "copy")
 _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 # What takes one dimension only, although what it replaces takes several.
 _ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")

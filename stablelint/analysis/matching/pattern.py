@@ -14,12 +14,12 @@ from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
 _LITERAL = "literal"  # what a metavariable holds that stands for a number
-_COMMUTATIVE = frozenset("add mul maximum minimum eq ne logical_and logical_or".split())
+_COMMUTATIVE = having("commute")
 _JOINS = 3  # that one match goes through
 _IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
 

@@ -17,6 +17,7 @@ from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Applicability, Binding, Proposal, Span
 from stablelint.syntax import operations
+from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
 from stablelint.syntax.walk import descendants
 
@@ -24,12 +25,7 @@ _NONE = "what to do instead depends on what is meant; the rule's page has the ch
 _NOT_THIS = "the rule's rewrites are for other forms of the operation"
 _SHOWN = 48  # characters of an expression in a message
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
-_SEVERAL = frozenset(
-    """
-    max min median nanmedian mode kthvalue sort topk cummax cummin aminmax std_mean var_mean slogdet eig eigh svd qr
-    frexp unique unique_consecutive
-    """.split()
-)
+_SEVERAL = having("several")
 
 
 def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from stablelint.analysis.matching.interest import Words
 from stablelint.analysis.values.state import Frame, Observer
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import words_of
 
 # Operations whose result says nothing of what goes in.
-_FORGETFUL = frozenset({"linear_module", "norm_module", "layer_output", "parameter", "shape"})
+_FORGETFUL = having("layer") | {"parameter", "shape"}
 
 
 class RestsOnCallError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import behind, stripped
+from stablelint.syntax.operations import having
 
 _REACHED = {
     "ge": frozenset("max amax mean median quantile".split()),
@@ -11,8 +12,8 @@ _REACHED = {
     "eq": frozenset("max amax min amin".split()),
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
-_TOTALS = frozenset("sum count_nonzero python.sum mean".split())
-_HISTOGRAMS = frozenset("scatter scatter_add index_add bincount histc".split())
+_TOTALS = having("total") | {"count_nonzero"}
+_HISTOGRAMS = having("scatter") | {"bincount", "histc"}
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through

@@ -16,15 +16,11 @@ from stablelint.catalog.contract import Comparison, Contract
 from stablelint.diagnostic import Status
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.operations import having
 
 NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
-GRADIENT_FREE = frozenset(
-    "const rand rand_like randn randn_like randint randperm uniform_ zeros ones zeros_like ones_like full arange linspace "
-    "eye empty empty_like detach bernoulli multinomial one_hot".split()
-)
-TRAINED = frozenset(
-    "parameter linear_module norm_module layer_output linear conv1d conv2d conv3d embedding rsample".split()
-)
+GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole") | {"const", "detach"}
+TRAINED = having("trained")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import Interval
-from stablelint.syntax.operations import SELECTIONS, VIEWS
+from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
-_REPLACING = frozenset({"where", "masked_fill", "nan_to_num"})
-_POLES_AT_ZERO = frozenset("div reciprocal log log2 log10 sqrt rsqrt".split())
-_POLE_BELOW = frozenset({"log", "log2", "log10", "log1p"})
-GROUPED = frozenset({"scatter", "scatter_add", "index_add", "scatter_sum", "scatter_reduce"})
+_REPLACING = having("replace")
+_POLES_AT_ZERO = having("singular") | {"div"}
+_POLE_BELOW = having("log") | {"log1p"}
+GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _CARRIERS = VIEWS | {"dropout"}

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import having
 
-ODD = frozenset("sin tan tanh sinh asin atan expm1 log1p erf softsign".split())  # 0 where the operand is
+ODD = having("odd")  # 0 where the operand is
 _DEPTH = 6  # operations looked through
 
 

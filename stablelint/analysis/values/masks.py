@@ -5,9 +5,9 @@ from __future__ import annotations
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.syntax.operations import SELECTIONS
+from stablelint.syntax.operations import SELECTIONS, having
 
-DRAWN = frozenset("rand rand_like randn randn_like normal normal_ uniform_ exponential_ gumbel".split())
+DRAWN = having("draw")
 
 
 def truth_of(value: Value) -> Value:

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.syntax.operations import SELECTIONS
+from stablelint.syntax.operations import SELECTIONS, having
 
-_RECTIFIERS = frozenset({"relu", "relu6"})
+_RECTIFIERS = having("rectify")
 # 0 where all, or the one, of them are.
 _REDUCED = frozenset("sum mean amax max cumsum square abs sqrt".split())
-_POOLED = frozenset(
-    "avg_pool1d avg_pool2d adaptive_avg_pool2d max_pool2d "
-    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split()
-)
-_TOGETHER = frozenset("add cat stack phi".split())
+_POOLED = having("mean-pool", "max-pool")
+_TOGETHER = having("join") | {"add", "phi"}
 _PASSING = _REDUCED | _POOLED | SELECTIONS
 _DEPTH = 12
 

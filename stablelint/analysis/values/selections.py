@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
 _DEPTH = 12
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
@@ -13,11 +13,8 @@ _ELEMENT_BY_ELEMENT = frozenset(ELEMENTWISE) | frozenset(
     "abs neg square sqrt rsqrt exp expm1 log log1p log2 log10 sigmoid tanh relu softplus logsigmoid reciprocal "
     "softmax log_softmax".split()
 )
-_LOSSES = frozenset(
-    "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits "
-    "cross_entropy nll_loss kl_div".split()
-)
-_BY_ROW = frozenset("sum mean norm vector_norm amax amin var std prod cosine_similarity".split())
+_LOSSES = having("loss")
+_BY_ROW = having("reduce") | {"cosine_similarity"}
 
 
 def selector(index: Value) -> Value:

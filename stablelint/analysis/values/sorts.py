@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.operations import having
 
 _DEPTH = 12
 # Results are floating-point whatever goes in.
-MAKES_FLOATS = frozenset(
-    """
-    log log2 log10 log1p exp exp2 expm1 sqrt rsqrt reciprocal div sin cos tan asin acos atan atan2 sinh cosh tanh
-    asinh acosh atanh erf erfc erfinv sigmoid logsigmoid softplus softmax log_softmax logsumexp mean std var norm
-    vector_norm rand randn rand_like randn_like uniform normal linspace lgamma digamma log_prob entropy cdist
-    relu elu gelu silu leaky_relu normalize linear conv1d conv2d conv3d embedding dropout layer_norm float double
-    half cross_entropy mse_loss l1_loss xlogy logit cosine_similarity softmin det logdet cholesky
-    """.split()
-)
+MAKES_FLOATS = having("floating") | {"uniform", "log_prob", "entropy"}
 # Results hold numbers of the sort that the first operand holds.
-KEEPS_SORT = frozenset(
-    """
-    add sub rsub mul neg abs square pow clamp clamp_min clamp_max sum prod cumsum max min amax amin maximum minimum
-    where masked_fill index part view reshape transpose permute expand squeeze unsqueeze flatten contiguous detach
-    clone stack cat diagonal diag gather repeat matmul bmm mm dot einsum cumprod phi roll flip trace nan_to_num
-    """.split()
-)
-_MAKES_INTEGERS = frozenset("int long short bool byte argmax argmin count_nonzero bincount".split())
+KEEPS_SORT = having("keep-sort")
+_MAKES_INTEGERS = having("whole")
 # Of these the further operands are sizes, or tensors that lend theirs.
-_RESHAPES = frozenset("expand view reshape repeat permute transpose squeeze unsqueeze flatten".split())
+_RESHAPES = having("layout")
 
 
 def is_integral(value: Value, depth: int = _DEPTH) -> bool:

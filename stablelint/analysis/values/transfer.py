@@ -11,7 +11,7 @@ from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
 from stablelint.numerics.interval import NONNEGATIVE, TOP, Interval
 from stablelint.numerics.ranges import range_of
-from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS
+from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS, having
 
 _GUARDS = {
     "clamp": "clamp",
@@ -23,7 +23,7 @@ _GUARDS = {
 }
 
 
-_PROMOTING = frozenset("add sub mul div pow".split())  # a tensor of doubles makes doubles with any other
+_PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 # Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),

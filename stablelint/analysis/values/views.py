@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
-COPIES = frozenset(
-    "clone detach contiguous cpu cuda float double half bfloat16 to type type_as requires_grad_ identity".split()
-)
+COPIES = having("copy", "device", "cast")
 SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 _WIDTH = 80  # values looked at
 

@@ -9,6 +9,7 @@ from enum import IntEnum
 from stablelint.codemod.flow.nodes import is_number, root_name
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
+from stablelint.syntax.operations import having
 
 
 class Effect(IntEnum):
@@ -102,7 +103,7 @@ _KEEPS_DTYPE = frozenset(
     expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
     """.split()
 )
-_LIKE = frozenset("empty_like full_like ones_like rand_like randn_like zeros_like".split())
+_LIKE = having("like")
 
 
 def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | None:

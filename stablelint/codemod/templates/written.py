@@ -14,6 +14,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
+from stablelint.syntax.operations import having
 
 # In-place methods that may stand between an operand and the in-place operation on it.
 _IN_PLACE = frozenset("clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num".split())
@@ -27,13 +28,7 @@ TAKES_OUT = frozenset(
     """.split()
 )
 # Operations whose result may share the memory of their operand.
-_SHARES = frozenset(
-    """
-    view permute transpose flatten unflatten squeeze unsqueeze expand contiguous detach diagonal movedim narrow select
-    chunk split unbind cpu cuda numpy float double half bfloat16 to type type_as int long bool byte dropout checkpoint
-    parameter tensor item tolist requires_grad_ meshgrid
-    """.split()
-)
+_SHARES = having("alias", "may-alias") | {"item", "tolist"}
 
 
 def writer_of(tree: Tree, node: ast.expr, is_module: Callable[[str], bool]) -> str | None:

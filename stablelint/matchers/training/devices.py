@@ -12,26 +12,25 @@ from stablelint.matchers.common import make_site, observed, qualified, scope_of
 from stablelint.matchers.names import Function
 from stablelint.matchers.training.shapes import Shapes
 from stablelint.matchers.tree import ancestors, mentions
-from stablelint.syntax.spellings import elementwise
+from stablelint.syntax.operations import having
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
-_CREATIONS = frozenset("zeros ones rand randn full empty eye arange linspace randint randperm tensor".split())
+_CREATIONS = having("create") | {"tensor"}
 _COPYING = frozenset(("from_numpy", "as_tensor"))
-_LIKE = frozenset("zeros_like ones_like rand_like randn_like full_like empty_like".split())
-_RESHAPING = frozenset(
-    "view permute transpose flatten squeeze unsqueeze expand repeat contiguous clone detach float double half long "
-    "bfloat16 int bool type requires_grad_ index sum mean softmax log_softmax one_hot stack cat".split()
+_LIKE = having("like")
+_RESHAPING = having("layout", "copy", "total", "row", "join") | set(
+    "float double half bfloat16 type int long bool index one_hot".split()
 )
 # Operations that take tensors of one device only.
 _MIXING = (
     *"add sub mul div matmul bmm maximum minimum where cat stack mse_loss l1_loss smooth_l1_loss cross_entropy".split(),
     *"nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div linear_module".split(),
 )
-_ELEMENTWISE = frozenset(row.split()[0] for row in elementwise.OPERATIONS.split("\n") if row)
+_ELEMENTWISE = having("elementwise")
 _DEFAULTS = ("set_default_device", "set_default_tensor_type")
 _ORIGINS = 12  # operations between a tensor and where it was made
 

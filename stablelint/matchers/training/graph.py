@@ -12,7 +12,7 @@ from stablelint.matchers.common import Observed, make_site, observed, scope_of
 from stablelint.matchers.names import Function, modules_in, reached_from
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, exclusive, start
-from stablelint.syntax.spellings import elementwise, reductions
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -22,34 +22,20 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 # Operations whose gradient is computed from their result, and from their operand, which autograd keeps.
-_SAVES_RESULT = frozenset(
-    "exp exp2 expm1 sqrt rsqrt sigmoid tanh tan relu softmax log_softmax cumprod logcumsumexp logsumexp prod norm".split()
-)
-_SAVES_OPERAND = frozenset(
-    "softplus elu selu leaky_relu gelu silu log log1p log2 sin cos erf abs pow logsumexp prod norm std var matmul "
-    "atan sinh cosh asin logsigmoid celu mish softsign digamma lgamma linear_module conv1d conv2d conv3d".split()
-)
+_SAVES_RESULT = having("saves-result")
+_SAVES_OPERAND = having("saves-operand")
 # What shares the memory of its operand, and its count of changes.
-_VIEWS = frozenset("view squeeze unsqueeze transpose permute index narrow select detach expand".split())
+_VIEWS = having("alias")
 _IN_PLACE = (
     *"add sub mul div pow clamp masked_fill exp sqrt neg abs sigmoid tanh relu zero_ fill_ copy_ overwritten where".split(),
     *"normal_ uniform_ floor round scatter scatter_add index_add index_fill".split(),
 )
-_ELEMENTWISE = frozenset(
-    row.split()[0] for table in (elementwise, reductions) for row in table.OPERATIONS.split("\n") if row
-) | frozenset(
-    "view permute transpose flatten squeeze unsqueeze contiguous clone to cuda cpu float double".split()
-)
+_ELEMENTWISE = having("elementwise", "along", "layout", "copy", "device", "cast") - {"detach"}
 _WITHOUT = frozenset({Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN, Kind.ARRAY})
-_WITHOUT_GRAPH = frozenset(
-    "detach item numpy tolist argmax argmin argsort eq ne lt le gt ge logical_not logical_and logical_or isnan isinf "
-    "isfinite sign long int bool byte one_hot bincount nonzero any all count_nonzero tensor zeros ones rand randn "
-    "full empty arange linspace randint zeros_like ones_like rand_like randn_like const".split()
-)
-_LOSSES = frozenset(
-    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy kl_div "
-    "binary_cross_entropy_with_logits".split()
-)
+_WITHOUT_GRAPH = having(
+    "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid"
+) | {"const", "detach", "item", "numpy", "tolist", "sign", "tensor"}
+_LOSSES = having("loss")
 _GIVEN = frozenset("argument unknown item batch part".split())
 _TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
 _VARIABLE = "torch.autograd.Variable"

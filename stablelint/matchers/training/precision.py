@@ -11,6 +11,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import make_site, qualified
 from stablelint.matchers.names import modules_in
 from stablelint.matchers.tree import mentions
+from stablelint.syntax.operations import having
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -27,10 +28,17 @@ _KEEPING = frozenset(
     "sin cos exp log sqrt tanh abs sign square reshape transpose concatenate stack vstack hstack".split()
 )
 _CASTING = ("astype", "float32")
-_VIEWS = frozenset(
-    "view permute transpose flatten squeeze unsqueeze contiguous clone detach cuda cpu to index batch repeat expand "
-    "requires_grad_ parameter cat stack add sub mul div neg".split()
-)
+_VIEWS = having("layout", "copy", "device", "join") | {
+    "to",
+    "index",
+    "batch",
+    "parameter",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+}
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "double", "float64")
 
 

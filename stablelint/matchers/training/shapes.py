@@ -8,24 +8,18 @@ from dataclasses import dataclass
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.syntax.spellings import elementwise
+from stablelint.syntax.operations import having
 
 Dim = int | None  # None: some size
 
 # Operations whose result has the sizes that their operands broadcast to.
-_ELEMENTWISE = frozenset(row.split()[0] for row in elementwise.OPERATIONS.split("\n") if row) | frozenset(
-    "softmax log_softmax dropout normalize cumsum cumprod layer_norm batch_norm contiguous clone detach cpu cuda float "
-    "double half bfloat16 to type type_as requires_grad_ parameter long int bool zeros_like ones_like rand_like "
-    "randn_like full_like empty_like copy_ zero_ fill_ normal_ uniform_ overwritten norm_module bernoulli".split()
+_ELEMENTWISE = having("elementwise", "copy", "device", "cast", "like") | set(
+    "softmax log_softmax dropout normalize cumsum cumprod layer_norm batch_norm parameter long int bool copy_ zero_ fill_ "
+    "normal_ uniform_ overwritten norm_module bernoulli".split()
 )
-_REDUCTIONS = frozenset(
-    "sum mean nanmean prod var std norm amax amin median argmax argmin any all logsumexp count_nonzero".split()
-)
-_LOSSES = frozenset(
-    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy kl_div "
-    "binary_cross_entropy_with_logits gaussian_nll_loss poisson_nll_loss ctc_loss".split()
-)
-_CREATIONS = frozenset("zeros ones rand randn full empty".split())
+_REDUCTIONS = having("reduce")
+_LOSSES = having("loss")
+_CREATIONS = having("create") - having("grid", "whole")
 # Modules that change what lies behind the channels, and leave those alone.
 _POOLING = (
     "MaxPool",

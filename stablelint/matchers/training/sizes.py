@@ -19,6 +19,7 @@ from stablelint.matchers.training.shapes import (
     last_size,
     through,
 )
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
-_PAIRWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-_MEASURES = frozenset("pow abs mean sum square sqrt".split())
+_PAIRWISE = having("distance")
+_MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 
 
 @observes("linear_module sized", "Sequential", anywhere="sized")

@@ -1,21 +1,91 @@
-"""Which spelling means which operation: tables, by kind of operation.
+"""Which spelling means which operation, and what is true of it: tables, by kind of operation.
 
-One row an operation: canonical name, its parameters in order, its spellings. A spelling that starts with a dot is
-a tensor method (its in-place form with a trailing underscore is understood); `F.`, `S.`, `L.` and `fft.` stand for
-`torch.nn.functional.`, `torch.special.`, `torch.linalg.` and `torch.fft.`.
+One row an operation: canonical name, its parameters in order, its spellings, its traits. A spelling that starts with a
+dot is a tensor method (its in-place form with a trailing underscore is understood); `F.`, `S.`, `L.` and `fft.` stand
+for `torch.nn.functional.`, `torch.special.`, `torch.linalg.` and `torch.fft.`. A trait starts with a plus.
 """
 
 from __future__ import annotations
 
-from stablelint.syntax.spellings import algebra, elementwise, networks, reductions, tensors
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from stablelint.syntax.spellings import algebra, elementwise, networks, origins, reductions, tensors
 from stablelint.syntax.spellings.networks import MODULES
 
-__all__ = ["MODULES", "OPERATIONS", "PREFIXES"]
+__all__ = ["MODULES", "OPERATIONS", "ORIGINS", "PREFIXES", "TRAITS"]
 
 OPERATIONS = "".join(table.OPERATIONS for table in (elementwise, reductions, algebra, tensors, networks))
+ORIGINS = origins.ORIGINS
 PREFIXES = {
     "F.": "torch.nn.functional.",
     "S.": "torch.special.",
     "L.": "torch.linalg.",
     "fft.": "torch.fft.",
 }
+TRAITS: Mapping[str, str] = MappingProxyType(
+    {
+        # What becomes of the elements of the operand.
+        "layout": "they stand elsewhere, or more often",
+        "copy": "they stay as they are",
+        "device": "they stay as they are, on a device",
+        "cast": "they are rounded to another type",
+        "pick": "some of them are taken, as they are",
+        "alias": "the result shares their memory",
+        "may-alias": "the result may share their memory",
+        "join": "they stand beside those of other operands",
+        "replace": "those that are asked for are replaced",
+        "scatter": "they are added up, or put, where an index says",
+        # What is computed, element by element.
+        "elementwise": "each element of one of every operand: the table of that name",
+        "log": "logarithms",
+        "wave": "sine and cosine",
+        "odd": "functions that are 0 where the operand is, and there alone",
+        "squash": "functions that go flat where they saturate or underflow",
+        "singular": "functions with a pole at 0, in their value or their gradient",
+        "compare": "comparisons",
+        "logic": "truth values of truth values",
+        "finite-test": "tests for NaN and infinity",
+        "commute": "operands may change places",
+        "bound": "an end is put to the operand",
+        "raise": "a lower end is put to the operand",
+        "rectify": "what is negative becomes 0",
+        "promote": "the type of the result is the widest of the operands'",
+        "product": "sums of products of two operands",
+        "fused": "a product of matrices is added to the first operand",
+        # What is computed of many elements.
+        "along": "along a dimension: the table of reductions",
+        "total": "sums and means",
+        "spread": "standard deviations and variances",
+        "norm": "lengths of vectors",
+        "extreme": "the largest or the smallest",
+        "rank": "what rests on the order of elements alone",
+        "reduce": "one number of many",
+        "row": "all of a row sum to 1, or their exponentials do",
+        "mean-pool": "the mean of each window",
+        "max-pool": "the largest of each window",
+        "several": "more than one result",
+        "size": "how many elements there are",
+        # What the result is.
+        "blank": "made to be filled",
+        "filled": "of one number",
+        "draw": "random",
+        "grid": "laid out evenly",
+        "create": "made from nothing but a size",
+        "default-type": "of the default type where none is given",
+        "like": "of the shape of the operand",
+        "whole": "integers",
+        "truth": "truth values, of no comparison",
+        "floating": "of a floating-point type, whatever goes in",
+        "keep-sort": "of the sort of numbers that the first operand holds",
+        "loss": "what training makes small",
+        "distance": "a loss that is 0 where both operands are equal",
+        "layer": "what a layer yields",
+        "trained": "a parameter, or computed from one",
+        "given": "handed over: nothing in sight has computed it",
+        "setting": "chosen by whoever calls or configures",
+        # What autograd keeps for the gradient.
+        "saves-result": "the result",
+        "saves-operand": "the operand",
+    }
+)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 OPERATIONS = """
-matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul
-addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm
-baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm
+matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul +product +keep-sort +saves-operand
+addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm +fused
+baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm +fused
 outer           input,other               torch.outer .outer torch.ger .ger
-einsum          equation,input,other      torch.einsum
-eigh            input                     L.eigh torch.symeig
+einsum          equation,input,other      torch.einsum +product +keep-sort
+eigh            input                     L.eigh torch.symeig +several
 eigvalsh        input                     L.eigvalsh
-eig             input                     L.eig
-svd             input,full_matrices       L.svd
-thin_svd        input,some                torch.svd .svd
+eig             input                     L.eig +several
+svd             input,full_matrices       L.svd +several
+thin_svd        input,some                torch.svd .svd +several
 svdvals         input                     L.svdvals
-qr              input                     L.qr torch.qr .qr
-cholesky        input                     L.cholesky torch.cholesky .cholesky
+qr              input                     L.qr torch.qr .qr +several
+cholesky        input                     L.cholesky torch.cholesky .cholesky +floating
 cholesky_inverse input                    torch.cholesky_inverse
-det             input                     L.det torch.det .det
-logdet          input                     torch.logdet .logdet
-slogdet         input                     L.slogdet torch.slogdet .slogdet
+det             input                     L.det torch.det .det +floating
+logdet          input                     torch.logdet .logdet +floating
+slogdet         input                     L.slogdet torch.slogdet .slogdet +several
 inverse         input                     L.inv torch.inverse .inverse
 pinverse        input                     L.pinv torch.pinverse .pinverse
 solve           input,other               L.solve
-trace           input                     torch.trace .trace
+trace           input                     torch.trace .trace +keep-sort
 """

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 OPERATIONS = """
-linear          input,weight,bias         F.linear
-conv1d          input,weight,bias         F.conv1d torch.conv1d
-conv2d          input,weight,bias         F.conv2d torch.conv2d
-conv3d          input,weight,bias         F.conv3d torch.conv3d
-embedding       input,weight              F.embedding
-dropout         input,p,training          F.dropout torch.dropout
-layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm
+linear          input,weight,bias         F.linear +floating +trained
+conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +trained +saves-operand
+conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand
+conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand
+embedding       input,weight              F.embedding +floating +trained
+dropout         input,p,training          F.dropout torch.dropout +may-alias +floating
+layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating
 batch_norm      input,running_mean        F.batch_norm torch.batch_norm
 group_norm      input,num_groups          F.group_norm torch.group_norm
-normalize       input,p,dim,eps           F.normalize
-cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity
-cdist           x1,x2,p                   torch.cdist
+normalize       input,p,dim,eps           F.normalize +floating
+cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating
+cdist           x1,x2,p                   torch.cdist +floating
 pairwise_distance x1,x2,p,eps             F.pairwise_distance
 scaled_dot_product_attention query,key,value F.scaled_dot_product_attention
-avg_pool1d      input                     F.avg_pool1d
-avg_pool2d      input                     F.avg_pool2d
-adaptive_avg_pool2d input,output_size     F.adaptive_avg_pool2d
-max_pool2d      input                     F.max_pool2d torch.max_pool2d
-adaptive_max_pool1d input,output_size     F.adaptive_max_pool1d torch.adaptive_max_pool1d
-adaptive_max_pool2d input,output_size     F.adaptive_max_pool2d
-adaptive_max_pool3d input,output_size     F.adaptive_max_pool3d
+avg_pool1d      input                     F.avg_pool1d +mean-pool
+avg_pool2d      input                     F.avg_pool2d +mean-pool
+adaptive_avg_pool2d input,output_size     F.adaptive_avg_pool2d +mean-pool
+max_pool2d      input                     F.max_pool2d torch.max_pool2d +max-pool
+adaptive_max_pool1d input,output_size     F.adaptive_max_pool1d torch.adaptive_max_pool1d +max-pool
+adaptive_max_pool2d input,output_size     F.adaptive_max_pool2d +max-pool
+adaptive_max_pool3d input,output_size     F.adaptive_max_pool3d +max-pool
 interpolate     input,size                F.interpolate
 unfold          input,kernel_size         F.unfold
 grid_sample     input,grid                F.grid_sample
-one_hot         input,num_classes         F.one_hot
-cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy
-nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss
-binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy
-binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits
-kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div
-mse_loss        input,target,size_average,reduce,reduction F.mse_loss
-l1_loss         input,target,size_average,reduce,reduction F.l1_loss
-smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss
-huber_loss      input,target,reduction,delta F.huber_loss
-ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss
-gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss
-poisson_nll_loss input,target             F.poisson_nll_loss
+one_hot         input,num_classes         F.one_hot +whole
+cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss
+nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss
+binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss
+binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss
+kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss
+mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance
+l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance
+smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance
+huber_loss      input,target,reduction,delta F.huber_loss +loss +distance
+ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
+gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss
+poisson_nll_loss input,target             F.poisson_nll_loss +loss
 backward        input                     .backward
-parameter       data                      torch.nn.Parameter torch.nn.parameter.Parameter
-checkpoint      function                  torch.utils.checkpoint.checkpoint
+parameter       data                      torch.nn.Parameter torch.nn.parameter.Parameter +may-alias +trained
+checkpoint      function                  torch.utils.checkpoint.checkpoint +copy +may-alias
 clip_grad_norm_ parameters,max_norm       torch.nn.utils.clip_grad_norm_ torch.nn.utils.clip_grad_norm torch.nn.utils.clip_grad.clip_grad_norm_
 clip_grad_value_ parameters,clip_value    torch.nn.utils.clip_grad_value_ torch.nn.utils.clip_grad.clip_grad_value_
 set_detect_anomaly mode                   torch.autograd.set_detect_anomaly torch.autograd.detect_anomaly torch.autograd.anomaly_mode.set_detect_anomaly

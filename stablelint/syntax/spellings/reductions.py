@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 OPERATIONS = """
-softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax
-log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax
-softmin         input,dim                 F.softmin
-gumbel_softmax  input,tau,hard            F.gumbel_softmax
-logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp
-logaddexp       input,other               torch.logaddexp .logaddexp
-logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp
-sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum
-mean            input,dim,keepdim,dtype   torch.mean .mean
-nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean
-prod            input,dim,keepdim,dtype   torch.prod .prod
-var             input,dim,unbiased,keepdim,correction torch.var .var
-std             input,dim,unbiased,keepdim,correction torch.std .std
-std_mean        input,dim,unbiased,keepdim,correction torch.std_mean
-var_mean        input,dim,unbiased,keepdim,correction torch.var_mean
-norm            input,p,dim,keepdim,dtype torch.norm .norm
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm
-matrix_norm     input,ord,dim,keepdim     L.matrix_norm
-max             input,dim,keepdim         torch.max .max
-min             input,dim,keepdim         torch.min .min
-amax            input,dim,keepdim         torch.amax .amax
-amin            input,dim,keepdim         torch.amin .amin
-aminmax         input,dim,keepdim         torch.aminmax .aminmax
-median          input,dim,keepdim         torch.median .median torch.nanmedian
-quantile        input,q,dim,keepdim       torch.quantile .quantile
-cumsum          input,dim                 torch.cumsum .cumsum
-cumprod         input,dim                 torch.cumprod .cumprod
-cummax          input,dim                 torch.cummax .cummax
-argmax          input,dim,keepdim         torch.argmax .argmax
-argmin          input,dim,keepdim         torch.argmin .argmin
-argsort         input,dim,descending      torch.argsort .argsort
-sort            input,dim,descending      torch.sort .sort
-topk            input,k,dim               torch.topk .topk
-count_nonzero   input,dim                 torch.count_nonzero .count_nonzero
-nonzero         input                     torch.nonzero .nonzero
-any             input,dim,keepdim         torch.any .any
-all             input,dim,keepdim         torch.all .all
-bincount        input,weights,minlength   torch.bincount .bincount
+softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result
+log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result
+softmin         input,dim                 F.softmin +squash +row +floating +saves-result
+gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result
+logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
+logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
+logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +saves-result +saves-operand
+sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort
+mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating
+nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
+prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand
+var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand
+std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result
+std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
+var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
+norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand
+matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand
+max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort
+min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort
+amax            input,dim,keepdim         torch.amax .amax +extreme +rank +reduce +keep-sort +saves-result +saves-operand
+amin            input,dim,keepdim         torch.amin .amin +extreme +rank +reduce +keep-sort +saves-result +saves-operand
+aminmax         input,dim,keepdim         torch.aminmax .aminmax +several +saves-operand
+median          input,dim,keepdim         torch.median .median torch.nanmedian +reduce +several
+quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
+cumsum          input,dim                 torch.cumsum .cumsum +keep-sort
+cumprod         input,dim                 torch.cumprod .cumprod +keep-sort +saves-result +saves-operand
+cummax          input,dim                 torch.cummax .cummax +several +saves-operand
+argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole
+argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole
+argsort         input,dim,descending      torch.argsort .argsort +rank +whole
+sort            input,dim,descending      torch.sort .sort +pick +rank +several
+topk            input,k,dim               torch.topk .topk +pick +rank +several
+count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole
+nonzero         input                     torch.nonzero .nonzero +whole
+any             input,dim,keepdim         torch.any .any +reduce +truth
+all             input,dim,keepdim         torch.all .all +reduce +truth
+bincount        input,weights,minlength   torch.bincount .bincount +whole
 histc           input,bins,min,max        torch.histc .histc
-unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive
+unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive +several
 trapz           input                     torch.trapz torch.trapezoid
 stft            input                     torch.stft .stft
-fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.irfft fft.ifft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn
+fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.irfft fft.ifft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn +saves-operand
 """

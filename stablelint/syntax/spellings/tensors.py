@@ -3,95 +3,95 @@
 from __future__ import annotations
 
 OPERATIONS = """
-diagonal        input,offset,dim1,dim2    torch.diagonal .diagonal L.diagonal
-diag            input                     torch.diag .diag
+diagonal        input,offset,dim1,dim2    torch.diagonal .diagonal L.diagonal +pick +alias +keep-sort
+diag            input                     torch.diag .diag +keep-sort
 diag_embed      input                     torch.diag_embed .diag_embed
 tril            input,diagonal            torch.tril .tril
 triu            input,diagonal            torch.triu .triu
-cat             tensors,dim               torch.cat torch.concat torch.concatenate
-stack           tensors,dim               torch.stack
-hstack          tensors                   torch.hstack
-vstack          tensors                   torch.vstack
-chunk           input,chunks,dim          torch.chunk .chunk
-split           input,split_size,dim      torch.split .split
-unbind          input,dim                 torch.unbind .unbind
-view            input                     .view .view_as .reshape .reshape_as torch.reshape torch.view_as_real torch.view_as_complex
-permute         input                     .permute torch.permute
-transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t .adjoint
-flatten         input                     .flatten torch.flatten
-unflatten       input                     .unflatten torch.unflatten
-squeeze         input,dim                 .squeeze torch.squeeze
-unsqueeze       input,dim                 .unsqueeze torch.unsqueeze
-expand          input                     .expand .expand_as torch.broadcast_to .broadcast_to
-repeat          input                     .repeat torch.tile .tile
-repeat_interleave input,repeats,dim       .repeat_interleave torch.repeat_interleave
-contiguous      input                     .contiguous
-clone           input                     .clone torch.clone
-detach          input                     .detach
-cpu             input                     .cpu
-cuda            input                     .cuda
-numpy           input                     .numpy
-item            input                     .item
+cat             tensors,dim               torch.cat torch.concat torch.concatenate +join +keep-sort
+stack           tensors,dim               torch.stack +join +keep-sort
+hstack          tensors                   torch.hstack +join
+vstack          tensors                   torch.vstack +join
+chunk           input,chunks,dim          torch.chunk .chunk +pick +alias
+split           input,split_size,dim      torch.split .split +pick +alias
+unbind          input,dim                 torch.unbind .unbind +pick +alias
+view            input                     .view .view_as .reshape .reshape_as torch.reshape torch.view_as_real torch.view_as_complex +layout +alias +keep-sort
+permute         input                     .permute torch.permute +layout +alias +keep-sort
+transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t .adjoint +layout +alias +keep-sort
+flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort
+unflatten       input                     .unflatten torch.unflatten +layout +alias
+squeeze         input,dim                 .squeeze torch.squeeze +layout +alias +keep-sort
+unsqueeze       input,dim                 .unsqueeze torch.unsqueeze +layout +alias +keep-sort
+expand          input                     .expand .expand_as torch.broadcast_to .broadcast_to +layout +alias +keep-sort
+repeat          input                     .repeat torch.tile .tile +layout +keep-sort
+repeat_interleave input,repeats,dim       .repeat_interleave torch.repeat_interleave +layout
+contiguous      input                     .contiguous +copy +may-alias +keep-sort
+clone           input                     .clone torch.clone +copy +keep-sort
+detach          input                     .detach +copy +alias +keep-sort
+cpu             input                     .cpu +device +may-alias
+cuda            input                     .cuda +device +may-alias
+numpy           input                     .numpy +may-alias
+item            input                     .item +given
 tolist          input                     .tolist
-requires_grad_  input                     .requires_grad_
-flip            input                     .flip torch.flip
-roll            input                     .roll torch.roll fft.fftshift fft.ifftshift
-movedim         input                     .movedim torch.movedim
-narrow          input                     .narrow torch.narrow
-select          input,dim,index           .select torch.select
-gather          input,dim,index           .gather torch.gather
-take_along_dim  input,index,dim           .take_along_dim torch.take_along_dim
-index_select    input,dim,index           .index_select torch.index_select
-scatter         input,dim,index,src       .scatter torch.scatter
-scatter_add     input,dim,index,src       .scatter_add torch.scatter_add
-index_add       input,dim,index,source    .index_add torch.index_add
-scatter_sum     src,index,dim,out,dim_size torch_scatter.scatter_add torch_scatter.scatter_sum torch_scatter.segment_coo
-scatter_reduce  input,dim,index,src,reduce .scatter_reduce torch.scatter_reduce
+requires_grad_  input                     .requires_grad_ +copy +alias
+flip            input                     .flip torch.flip +layout +keep-sort
+roll            input                     .roll torch.roll fft.fftshift fft.ifftshift +layout +keep-sort
+movedim         input                     .movedim torch.movedim +layout +alias
+narrow          input                     .narrow torch.narrow +pick +alias
+select          input,dim,index           .select torch.select +pick +alias
+gather          input,dim,index           .gather torch.gather +pick +keep-sort
+take_along_dim  input,index,dim           .take_along_dim torch.take_along_dim +pick
+index_select    input,dim,index           .index_select torch.index_select +pick
+scatter         input,dim,index,src       .scatter torch.scatter +scatter
+scatter_add     input,dim,index,src       .scatter_add torch.scatter_add +scatter
+index_add       input,dim,index,source    .index_add torch.index_add +scatter
+scatter_sum     src,index,dim,out,dim_size torch_scatter.scatter_add torch_scatter.scatter_sum torch_scatter.segment_coo +scatter
+scatter_reduce  input,dim,index,src,reduce .scatter_reduce torch.scatter_reduce +scatter
 index_fill      input,dim,index,value     .index_fill torch.index_fill
 pad             input,pad,mode,value      F.pad
-float           input                     .float
-double          input                     .double
-half            input                     .half
-bfloat16        input                     .bfloat16
-to              input,dtype               .to
-type            input,dtype               .type
-type_as         input,other               .type_as
-int             input                     .int
-long            input                     .long
-bool            input                     .bool
-byte            input                     .byte
-rand            size                      torch.rand
-rand_like       input                     torch.rand_like
-randn           size                      torch.randn
-randn_like      input                     torch.randn_like
-randint         low,high,size             torch.randint
-randperm        n                         torch.randperm
-bernoulli       input                     torch.bernoulli .bernoulli
-multinomial     input,num_samples         torch.multinomial .multinomial
-normal          mean,std                  torch.normal
-uniform_        input,from,to             .uniform_
-normal_         input,mean,std            .normal_
+float           input                     .float +cast +may-alias +floating
+double          input                     .double +cast +may-alias +floating
+half            input                     .half +cast +may-alias +floating
+bfloat16        input                     .bfloat16 +cast +may-alias
+to              input,dtype               .to +cast +may-alias
+type            input,dtype               .type +cast +may-alias
+type_as         input,other               .type_as +cast +may-alias
+int             input                     .int +may-alias +whole
+long            input                     .long +may-alias +whole
+bool            input                     .bool +may-alias +whole
+byte            input                     .byte +may-alias +whole
+rand            size                      torch.rand +draw +create +default-type +floating
+rand_like       input                     torch.rand_like +draw +like +floating
+randn           size                      torch.randn +draw +create +default-type +floating
+randn_like      input                     torch.randn_like +draw +like +floating
+randint         low,high,size             torch.randint +draw +create +whole
+randperm        n                         torch.randperm +draw +create +whole
+bernoulli       input                     torch.bernoulli .bernoulli +draw
+multinomial     input,num_samples         torch.multinomial .multinomial +draw
+normal          mean,std                  torch.normal +draw +floating
+uniform_        input,from,to             .uniform_ +draw
+normal_         input,mean,std            .normal_ +draw
 zero_           input                     .zero_
 fill_           input,value               .fill_
 fill_diagonal_  input,value               .fill_diagonal_
 copy_           input,src                 .copy_
-exponential_    input,lambd               .exponential_
-zeros           size                      torch.zeros .new_zeros
-ones            size                      torch.ones .new_ones
-full            size,fill_value           torch.full .new_full
-empty           size                      torch.empty .new_empty
-zeros_like      input                     torch.zeros_like
-ones_like       input                     torch.ones_like
-full_like       input,fill_value          torch.full_like
-empty_like      input                     torch.empty_like
-tensor          data,dtype                torch.tensor torch.as_tensor torch.scalar_tensor .new_tensor torch.from_numpy
-eye             n,m                       torch.eye
-arange          start,end,step            torch.arange
-linspace        start,end,steps           torch.linspace
-logspace        start,end,steps           torch.logspace
-meshgrid        tensors                   torch.meshgrid
-numel           input                     .numel torch.numel .nelement
-size            input,dim                 .size
+exponential_    input,lambd               .exponential_ +draw
+zeros           size                      torch.zeros .new_zeros +blank +create +default-type
+ones            size                      torch.ones .new_ones +filled +create +default-type
+full            size,fill_value           torch.full .new_full +filled +create
+empty           size                      torch.empty .new_empty +blank +create +default-type
+zeros_like      input                     torch.zeros_like +blank +like
+ones_like       input                     torch.ones_like +filled +like
+full_like       input,fill_value          torch.full_like +filled +like
+empty_like      input                     torch.empty_like +blank +like
+tensor          data,dtype                torch.tensor torch.as_tensor torch.scalar_tensor .new_tensor torch.from_numpy +may-alias
+eye             n,m                       torch.eye +grid +create +default-type
+arange          start,end,step            torch.arange +grid +create
+linspace        start,end,steps           torch.linspace +grid +create +default-type +floating
+logspace        start,end,steps           torch.logspace +grid +create +default-type
+meshgrid        tensors                   torch.meshgrid +may-alias
+numel           input                     .numel torch.numel .nelement +size
+size            input,dim                 .size +size
 dim             input                     .dim .ndimension
 ndim            input                     .ndimension
 is_floating_point input                   torch.is_floating_point .is_floating_point

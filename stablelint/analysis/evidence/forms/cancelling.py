@@ -11,13 +11,14 @@ from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FLOAT32
+from stablelint.syntax.operations import having
 
-_PRODUCTS = frozenset("matmul bmm einsum dot".split())
-_FUSED = frozenset({"addmm", "baddbmm"})  # a product added to what stands first
-_SIZES = frozenset("abs norm vector_norm".split())
+_PRODUCTS = having("product")
+_FUSED = having("fused")  # a product added to what stands first
+_SIZES = having("norm") | {"abs"}
 _COUNTED = CONDITIONS | {"one_hot", "bincount"}
-_LIFTS = frozenset({"clamp", "maximum"})
-_LEAVES = frozenset("unknown argument attribute item free const".split())
+_LIFTS = having("raise")
+_LEAVES = having("given") | {"const"}
 TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
 _DEPTH = 6  # sums looked into
 

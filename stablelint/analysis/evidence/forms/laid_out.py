@@ -5,8 +5,9 @@ from __future__ import annotations
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind
+from stablelint.syntax.operations import having
 
-_GRIDS = frozenset("arange linspace logspace".split())
+_GRIDS = having("grid") - {"eye"}
 _SETTINGS = frozenset({Kind.NUMBER, Kind.SEQUENCE, Kind.STRING, Kind.NONE, Kind.FOREIGN})
 
 

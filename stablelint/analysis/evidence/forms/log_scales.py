@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import having
 
 _SUMS = frozenset({"add", "sub"})
-_REDUCTIONS = frozenset({"sum", "mean", "neg"})
+_REDUCTIONS = having("total") | {"neg"}
 _FACTORS = frozenset({"mul", "div", "neg"})
-_YIELDED = frozenset("argument item unknown part linear_module layer_output".split())
+_YIELDED = having("layer") | {"argument", "item", "unknown", "part"}
 _DEPTH = 8
 
 

@@ -10,10 +10,11 @@ from stablelint.analysis.evidence.forms.cancelling import summands
 from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import children, descendants
 
 _ROOTS = frozenset("sqrt rsqrt sqrt_ rsqrt_ log log_ log2 log10".split())
-_BOUNDS = frozenset({"clamp", "maximum"})
+_BOUNDS = having("raise")
 _HALF_SMALLEST = 2.0**-150  # what is no greater becomes 0 in float32
 
 

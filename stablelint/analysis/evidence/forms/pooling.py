@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import having
 
-_JOINS = frozenset({"cat", "stack", "hstack"})
+_JOINS = having("join")
 _GATHERS = _JOINS | {"phi", "clamp", "add"}
 _SAMPLES = frozenset({"method.sample", "method.rsample"})
-SPREADS = frozenset({"std", "var"})
+SPREADS = having("spread")
 _DEPTH = 4
 
 

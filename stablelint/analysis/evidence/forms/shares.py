@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
+from stablelint.syntax.operations import having
 
-_SUMS = frozenset("sum mean cumsum einsum matmul bmm scatter_add avg_pool1d avg_pool2d avg_pool3d".split())
+_SUMS = having("total", "product", "scatter", "mean-pool") | {"cumsum"}
 _LIFTS = frozenset("add clamp mul div phi".split())
 # A part of them (an index) is another quantity, and no share.
 _PRODUCTS = frozenset("mul phi where masked_fill".split())

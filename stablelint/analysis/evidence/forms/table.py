@@ -30,8 +30,9 @@ from stablelint.analysis.values.families import WAVES
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import TOP
+from stablelint.syntax.operations import having
 
-COMPUTED = frozenset("matmul bmm einsum dot sum mul div sub add".split())  # sums, products and quotients
+COMPUTED = having("product") | {"sum", "mul", "div", "sub", "add"}  # sums, products and quotients
 _LENGTH = 8  # operations looked through
 
 

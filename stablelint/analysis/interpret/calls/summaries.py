@@ -17,19 +17,18 @@ from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
 from stablelint.numerics.interval import TOP
-from stablelint.syntax.operations import SELECTIONS, VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
 Profile = Hashable
 
 _DEPTH = 4
 _LENGTH = 12
-_MUTE = frozenset(
-    "unknown argument attribute item index linear_module norm_module layer_output matmul bmm einsum conv embedding cat "
-    "stack foreign dropout instance list_of mapping free text contains slice".split()
+_MUTE = having("given", "layer", "product", "join") | set(
+    "index embedding dropout instance list_of mapping text contains slice".split()
 )
 # What says where a value comes from, whatever went in.
-_MADE_AGAIN = frozenset("list_of linear_module norm_module layer_output".split())
-_NEEDS_MUTE_OPERANDS = frozenset("phi add mul".split()) | VIEWS | SELECTIONS
+_MADE_AGAIN = having("layer") | {"list_of"}
+_NEEDS_MUTE_OPERANDS = VIEWS | having("pick") | {"phi", "add", "mul"}
 _ALIKE = frozenset({Kind.STRING, Kind.NONE, Kind.FOREIGN})
 _BY_KEY = frozenset({Kind.CLASS, Kind.NAMESPACE})
 

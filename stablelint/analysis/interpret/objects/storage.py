@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
-_SPREADS = frozenset("std var norm vector_norm".split())
-_ENDS = frozenset("max amax min amin".split())
+_SPREADS = having("spread", "norm")
+_ENDS = having("extreme")
 
 
 def stored_spread(info: ClassInfo, attr: str) -> FunctionInfo | None:

@@ -29,7 +29,7 @@ from stablelint.analysis.values.value import (
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.numerics.interval import Interval
-from stablelint.syntax.operations import SELECTIONS, VIEWS
+from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -51,12 +51,7 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
     **dict.fromkeys("tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
     "backward": Kind.NONE,
 }
-_RANDOM = frozenset(
-    (
-        "rand rand_like randn randn_like randint randperm bernoulli multinomial normal dropout gumbel_softmax "
-        "empty empty_like uniform_ normal_ exponential_ parameter"
-    ).split()
-)
+_RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
@@ -64,7 +59,7 @@ _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
 _SPELLINGS = frozenset("square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split())
 # That an array of numpy has, too.
-_OF_ARRAYS = frozenset("sum mean std var max min amax amin prod sqrt rsqrt".split())
+_OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
 
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:

@@ -14,6 +14,7 @@ from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
+from stablelint.syntax.operations import having
 
 Operands = Mapping[str, Value]
 Law = Callable[[Value, Operands, State], Belief | None]
@@ -24,7 +25,7 @@ _DEPTH = 4
 _MANY, _LEAST = 1e5, 1e-30  # factors, and a product of them
 _ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
-_PRODUCTS = frozenset("mul matmul bmm einsum sum".split())
+_PRODUCTS = having("product") | {"mul", "sum"}
 
 
 def belief_of(value: Value, operands: Operands, state: State) -> Belief | None:

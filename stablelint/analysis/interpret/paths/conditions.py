@@ -11,11 +11,12 @@ from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, believed
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
+from stablelint.syntax.operations import having
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_SIZES = frozenset({"numel", "len", "size"})
-_COUNTS = frozenset({"sum", "python.sum", "count_nonzero", "mean"}) | _SIZES
-_TOTALS = frozenset({"sum", "python.sum", "mean"})  # not 0 where some element is not
+_SIZES = having("size") - {"shape"}
+_COUNTS = having("total") | {"count_nonzero"} | _SIZES
+_TOTALS = having("total")  # not 0 where some element is not
 _SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
     "lt": Interval(-math.inf, 0.0, hi_open=True),

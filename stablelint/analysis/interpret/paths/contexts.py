@@ -8,8 +8,9 @@ from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Value
 from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
 
-CREATIONS = frozenset("rand randn zeros ones empty linspace logspace eye".split())
+CREATIONS = having("default-type")
 _TENSOR_TYPES = {
     "HalfTensor": "float16",
     "BFloat16Tensor": "bfloat16",

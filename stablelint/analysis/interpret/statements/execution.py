@@ -26,10 +26,11 @@ from stablelint.analysis.values.paths import NOTHING_RAISED
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.names import called_name, imported_names
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
 COMPUTED = (ast.Call, ast.BinOp)  # defaults of parameters that are evaluated where they stand
-_FRESH = frozenset("zeros zeros_like empty empty_like full ones ones_like".split())
+_FRESH = having("blank", "filled")
 
 
 _DIVISION_ERRORS = frozenset({"ZeroDivisionError", "ArithmeticError", "Exception", "BaseException"})

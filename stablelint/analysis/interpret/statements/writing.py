@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
+from stablelint.syntax.operations import having
 
 # What may yield the very elements of its operand, and not a copy of them.
-_SHARING = frozenset(
-    "view permute transpose flatten unflatten squeeze unsqueeze expand contiguous detach movedim identity cpu cuda "
-    "float double half bfloat16 to type type_as requires_grad_ narrow select diagonal chunk split unbind index part "
-    "overwritten numpy tensor".split()
-)
+_SHARING = having("alias", "may-alias")
 _DEPTH = 8
 STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
 

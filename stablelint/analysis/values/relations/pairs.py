@@ -6,8 +6,9 @@ from stablelint.analysis.values.families import PICKING
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import having
 
-_SIZES = frozenset("abs pow square sqrt sum mean norm vector_norm".split())
+_SIZES = having("norm", "total") | {"abs", "pow", "square", "sqrt"}
 _DEPTH = 8  # operations looked through
 
 

@@ -11,7 +11,7 @@ from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 Operands = Mapping[str, Value]
@@ -230,8 +230,8 @@ def maximum_taken_out(value: Value) -> tuple[Value, Hashable] | None:
     return (stripped(value.operands["input"]), attained) if lies_beside else None
 
 
-_RAISED = frozenset({"clamp", "maximum"})  # a maximum that is raised is attained by no element
-_FINITE = frozenset({"where", "masked_fill", "nan_to_num"}) | _RAISED  # a shift made finite for empty rows
+_RAISED = having("raise")  # a maximum that is raised is attained by no element
+_FINITE = having("replace", "raise")  # a shift made finite for empty rows
 
 
 def _covers(whole: Value, part: Value) -> bool:

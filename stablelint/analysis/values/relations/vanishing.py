@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import having
 
-_TOGETHER = frozenset("add sub maximum minimum cat stack phi".split())  # 0 where all of their operands are
+_TOGETHER = having("join") | {"add", "sub", "maximum", "minimum", "phi"}  # 0 where all of their operands are
 # Where the first is.
 _ALONE = frozenset("div neg abs pow sqrt index part relu sum mean sign sin tanh cumsum".split())
 _DEPTH = 8

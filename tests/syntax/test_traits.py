@@ -1,0 +1,227 @@
+"""What the table says of operations, held against torch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import pytest
+
+from stablelint.syntax.operations import canonical, having, spellings
+from stablelint.syntax.spellings import TRAITS
+
+torch = pytest.importorskip("torch")
+
+SPELLED = {name: spelling for spelling, name in reversed(list(spellings()))}
+X = torch.tensor([[0.9, 0.2, 0.4], [0.3, 0.7, 0.1], [0.6, 0.5, 0.8]])
+Y = torch.tensor([[0.4, 0.2, 0.9], [0.5, 0.7, 0.3], [0.1, 0.8, 0.6]])
+GIVEN: dict[str, Any] = {
+    **dict.fromkeys(("input", "x1", "data", "mean", "start", "low"), X),
+    **dict.fromkeys(("other", "x2", "target", "src", "source", "end", "tensor1", "tensor2", "std"), Y),
+    "tensors": [X, Y],
+    "dim": -1,
+    "mask": X > 0.5,
+    "value": 0.5,
+    "min": 0.3,
+    "max": 0.7,
+    "size": (3,),
+    "n": 3,
+    "index": torch.tensor([[0, 1, 2], [2, 1, 0], [1, 1, 1]]),
+    "num_samples": 2,
+    "fill_value": 2.0,
+    "k": 2,
+    "q": 0.5,
+    "bins": 2,
+    "condition": X > 0.5,
+    "chunks": 3,
+    "split_size": 1,
+    "length": 2,
+    "type": torch.float64,
+    "dim0": 0,
+    "dim1": 1,
+    "repeats": 2,
+}
+BY_HAND: dict[str, Callable[[Any], Any]] = {
+    "view": lambda x: x.view(-1),
+    "permute": lambda x: x.permute(1, 0),
+    "transpose": lambda x: x.transpose(0, 1),
+    "unflatten": lambda x: x.unflatten(0, (1, 3)),
+    "expand": lambda x: x.expand(2, 3, 3),
+    "repeat": lambda x: x.repeat(2, 1),
+    "flip": lambda x: x.flip(0),
+    "roll": lambda x: x.roll(1),
+    "movedim": lambda x: x.movedim(0, 1),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "to": lambda x: x.to(torch.float64),
+    "type": lambda x: x.type(torch.float64),
+    "select": lambda x: x.select(0, 1),
+    "narrow": lambda x: x.narrow(0, 1, 2),
+    "index_select": lambda x: x.index_select(0, torch.tensor([0, 2])),
+    "identity": torch.nn.Identity(),
+    "index": lambda x: x[0],
+    "part": lambda x: x.unbind()[0],
+    "matmul": lambda x: x @ x,
+    "linear_module": torch.nn.Linear(3, 2),
+    "one_hot": lambda x: torch.nn.functional.one_hot(x.long()),
+    "bincount": lambda x: x.flatten().long().bincount(),
+    "randint": lambda x: torch.randint(0, 1000, (3,)),
+    "randperm": lambda x: torch.randperm(100),
+    "uniform_": lambda x: x.clone().uniform_(),
+    "normal_": lambda x: x.clone().normal_(),
+    "exponential_": lambda x: x.clone().exponential_(),
+    "bernoulli": lambda x: x.repeat(9, 9).bernoulli(),
+    "multinomial": lambda x: x.repeat(9, 9).multinomial(9),
+    "slogdet": lambda x: torch.linalg.slogdet(x),
+    **{
+        name: partial(lambda name, x: getattr(x, name)(dim=0), name)
+        for name in ("max", "min", "median", "prod")
+    },
+    "lerp": lambda x: x.lerp(Y, 0.5),
+    "fft": torch.fft.fft,
+    "stft": lambda x: x.flatten().stft(4, return_complex=True),
+    "aminmax": lambda x: x.aminmax(dim=0),
+    "pow": lambda x: x.pow(3),  # by a tensor, whose gradient asks for the result, it is rare
+    "unique": lambda x: x.unique(return_counts=True),
+    "cosine_similarity": lambda x: torch.nn.functional.cosine_similarity(x, Y),
+    **{f"conv{n}d": partial(lambda n, x: _conv(n, x), n) for n in (1, 2, 3)},
+}
+
+
+def _conv(n: int, x: Any) -> Any:
+    convolution = getattr(torch.nn.functional, f"conv{n}d")
+    return convolution(x.reshape(1, 1, 9, *[1] * (n - 1)), torch.ones(1, 1, *[1] * n, requires_grad=True))
+
+
+def result(name: str, x: Any = X) -> Any:
+    """The result of an operation by its first spelling in the table, its operands by their names."""
+    if name in BY_HAND:
+        return BY_HAND[name](x)
+    operation, spelling = canonical(name), SPELLED[name]
+    assert operation is not None
+    names = [one for one in operation.parameters if one in GIVEN]
+    needed = [x if GIVEN[one] is X else GIVEN[one] for one in names]
+    if "." not in spelling:
+        return getattr(x, spelling)(*needed[1:])
+    return attrgetter(spelling.removeprefix("torch."))(torch)(*needed)
+
+
+def tensors(found: Any) -> list[Any]:
+    return [found] if isinstance(found, torch.Tensor) else list(found)
+
+
+def every(*traits: str) -> Any:
+    return pytest.mark.parametrize("name", sorted(having(*traits) - {"overwritten", "checkpoint", "phi"}))
+
+
+def test_every_trait_is_somebodys_and_says_what_it_is() -> None:
+    assert all(having(trait) and sentence for trait, sentence in TRAITS.items())
+
+
+def test_a_trait_that_is_none_is_an_error() -> None:
+    with pytest.raises(KeyError, match="resemblance"):
+        having("log", "resemblance")
+
+
+@every("layout", "copy", "device", "pick")
+def test_elements_are_those_of_the_operand(name: str) -> None:
+    if name == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    for one in tensors(result(name)):
+        assert not one.is_floating_point() or torch.isin(one.cpu(), X).all()
+
+
+@every("cast")
+def test_a_cast_keeps_elements_up_to_rounding(name: str) -> None:
+    torch.testing.assert_close(result(name).float(), X, rtol=0.01, atol=0)
+
+
+@every("alias")
+def test_memory_is_shared(name: str) -> None:
+    held = X.clone()
+    for one in tensors(result(name, held)):
+        assert one.untyped_storage().data_ptr() == held.untyped_storage().data_ptr()
+
+
+@every("compare", "finite-test", "truth")
+def test_results_are_truth_values(name: str) -> None:
+    if name == "contains":
+        pytest.skip("Python's own")
+    assert result(name).dtype == torch.bool
+
+
+@every("whole")
+def test_results_are_no_fractions(name: str) -> None:
+    assert not result(name).is_floating_point()
+
+
+@every("floating")
+def test_results_of_whole_numbers_are_floating(name: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = result(name, torch.ones(3, 3, dtype=torch.int64))
+    except (RuntimeError, NotImplementedError, TypeError):
+        return  # there is no result of whole numbers
+    assert all(one.is_floating_point() for one in tensors(found))
+
+
+@every("commute")
+def test_operands_may_change_places(name: str) -> None:
+    function = getattr(torch, name)
+    assert torch.equal(function(X, Y), function(Y, X))
+
+
+@every("odd")
+def test_zero_where_the_operand_is_and_there_alone(name: str) -> None:
+    assert result(name, torch.zeros(1)).item() == 0
+    assert bool((result(name, X) != 0).all())
+    assert bool((result(name, -X) != 0).all())
+
+
+@every("singular")
+def test_a_pole_at_zero(name: str) -> None:
+    x = torch.zeros(1, requires_grad=True)
+    value = result(name, x)
+    value.backward()
+    assert x.grad is not None
+    assert not (torch.isfinite(value).all() and torch.isfinite(x.grad).all())
+
+
+@every("raise")
+def test_a_lower_end_is_put(name: str) -> None:
+    assert bool((result(name, X - 9) > X - 9).all())
+
+
+@every("several")
+def test_results_are_several(name: str) -> None:
+    assert isinstance(result(name), tuple)
+
+
+@every("like")
+def test_the_shape_is_that_of_the_operand(name: str) -> None:
+    assert result(name).shape == X.shape
+
+
+@every("draw")
+def test_two_draws_differ(name: str) -> None:
+    assert not torch.equal(result(name), result(name))
+
+
+@every("distance")
+def test_a_distance_is_zero_between_equals(name: str) -> None:
+    function = getattr(torch.nn.functional, name)
+    assert function(X, X).item() == 0
+    assert function(X, Y).item() > 0
+
+
+@every("elementwise", "along", "saves-result", "saves-operand")
+def test_autograd_keeps_what_the_table_says(name: str) -> None:
+    node = tensors(result(name, X.clone().requires_grad_()))[0].grad_fn
+    kept = {field for field in dir(node) if isinstance(getattr(node, field), torch.Tensor)}
+    assert (name in having("saves-result")) == bool({"_saved_result", "_saved_result0"} & kept), kept
+    assert (name in having("saves-operand")) == bool({"_saved_self", "_saved_input", "_saved_mat1"} & kept), (
+        kept
+    )
