@@ -5,24 +5,27 @@
     python benchmarks/diffs.py --score          the share that would be merged unchanged,
                                                 and what is the matter with the others
 
-Every fix is shown alone, on the file as it was released. The table `fixes` of judgements.jsonl holds one row a drawn diff:
-package, place, code, applicability, the lines taken away and put in, verdict, reason. The verdict is
-`merge` or `change`: whether the package's maintainer would merge the diff unchanged, granted that he wants the
-finding gone; the reason for a `change` begins with its kind (`false`, `form`, `layout` …). A verdict is remembered
-by package, code and the changed lines, so that a fix which is now written otherwise is open again. Each fix's
-place in the draw is a hash of its own.
+A diff is what `fix` writes for the findings of one rule in one function, on the file as it was released. The table
+`fixes` of judgements.jsonl holds one row a drawn diff: package, place, code, applicability, the lines taken away and put
+in, verdict, reason. The verdict is `merge` or `change`: whether the package's maintainer would merge the diff unchanged,
+granted that he wants the finding gone; the reason for a `change` begins with its kind (`false`, `form`, `layout` …). A
+verdict is remembered by package, code and the changed lines, so that a fix which is now written otherwise is open again.
+Each diff's place in the draw is a hash of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from judgements import PATH, Judgements, Row
 from measure import ROOT, run
@@ -31,7 +34,7 @@ from releases import CACHE, fetch, releases
 sys.path.insert(0, str(ROOT))
 
 from stablelint.codemod.text.diff import unified_diff
-from stablelint.codemod.text.edits import apply_edits
+from stablelint.codemod.text.edits import apply_edits, select
 from stablelint.diagnostic import Applicability, Edit, Fix, Position, Span
 
 JUDGED = "fixes"
@@ -44,11 +47,12 @@ stable-baselines3 tianshou torchmetrics vector-quantize-pytorch x-transformers
 """.split()
 
 Key = tuple[str, str, str, str]
+Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """One fix on its own: `before` and `after` are the changed lines, `diff` shows them in their place."""
+    """The fixes of a rule in a function: `before` and `after` are the changed lines, `diff` shows them in their place."""
 
     package: str
     place: str
@@ -76,12 +80,18 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
     cache = CACHE / "cache" / package
     options = ["--output-format", "json", "--cache-dir", str(cache), "--level", level]
     command = [sys.executable, "-m", "stablelint", "check", *options]
-    for item in json.loads(run([*command, "."], tree).stdout):
-        fix = item.get("fix")
-        if not fix or fix["applicability"] == "display" or "cell" in item:
-            continue
+    offered = [
+        item
+        for item in json.loads(run([*command, "."], tree).stdout)
+        if item.get("fix") and item["fix"]["applicability"] != "display" and "cell" not in item
+    ]
+    for alike in _in_one_function(offered):
+        item, fix = alike[0], alike[0]["fix"]
         own = str((tree / item["filename"]).resolve())
-        made = Fix(Applicability(fix["applicability"]), "", tuple(map(edit_of, fix["edits"])))
+        fixes = [Fix(Applicability.UNSAFE, "", tuple(map(edit_of, one["fix"]["edits"]))) for one in alike]
+        taken, _ = select(fixes)
+        edits = {edit: None for index in taken for edit in fixes[index].edits}
+        made = Fix(Applicability(fix["applicability"]), "", tuple(edits))
         diff = "".join(_changed(Path(path), edits, tree) for path, edits in made.by_file(own).items())
         yield Proposed(
             package=package,
@@ -94,6 +104,24 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
             after=_lines(diff, "+"),
             diff=diff,
         )
+
+
+def _in_one_function(offered: list[Item]) -> Iterator[list[Item]]:
+    """The findings of each rule in each function, as `fix` mends them in one pass; outside functions each alone."""
+    found: dict[tuple[str, str, int], list[Item]] = {}
+    for item in offered:
+        row = item["location"]["row"]
+        inside = [first for first, last in _functions(item["filename"]) if first <= row <= last]
+        found.setdefault((item["filename"], item["code"], max(inside, default=-row)), []).append(item)
+    yield from found.values()
+
+
+@lru_cache(maxsize=16)
+def _functions(filename: str) -> list[tuple[int, int]]:
+    """The first and last row of every function of a file."""
+    nodes = ast.walk(ast.parse(Path(filename).read_bytes()))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [(node.lineno, node.end_lineno or 0) for node in nodes if isinstance(node, kinds)]
 
 
 def _changed(path: Path, edits: list[Edit], tree: Path) -> str:

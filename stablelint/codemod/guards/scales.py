@@ -204,7 +204,7 @@ def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
     above = [link.parent for link in tree.ancestors(reader) if isinstance(link.parent, ast.expr)]
     methods = {one.attr for one in above if isinstance(one, ast.Attribute)}
     called = {last_name(one.func) for one in above if isinstance(one, ast.Call)}
-    return not methods & _OF_SHAPE and "exp" not in called
+    return not methods & _OF_SHAPE and not any(one == "exp" or one.endswith("_like") for one in called)
 
 
 def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:

@@ -123,7 +123,8 @@ def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longe
         chosen = max(level, key=lambda one: one.end - one.start)
     inner = indent + ("\t" if "\t" in indent else "    ")
     yield chosen.start, newline + inner
-    fits = len(inner) + chosen.end - chosen.start <= max(longest, _TOLERATED)
+    room = longest if chosen.commas and inner.endswith(" ") else max(longest, _TOLERATED)
+    fits = len(inner) + chosen.end - chosen.start <= room
     yield (
         chosen.end,
         ("," if chosen.commas and not fits and not chosen.is_comprehension else "") + newline + indent,

@@ -117,7 +117,7 @@ def test_the_logarithm_of_a_scale_is_bounded_where_it_is_made_for_all_that_reads
     assert fixed == source.replace("net(x)", "net(x).clamp(-30.0, 20.0)")
 
 
-@pytest.mark.parametrize("other", ["log_std.shape", "log_std.exp()"])
+@pytest.mark.parametrize("other", ["log_std.shape", "log_std.exp()", "torch.randn_like(log_std)"])
 def test_it_is_bounded_in_place_where_nothing_else_reads_its_value(other: str) -> None:
     source = f"{HEAD}def f(net, x):\n    log_std = net(x)\n    return {other}, torch.exp(log_std)\n"
     assert "torch.exp(log_std.clamp(max=20.0))" in rewritten(source, last(source, "log_std", EXP))

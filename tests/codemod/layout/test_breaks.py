@@ -16,8 +16,8 @@ def test_a_line_that_gets_too_long_is_broken_at_the_arguments() -> None:
     after = rewritten(source, proposal(source, "denominators", GUARD, occurrence=1, b="denominators"))
     assert after == (
         "import torch, numpy\ndef f(overlap, denominators):\n    return overlap / denominators.masked_fill(\n"
-        "        denominators.abs() < torch.finfo(denominators.dtype).eps, "
-        "numpy.finfo(denominators.dtype).tiny\n"
+        "        denominators.abs() < torch.finfo(denominators.dtype).eps,\n"
+        "        numpy.finfo(denominators.dtype).tiny,\n"
         "    )  # ratio\n"
     )
 
@@ -92,7 +92,8 @@ def test_what_is_too_long_on_a_line_of_its_own_is_broken_at_its_parts() -> None:
         "    return g(\n"
         "        first_operand,\n"
         "        second_operand.clamp(\n"
-        "            torch.finfo(second_operand.dtype).smallest_normal, numpy.finfo(second_operand.dtype).max\n"
+        "            torch.finfo(second_operand.dtype).smallest_normal,\n"
+        "            numpy.finfo(second_operand.dtype).max,\n"
         "        ),\n"
         "        third_operand,\n    )\n"
     )
