@@ -161,7 +161,7 @@ def test_a_rewrite_means_the_substituted_tree(context: str, template: str, opera
     marked = head + context.format(*(["HERE"] + ["other"] * (holes - 1)))
     assert ast.dump(ast.parse(after)) == expected_dump(marked, template, operand)
     assert after.count("# why") == source.count("# why")
-    # Outside the finding all is as it was, but for line breaks, the commas before them, and parentheses now needless or needed.
+    # Outside the finding all is as it was, but for line breaks and their commas, and parentheses now needless or needed.
     assert _packed(after).startswith(_packed(source[: start - 1]))
     assert _packed(after).endswith(_packed(source[start + len(first) + 1 :]))
 
