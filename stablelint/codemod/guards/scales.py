@@ -24,6 +24,7 @@ _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
 _CALLED_LOG = re.compile(r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale)s?(?![a-z])", re.IGNORECASE)
 _OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
+_NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
 
@@ -107,7 +108,7 @@ def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[dra
     tree = file.tree
     operand = operand_of_clamp(proposal, node)
     given = proposal.template
-    node = _halved(unsigned(node)) or unsigned(node)
+    node = _of_logarithm(node)
     if operand is None or not isinstance(node, ast.Attribute) or given != f"${operand}{_WIDEST}":
         return None
     statement = tree.statement(node)
@@ -139,7 +140,7 @@ def _logarithms(node: ast.expr) -> list[str]:
     """The names of which an expression is one, half of one, or the difference of two, its sign aside."""
     node = unsigned(node)
     parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
-    names = parts or [_halved(node) or node]
+    names = parts or [_of_logarithm(node)]
     return [one.id for one in names if isinstance(one, ast.Name)] if all(map(_is_name, names)) else []
 
 
@@ -174,6 +175,16 @@ def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.st
     return ("insert-after", given[0]) if len(given) == stores == 1 else None
 
 
+def _of_logarithm(node: ast.expr) -> ast.expr:
+    """What an expression is, its sign aside, or is half of or twice, as a variance's logarithm is a deviation's."""
+    node = unsigned(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        factor = unsigned(node.left)
+        if isinstance(factor, ast.Constant) and factor.value == 2:
+            return node.right
+    return _halved(node) or node
+
+
 def _halved(node: ast.expr) -> ast.expr | None:
     """What an expression is half of, as a standard deviation's logarithm is of a variance's."""
     if not isinstance(node, ast.BinOp):
@@ -196,7 +207,7 @@ def _is_offset(node: ast.expr) -> bool:
 
 def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
     """Whether a reader has another use for a logarithm than its exponential, which must agree with that."""
-    if not _CALLED_LOG.search(reader.id):
+    if not _CALLED_LOG.search(reader.id) and not _makes_scale(tree, exponent):
         return _is_addend(tree, reader, exponent)
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     if any(one is reader for one in ast.walk(exponent)):
@@ -225,9 +236,14 @@ def _is_sum(node: ast.AST) -> bool:
 
 
 def _makes_scale(tree: Tree, node: ast.expr) -> bool:
-    """Whether a distribution takes the exponential of a node for its scale."""
+    """Whether a distribution takes the exponential of a node for its scale, or noise is multiplied by it."""
     exponential = applied(tree, node, "exp")
-    return exponential is not None and _is_scale(tree, exponential)
+    if exponential is None:
+        return False
+    above = tree.link(exponential).parent
+    factors = (above.left, above.right) if isinstance(above, ast.BinOp) else ()
+    scaled = any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in factors)
+    return _is_scale(tree, exponential) or (scaled and isinstance(above.op, ast.Mult))
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from stablelint.diagnostic import Binding, Proposal
+from stablelint.diagnostic import Binding, Position, Proposal, Span
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
 
 EXP = "$x.clamp(max=80.0)"
@@ -137,4 +139,24 @@ def test_the_negative_of_an_attribute_beside_it_is_bounded_for_both() -> None:
     assert body(fixed) == (
         "def f(o, d):\n    ln_var = o.ln_var.clamp(-30.0, 20.0)\n"
         "    return (ln_var + d * torch.exp(-ln_var)).sum()\n"
+    )
+
+
+def test_what_noise_is_multiplied_by_is_the_exponential_of_a_scale() -> None:
+    body = "    m, q = net(x)\n    z = m + torch.randn_like(m) * torch.exp(q)\n"
+    source = f"{HEAD}def f(net, x):\n{body}    return z, m, q\n"
+    at = span_of(source, "q)", 0)
+    change = proposal(source, "q)", EXP, x=Binding("q", at))
+    span = Span(at.start, Position(at.end.row, at.end.column - 1))
+    fixed = rewritten(source, replace(change, span=span, bindings={"x": Binding("q", span)}))
+    assert fixed == source.replace("net(x)\n", "net(x)\n    q = q.clamp(-30.0, 20.0)\n")
+
+
+def test_twice_a_logarithm_beside_it_is_bounded_for_both_and_no_other_is_halved() -> None:
+    source = f"{HEAD}def f(s):\n    return s - torch.exp(2. * s)\n"
+    fixed = rewritten(source, proposal(source, "2. * s", EXP, x="2. * s"))
+    assert "    s = s.clamp(-30.0, 20.0)\n    return s - torch.exp(2. * s)\n" in fixed
+    alone = f"{HEAD}def f(s):\n    return torch.exp(2. * s)\n"
+    assert "torch.exp((2. * s).clamp(max=80.0))" in rewritten(
+        alone, proposal(alone, "2. * s", EXP, x="2. * s")
     )

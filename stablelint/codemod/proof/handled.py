@@ -1,0 +1,53 @@
+"""Results whose infinities or NaN mean something behind them, which a rewrite would take away."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.codemod.flow.definition import function_of
+from stablelint.codemod.flow.nodes import readers
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Proposal
+from stablelint.syntax.names import called_name
+
+_BOUNDS = (".clamp", ".masked_fill(")
+_EMPTY = ".numel(), 1)"
+_REPLACES = frozenset("masked_fill masked_fill_ where nan_to_num nan_to_num_".split())
+_ASKS = frozenset("isinf isfinite isnan nan_to_num nan_to_num_".split())
+
+
+def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed for what goes into a name whose infinite elements are replaced next."""
+    function, statement = function_of(tree, node), tree.statement(node)
+    if function is None or not any(one in proposal.template for one in _BOUNDS):
+        return
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    for name in (one.id for one in targets if isinstance(one, ast.Name)):
+        later = (one for one in ast.walk(function) if getattr(one, "lineno", 0) > statement.lineno)
+        if any(_replaces_infinite(one, name) for one in later):
+            raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
+
+
+def check_untold(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where the mean of an empty selection would be told as a perfect 0: it is a number for people."""
+    parent = tree.link(node).parent
+    if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":
+        raise Withheld("a mean of nothing that is told as a number is no 0: leave it out, or say what it is")
+
+
+def _replaces_infinite(node: ast.AST, name: str) -> bool:
+    """Whether a node gives other values to elements of a name: ``d[d == inf] = 0``, ``d.masked_fill(d.isinf(), 0)``."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(one, ast.Subscript) and _asks(one.slice, name) for one in node.targets)
+    return isinstance(node, ast.Call) and called_name(node) in _REPLACES and _asks(node, name)
+
+
+def _asks(test: ast.AST, name: str) -> bool:
+    """Whether a test tells the infinite elements of a name from the others."""
+    for one in ast.walk(test):
+        is_test = isinstance(one, ast.Call) and called_name(one) in _ASKS
+        is_equal = isinstance(one, ast.Compare) and "inf" in ast.unparse(one)
+        if (is_test or is_equal) and any(True for _ in readers(one, name)):
+            return True
+    return False

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from stablelint.diagnostic import Binding, Proposal
+from tests.codemod.support import proposal, rewritten, span_of, withheld
+
+BOUND = "$d.clamp_min(1e-30)"
+
+
+def bounded(source: str) -> Proposal:
+    at = span_of(source, "d", start=source.index("y = ") + 4)
+    return proposal(
+        source, "d", BOUND, occurrence=source[: source.index("y = ")].count("d"), d=Binding("d", at)
+    )
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        "y[y == float('inf')] = 0",
+        "y[torch.isinf(y)] = 0",
+        "y[~y.isfinite()] = 0",
+        "y.masked_fill_(y == math.inf, 0)",
+        "y = torch.where(y.isinf(), x, y)",
+        "y = y.nan_to_num(posinf=0)",
+    ],
+)
+def test_no_bound_takes_away_an_infinity_that_is_replaced(replaced: str) -> None:
+    source = f"import torch, math\ndef f(d, x):\n    y = d.rsqrt()\n    {replaced}\n    return y\n"
+    assert "elements of `y` are replaced" in withheld(source, bounded(source))
+
+
+@pytest.mark.parametrize("other", ["y[y == 0] = 1", "x[x == float('inf')] = 0", "assert y.isfinite().all()"])
+def test_other_replacements_leave_the_bound(other: str) -> None:
+    source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {other}\n    return y\n"
+    assert "y = d.clamp_min(1e-30).rsqrt()" in rewritten(source, bounded(source))
+
+
+def test_the_mean_of_nothing_is_not_told_as_0() -> None:
+    source = "import torch\ndef f(x, m):\n    return x[m].mean().item()\n"
+    change = proposal(source, "x[m].mean()", "$s.sum() / max($s.numel(), 1)", s="x[m]")
+    assert "no 0" in withheld(source, change)
+    inner = source.replace(".item()", "")
+    assert "selected.sum() / max(" in rewritten(
+        inner, proposal(inner, "x[m].mean()", "$s.sum() / max($s.numel(), 1)", s="x[m]")
+    )
