@@ -178,7 +178,7 @@ def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.st
 def _of_logarithm(node: ast.expr) -> ast.expr:
     """What an expression is, its sign aside, or is half of or twice, as a variance's logarithm is a deviation's."""
     node = unsigned(node)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+    if isinstance(node, ast.BinOp) and _is_product(node):
         factor = unsigned(node.left)
         if isinstance(factor, ast.Constant) and factor.value == 2:
             return node.right
@@ -235,15 +235,19 @@ def _is_sum(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
+def _is_product(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+
+
 def _makes_scale(tree: Tree, node: ast.expr) -> bool:
     """Whether a distribution takes the exponential of a node for its scale, or noise is multiplied by it."""
     exponential = applied(tree, node, "exp")
     if exponential is None:
         return False
     above = tree.link(exponential).parent
-    factors = (above.left, above.right) if isinstance(above, ast.BinOp) else ()
-    scaled = any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in factors)
-    return _is_scale(tree, exponential) or (scaled and isinstance(above.op, ast.Mult))
+    factors = ast.iter_child_nodes(above) if _is_product(above) else ()
+    scales_noise = any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in factors)
+    return scales_noise or _is_scale(tree, exponential)
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:
