@@ -113,16 +113,16 @@ def _root(near: Path) -> Path:
 
 def _others(near: Path, root: Path) -> list[str]:
     """Files of the project in which calls of a constructor may stand, and settings: those that are near first."""
-    return list(islice(dict.fromkeys([*_python_files(near), *_python_files(root)]), _OTHERS))
+    return list(islice(dict.fromkeys([*_texts(near), *_texts(root)]), _OTHERS))
 
 
-def _python_files(top: Path) -> Iterator[str]:
-    """The first of a folder's files, without those of environments."""
+def _texts(top: Path) -> Iterator[str]:
+    """Code and pages, the first of a folder, without those of environments."""
     for folder, inner, names in islice(os.walk(top), _OTHERS):
         foreign = "pyvenv.cfg" in names
         inner[:] = sorted(name for name in inner if name[0] != "." and name not in _FOREIGN and not foreign)
         if not foreign:
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith((".py", ".md")))
 
 
 def _fixed_files(request: Request, folder: Path) -> dict[str, str]:

@@ -19,7 +19,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stablelint.runtime.verify.witness.project import Project
 
 _MEMORY = 6 << 30  # bytes of data that a child may hold
 _FILE_SECONDS = 60  # of the processor
@@ -33,28 +36,34 @@ def main(jobs_file: str) -> int:
     torch.set_num_threads(1)
     # what the first optimizer loads takes longer than a call may: it is there for all files
     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.5)
+    from stablelint.runtime.verify.witness.project import Project
+
     jobs = json.loads(Path(jobs_file).read_text(encoding="utf-8"))
+    names = dict.fromkeys([*jobs["files"], *jobs["others"]])
+    project = Project({name: Path(name).read_text(encoding="utf-8-sig", errors="replace") for name in names})
     deadline = time.perf_counter() + float(jobs["seconds"])
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as nowhere:
         os.chdir(nowhere)  # what a function writes by a relative name is not the project's
         for path, rows in jobs["files"].items():
             if time.perf_counter() > deadline:
                 break
-            _apart(path, rows, jobs, deadline)
+            _apart(path, rows, jobs, project, deadline)
     return 0
 
 
-def _apart(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
+def _apart(
+    path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], project: Project, deadline: float
+) -> None:
     """Try one file in a child."""
     limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
     if not hasattr(os, "fork"):
-        _try_file(path, rows, jobs, limit)
+        _try_file(path, rows, jobs, project, limit)
         return
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
             _bounded()
-            _try_file(path, rows, jobs, limit)
+            _try_file(path, rows, jobs, project, limit)
         os._exit(0)
     while time.perf_counter() < limit + 2.0:
         if os.waitpid(child, os.WNOHANG)[0]:
@@ -74,30 +83,31 @@ def _bounded() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
-def _try_file(path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], deadline: float) -> None:
+def _try_file(
+    path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], project: Project, deadline: float
+) -> None:
     from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
     from stablelint.runtime.verify.witness.confined import confine
-    from stablelint.runtime.verify.witness.project import Project
     from stablelint.runtime.verify.witness.surroundings import (
         OnCpu,
         stand_in_for_command_line,
         stand_in_for_gpu,
+        stand_in_for_old_names,
     )
     from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
 
     confine(os.getcwd(), jobs["folder"])
     stand_in_for_gpu()
+    stand_in_for_old_names()
     stand_in_for_command_line()
     report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
         with _beside(jobs["root"]), OnCpu():
             module = load(path, jobs["root"])
-        names = dict.fromkeys([path, *jobs["others"]])
-        texts = {name: Path(name).read_text(encoding="utf-8-sig", errors="replace") for name in names}
         with OnCpu():
-            try_sites(module, texts[path], trials, Project(texts), report, deadline)
+            try_sites(module, project.sources[path], trials, project, report, deadline)
     except (Exception, SystemExit) as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"

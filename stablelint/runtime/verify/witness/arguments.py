@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
+from stablelint.runtime.verify.witness.project import Example
 from stablelint.runtime.verify.witness.uses import Uses
 
 Shape = tuple[int, ...]
@@ -37,13 +38,14 @@ _BY_NAME = (
     (r"(^|_)(model|net|network|module|backbone|classifier|encoder)$", "scores"),
     (r"loader$|^dl$", "batches"),
     (r"(^|_)(dim|axis)$", "dim"),
+    (r"(^|_)range$", "range"),
     (r"mask|valid|keep", "mask"),
     (r"^(y|labels?|targets?|classes|idx|index|indices|ids?)$|_(labels?|ids?|idx|index)$", "labels"),
     (r"^(eps|epsilon)$", "small"),
     (r"kernel", "odd"),
     (r"dilation|stride|padding|hop|window|length|layers|blocks|levels|groups|steps|bins", "int"),
     (
-        r"^(n|k|num|size|width|depth|heads|hidden|channels|classes)(_|$)|_(dim|size|channels|features|heads|num)$",
+        r"^(n|k|num|size|width|depth|heads|hidden|channels|classes)(_|$)|_(dim|size|width|height|channels|features|heads|num)$",
         "int",
     ),
     (r"^n_|^num_|^in_|^out_|layers?$", "int"),
@@ -56,13 +58,17 @@ _BY_NAME = (
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument: its kind and shape decide the text; a `given` text stands as it is."""
+    """One argument: its kind and shape decide the text; a `given` text stands as it is.
+
+    One that is `outside` is no parameter: a name of the module that the function reads, and that nobody has bound.
+    """
 
     name: str
     kind: str
     shape: Shape = ()
     keyword: bool = False
     given: str = ""
+    outside: bool = False
 
     @property
     def text(self) -> str:
@@ -99,6 +105,7 @@ _PLAIN = {
     "float": "0.5",
     "small": "1e-08",
     "dim": "-1",
+    "range": "(0.5, 1.0)",
     "false": "False",
     "str": "'mean'",
     "none": "None",
@@ -126,11 +133,38 @@ class Known:
 
     settings: Mapping[str, str] = field(default_factory=dict)
     objects: Callable[[str, Uses], Iterator[str]] = lambda name, uses: iter(())
+    names: Callable[[str], Uses] = lambda name: Uses()  # what the module does with a name
 
 
 def written(arguments: Arguments) -> str:
     """The arguments of a call, between its parentheses."""
-    return ", ".join(argument.written() for argument in arguments)
+    return ", ".join(argument.written() for argument in arguments if not argument.outside)
+
+
+def bound(arguments: Arguments) -> str:
+    """What binds the names of the module that are among the arguments, before an `or` and the call; mostly nothing."""
+    names = ", ".join(f"{each.name}={each.text}" for each in arguments if each.outside)
+    return f"globals().update({names}) or " if names else ""
+
+
+def of_example(example: Example, uses: Mapping[str, Uses]) -> Arguments | None:
+    """The arguments of a call that the project makes; None where it is none of these parameters."""
+    names = [name for name, each in uses.items() if not each.keyword]
+    if len(example.positional) > len(names) or not uses.keys() >= {name for name, _ in example.named}:
+        return None
+    positional = zip(names, example.positional, strict=False)
+    return (
+        *(_of_text(name, text, False) for name, text in positional),
+        *(_of_text(name, text, True) for name, text in example.named),
+    )
+
+
+def _of_text(name: str, text: str, keyword: bool) -> Argument:
+    made = re.fullmatch(r"torch\.(randn?|ones)\(\(?((?:\d+(?:, )?)+)\)?\)", text)
+    if made is None:
+        return Argument(name, "given", keyword=keyword, given=text)
+    shape = tuple(map(int, made[2].split(", ")))
+    return Argument(name, "weights" if made[1] == "ones" else "tensor", shape, keyword)
 
 
 def candidates(uses: Mapping[str, Uses], known: Known) -> Iterator[Arguments]:
@@ -169,6 +203,8 @@ def options(uses: Mapping[str, Uses], known: Known) -> Iterator[Argument]:
                     yield Argument(name, "given", keyword=each.keyword, given=repr(text))
             case ast.Constant(value=bool(value)):
                 yield Argument(name, "given", keyword=True, given=str(not value))
+            case ast.Constant(value=int(value) | float(value)) if value == 0:
+                yield Argument(name, "given", keyword=True, given="0.5" if isinstance(value, float) else "1")
             case ast.Constant(value=str(value)):
                 others = dict.fromkeys(text for text in each.strings if text != value)
                 yield from (Argument(name, "given", keyword=True, given=repr(text)) for text in others)
@@ -188,12 +224,14 @@ def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
     """Kinds that a parameter may be of, most plausible first."""
     found = [f"={text}" for text in known.objects(name, uses)] + [f"={text!r}" for text in uses.strings[:1]]
     found += _by_annotation(uses.annotation)
+    if not found and "tensor" not in uses.kinds and not known.settings.get(name, "4").isdigit():
+        found.append(f"={known.settings[name]}")
     for text in uses.types:
         own = not hasattr(builtins, text)
         found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]
     if "callable" in uses.kinds:
         found.append(
-            "callable" if uses.results == 1 else f"=lambda *x: ({', '.join(['x[0]'] * uses.results)})"
+            "callable" if uses.results == 1 else f"=lambda *x, **k: ({', '.join(['x[0]'] * uses.results)})"
         )
     if uses.parts and "batches" not in uses.kinds:
         found.append(f"=({', '.join(['torch.rand(2, 4)'] * uses.parts)})")

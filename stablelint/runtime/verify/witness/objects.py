@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import enum
 import inspect
 import math
@@ -27,7 +28,7 @@ from stablelint.runtime.verify.witness.arguments import (
     written,
 )
 from stablelint.runtime.verify.witness.confined import limited
-from stablelint.runtime.verify.witness.project import Project
+from stablelint.runtime.verify.witness.project import Example, Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, changes, failure_of
 from stablelint.runtime.verify.witness.surroundings import supplied
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
@@ -66,9 +67,14 @@ def constructor(kind: type, text: str, scope: Mapping[str, object], state: str =
 class Maker:
     """Makes objects of classes that are seen from one module, and remembers how."""
 
-    def __init__(self, scope: Mapping[str, object], project: Project) -> None:
+    def __init__(
+        self,
+        scope: Mapping[str, object],
+        project: Project,
+        names: Callable[[str], Uses] = lambda name: Uses(),
+    ) -> None:
         self.scope, self._project = namespace(scope), project
-        self.known = Known(project.settings, self.objects)
+        self.known = Known(project.settings, self.objects, names)
         self._made: dict[type, list[str]] = {}
         self._depth = 0
         self.error = ""  # that making an object raised first
@@ -87,6 +93,11 @@ class Maker:
                 for concrete in self.concrete(kind):
                     own = text if concrete is kind else concrete.__name__
                     yield from (f"{own}({made})" for made in self.first(concrete))
+
+    def examples(self, name: str) -> list[Example]:
+        """How the project calls what has this name, where the names in these calls are known here."""
+        found = self._project.examples(name) if name else []
+        return [each for each in found if names_in(f"f({each.text})") <= {*self.scope, "f"}]
 
     def _classes(self, name: str, uses: Uses) -> Iterator[tuple[str, type]]:
         for text in re.findall(r"[A-Za-z_][\w.]*", uses.annotation):
@@ -123,7 +134,7 @@ class Maker:
     def constructions(self, kind: type) -> Iterator[str]:
         """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
         self.error, self.refused = "", None
-        texts = self._project.call_texts(kind.__name__)
+        texts = [example.text for example in self.examples(kind.__name__)]
         yield from (text for text in texts if self._failure(kind, text) is None)
         uses = parameters_of(kind)
         guesses = candidates(uses, self.known)
@@ -169,6 +180,18 @@ class Maker:
             self.error = self.error or failure.message.partition("\n")[0]
             return failure
         return None
+
+
+def names_in(text: str) -> set[str]:
+    """The names that an expression reads and that Python does not have, but for those that it binds itself."""
+    nodes = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name | ast.arg)]
+    own = {
+        getattr(node, "arg", None) or getattr(node, "id", "")
+        for node in nodes
+        if not isinstance(getattr(node, "ctx", None), ast.Load)
+    }
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {name for name in read - own if not hasattr(builtins, name)}
 
 
 def _resolved(text: str, scope: Mapping[str, object]) -> object:

@@ -1,64 +1,172 @@
-"""What the other files of a project tell: how its classes are called, and the settings of its command lines."""
+"""What the files of a project tell of its functions: how they are called there, and the settings it has."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 
-from stablelint.runtime.verify.replay.expression import is_literal
+from stablelint.runtime.verify.replay.expression import is_literal, substituted
+
+_CALLS = 4  # of one name, at most
+_FOLLOWED = 3  # names behind names that are spelled out
+_BLOCK = re.compile(r"^```(?:python|py)\s*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The texts of a call's arguments, the local names in them spelled out."""
+
+    positional: tuple[str, ...]
+    named: tuple[tuple[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        """As it stands between parentheses."""
+        return ", ".join((*self.positional, *(f"{name}={value}" for name, value in self.named)))
 
 
 class Project:
-    """The texts of a project's files, by path."""
+    """The texts of a project's files, by path; those of a page are what stands in its blocks of code."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
-        self._sources = sources
-        self.settings = settings(sources)
+        self.sources = sources
+        self.trees = {
+            path: tree for path in _ordered(sources) if (tree := _parsed(path, sources[path])) is not None
+        }
+        self.settings = _settings(self.trees.values())
         self.lines = {path: text.splitlines() for path, text in sources.items()}
-        self._calls: dict[str, list[str]] = {}
+        self._examples: dict[str, list[Example]] = {}
 
-    def call_texts(self, name: str) -> list[str]:
-        """The arguments of calls of `name`, as in `call_texts`."""
-        if name not in self._calls:
-            self._calls[name] = call_texts(self._sources, name)
-        return self._calls[name]
-
-
-def call_texts(sources: Mapping[str, str], name: str, most: int = 4) -> list[str]:
-    """The arguments of calls of `name` in texts of files, where all of them are literals; those of tests first."""
-    found: dict[str, None] = {}
-    for path in sorted(sources, key=lambda each: ("test" not in each, each)):
-        if f"{name}(" not in sources[path]:
-            continue
-        try:
-            tree = ast.parse(sources[path])
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and name in (
-                getattr(node.func, "id", ""),
-                getattr(node.func, "attr", ""),
-            ):
-                parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-                if all(map(is_literal, parts)) and all(keyword.arg for keyword in node.keywords):
-                    found[ast.unparse(node).partition("(")[2][:-1]] = None
-        if len(found) >= most:
-            break
-    return list(found)[:most]
+    def examples(self, name: str) -> list[Example]:
+        """How the project calls a function or class, or, for `Class.method`, that method of an object it makes."""
+        if name not in self._examples:
+            needed = f"{name.partition('.')[0]}("
+            trees = (tree for path, tree in self.trees.items() if needed in self.sources[path])
+            found = dict.fromkeys(example for tree in trees for example in _examples(tree, name))
+            self._examples[name] = list(found)[:_CALLS]
+        return self._examples[name]
 
 
-def settings(sources: Mapping[str, str]) -> dict[str, str]:
+def _ordered(paths: Iterable[str]) -> list[str]:
+    """Pages first, then tests, then the others."""
+    return sorted(paths, key=lambda path: (path.endswith(".py"), "test" not in path, path))
+
+
+def _settings(trees: Iterable[ast.Module]) -> dict[str, str]:
     """The values, as text, that the options of the project's command lines have where nobody gives them.
 
-    Those that its configurations write, too: fields of data classes, and attributes of what is no `self`.
+    Those that its configurations write, too: fields of data classes, and attributes of what is no `self`; and where
+    there is none of these, the defaults of parameters.
     """
+    nodes = [node for tree in trees for node in ast.walk(tree)]
     found: dict[str, str] = {}
-    for text in sources.values():
-        with contextlib.suppress(SyntaxError, ValueError):
-            for node in ast.walk(ast.parse(text)):
-                found |= _settings_of(node)
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            found |= _defaults_of(node)
+    for node in nodes:
+        found |= _settings_of(node)
     return found
+
+
+def _parsed(path: str, text: str) -> ast.Module | None:
+    if path.endswith(".py"):
+        with contextlib.suppress(SyntaxError, ValueError):
+            return ast.parse(text)
+        return None
+    found = ast.Module([], [])
+    for number, block in enumerate(_BLOCK.findall(text)):
+        with contextlib.suppress(SyntaxError, ValueError):
+            holder = ast.FunctionDef(f"block_{number}", ast.arguments([], [], None, [], [], None, []), [], [])
+            holder.body = ast.parse(block).body
+            found.body.append(ast.copy_location(holder, ast.Pass(lineno=1, col_offset=0)))
+    return found
+
+
+def _examples(tree: ast.Module, name: str) -> Iterator[Example]:
+    """The calls of `name` in a text, scope by scope."""
+    owner, _, method = name.partition(".")
+    scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for scope in (*scopes, tree):
+        own = list(_own(scope))
+        values = _bound_once(own)
+        for node in own:
+            if isinstance(node, ast.Call) and _is_call_of(node.func, owner, method, values):
+                parts = [*node.args, *(word.value for word in node.keywords)]
+                starred = any(isinstance(part, ast.Starred) for part in node.args)
+                if not starred and all(word.arg for word in node.keywords):
+                    spelled = [_spelled(part, values) for part in parts]
+                    names = [str(word.arg) for word in node.keywords]
+                    texts = list(map(ast.unparse, spelled))
+                    yield Example(
+                        tuple(texts[: len(node.args)]),
+                        tuple(zip(names, texts[len(node.args) :], strict=True)),
+                    )
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope, in their order, without those of functions in it."""
+    for node in ast.iter_child_nodes(scope):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            yield from _own(node)
+
+
+def _bound_once(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
+    stored = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    values = {
+        node.targets[0].id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    return {name: value for name, value in values.items() if stored.count(name) == 1}
+
+
+def _spelled(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+    for _ in range(_FOLLOWED):
+        node = substituted(deepcopy(node), values)
+    return node
+
+
+def _is_call_of(called: ast.expr, owner: str, method: str, values: Mapping[str, ast.expr]) -> bool:
+    if not method:
+        return owner in (getattr(called, "id", ""), getattr(called, "attr", ""))
+    held = called
+    if method not in ("forward", "__call__"):
+        if not isinstance(called, ast.Attribute) or called.attr != method:
+            return False
+        held = called.value
+    made = values.get(held.id) if isinstance(held, ast.Name) else held
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        if made.func.attr not in ("to", "cuda", "eval", "train", "double", "half"):
+            break
+        made = made.func.value
+    return isinstance(made, ast.Call) and _is_call_of(made.func, owner, "", values)
+
+
+def _defaults_of(node: ast.FunctionDef) -> dict[str, str]:
+    """Defaults of parameters that say more than a number does."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    pairs = [
+        *zip(reversed(positional), reversed(node.args.defaults), strict=False),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    ]
+    return {
+        arg.arg: ast.unparse(default)
+        for arg, default in pairs
+        if isinstance(default, ast.Tuple | ast.List | ast.Attribute)
+        and (_is_dotted(default) or is_literal(default))
+    }
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    """Whether it is a name of torch's, as `nn.Tanh`."""
+    return (
+        re.fullmatch(r"(torch\.)?(nn\.\w+|relu|tanh|float\d+|functional\.\w+)", ast.unparse(node)) is not None
+    )
 
 
 def _settings_of(node: ast.AST) -> dict[str, str]:

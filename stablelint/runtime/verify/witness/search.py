@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import heapq
+import math
 import re
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -20,6 +22,7 @@ from stablelint.runtime.verify.witness.arguments import (
     Known,
     Shape,
     argument,
+    bound,
     item,
     kinds_of,
     setting,
@@ -32,6 +35,7 @@ _FRESH = 2  # of so many attempts one is a new guess, the others change an earli
 _WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
 _WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
+_SMALL = 8
 _MOCK = "=unittest.mock.MagicMock()"
 _ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
@@ -49,11 +53,16 @@ _SAMPLES: tuple[tuple[object, str], ...] = (
     (torch.empty(0), "tensor"),
     (torch.empty(0).numpy(), "=torch.rand(2, 4).numpy()"),
     (torch.nn.Identity(), "callable"),
+    (torch.nn.Linear(1, 1), "=torch.nn.Linear(4, 4)"),
+    (torch.nn.Embedding(1, 1), "=torch.nn.Embedding(8, 4)"),
+    (torch.nn.Conv2d(1, 1, 1), "=torch.nn.Conv2d(4, 4, 1)"),
     ({}, "={}"),
     ("", "str"),
     ([], "list"),
     (torch.distributions.Normal, "=torch.distributions.Normal(torch.zeros(2, 4), torch.ones(2, 4))"),
 )
+_RANK = r"(?i)(?:expected|requires|be|want) (?:an? )?(\d)(?: dim|-?D\b|-dim)"  # that a message asks for
+_VIEWED = r"shape '\[([\d, ]+)\]' is invalid"
 _NAMESPACE = "types.SimpleNamespace("
 _TENSORS = ("tensor", "weights", "mask", "labels", "several")
 _IMAGES: tuple[Shape, ...] = ((2, 3, 32, 32), (2, 3, 64, 64))  # what layers that halve their inputs ask for
@@ -112,9 +121,10 @@ def accepted(
         guess = _changed(waiting) if guess is None else guess
         if guess is None or len(seen) >= most:
             return
-        if written(guess) in seen:
+        text = bound(guess) + written(guess)
+        if text in seen:
             continue
-        seen.add(written(guess))
+        seen.add(text)
         failure = attempt(guess)
         if failure is None:
             yield guess
@@ -140,6 +150,13 @@ def changes(
     asked = _asked(arguments, failure.message, known)
     if asked is not None:
         yield asked
+    if found := re.match(r"NameError: name '(\w+)' is not defined", failure.message):
+        name, read = found[1], known.names(found[1])
+        for kind in kinds_of(name, read, known):
+            one = argument(name, read, kind, _shape_of(arguments), False)
+            yield with_argument(arguments, replace(one, outside=True))
+    if failure.message.startswith("TimeoutError"):
+        yield (*arguments, *_small(arguments, uses))
     held = {each.name for each in arguments}
     for name in sorted(
         name for name in uses.keys() - held if _speaks_of(failure, name)
@@ -154,6 +171,15 @@ def changes(
     yield from _each_changed(arguments, failure, uses, known, False)
 
 
+def _small(arguments: Arguments, uses: Mapping[str, Uses]) -> Iterator[Argument]:
+    """A small number for each parameter whose default is a large one: what takes long may be as large as that."""
+    held = {each.name for each in arguments}
+    for name, each in uses.items():
+        if isinstance(each.default, ast.Constant) and type(each.default.value) is int and name not in held:
+            if each.default.value > _SMALL:
+                yield Argument(name, "given", keyword=True, given=str(_SMALL))
+
+
 def _speaks_of(failure: Failure, name: str) -> bool:
     """Whether a parameter is named in the rows of a failure, or spelled out in its message."""
     return name in failure.names or ("_" in name and name.replace("_", " ") in failure.message.lower())
@@ -163,17 +189,35 @@ def _each_changed(
     arguments: Arguments, failure: Failure, uses: Mapping[str, Uses], known: Known, named: bool
 ) -> Iterator[Arguments]:
     """The arguments with one of them changed, of those that are named in the failing rows or of the others."""
-    for one in arguments:
-        if _speaks_of(failure, one.name) is named:
-            for other in _others(one, failure, uses.get(one.name, Uses()), known):
-                yield with_argument(arguments, other)
+    spoken = [one for one in arguments if _speaks_of(failure, one.name) is named]
+    # what is said of a tensor is said of those first; then one other value of each, and one more of each
+    spoken.sort(key=lambda one: "Tensor" in failure.message and one.kind not in _TENSORS)
+    waiting = deque(
+        (
+            one,
+            _others(
+                one, failure, known.names(one.name) if one.outside else uses.get(one.name, Uses()), known
+            ),
+        )
+        for one in spoken
+    )
+    while waiting:
+        one, others = waiting.popleft()
+        if (other := next(others, None)) is not None:
+            yield with_argument(arguments, replace(other, outside=one.outside))
+            waiting.append((one, others))
 
 
 def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) -> Iterator[Arguments]:
     """The arguments with all tensors of another shape, or all numbers another one."""
     shape = _shape_of(arguments)
     sizes = [int(text) for text in _numbers(failure.message) if 1 < int(text) <= _LARGEST]
-    shapes = [(*shape[:-1], size) for size in sizes]
+    ranks = {int(text) for text in re.findall(_RANK, failure.message)}
+    for other in (each for each in SHAPES if len(each) in ranks):
+        yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
+    viewed = [math.prod(map(int, _numbers(text))) for text in re.findall(_VIEWED, failure.message)]
+    shapes: list[Shape] = [(size,) for size in viewed if 0 < size <= _LARGEST]
+    shapes += [(*shape[:-1], size) for size in sizes]
     shapes += [(*shape[:-2], size, size) for size in sizes if len(shape) > 2]
     images = _IMAGES if len(shape) == len(_IMAGES[0]) else ()
     for other in (*shapes, *images, *(each for each in SHAPES if len(each) != len(shape))):

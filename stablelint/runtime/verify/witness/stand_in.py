@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -108,8 +110,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         parent = sys.modules.get(fullname.rpartition(".")[0])
         if "." in fullname and not isinstance(parent, _Absent):
             return None
-        if not os.path.realpath(_importer()).startswith(self._root):
-            return None  # a package that does without it
+        name, row = _importer()
+        if not os.path.realpath(name).startswith(self._root) or row in _provided_for(name):
+            return None  # what imports it does without it
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
@@ -119,12 +122,33 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """There is nothing to execute."""
 
 
-def _importer() -> str:
-    """The file whose import is under way."""
+def _importer() -> tuple[str, int]:
+    """The file whose import is under way, and the row where it stands."""
     frame = sys._getframe(2)
     while frame.f_back is not None and "importlib" in frame.f_code.co_filename:
         frame = frame.f_back
-    return frame.f_code.co_filename
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+@cache
+def _provided_for(name: str) -> frozenset[int]:
+    """The rows of a file in which a `try` says what to do where an import fails, and does not raise again."""
+    with open(name, "rb") as file:
+        tree = ast.parse(file.read())
+    return frozenset(
+        row
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try) and any(map(_provides, node.handlers))
+        for part in node.body
+        for row in range(part.lineno, (part.end_lineno or part.lineno) + 1)
+    )
+
+
+def _provides(handler: ast.ExceptHandler) -> bool:
+    catches = handler.type is None or any(
+        word in ast.unparse(handler.type) for word in ("ImportError", "ModuleNotFoundError", "Exception")
+    )
+    return catches and not any(isinstance(node, ast.Raise) for node in ast.walk(handler))
 
 
 def stand_in_for_absent(own: frozenset[str], root: str) -> None:

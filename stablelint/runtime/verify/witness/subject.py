@@ -71,12 +71,18 @@ def effects(function: Function) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A function that can be called: `head` is its text up to the arguments, `owner` makes the object it belongs to."""
+    """A function that can be called: `head` is its text up to the arguments, `owner` makes the object it belongs to.
+
+    `name` is that under which the project's own calls know it; `method` what is called of an object, the rest of `head`
+    being the object, where it can be called again and again.
+    """
 
     head: str
     function: FunctionType
     node: Function
     owner: Callable[[], object] | None = None
+    name: str = ""
+    method: str | None = None
 
     @property
     def takes_self(self) -> bool:
@@ -98,7 +104,7 @@ def subjects(place: Around, module: ModuleType, maker: Maker) -> Iterator[Subjec
         function = _unwrapped(vars(module).get(place.function.name))
         if function is None:
             raise UnmadeError("the module has no such function when it is loaded")
-        yield Subject(place.function.name, function, place.function)
+        yield Subject(place.function.name, function, place.function, name=place.function.name)
         return
     kind = vars(module).get(place.owner.name)
     # a decorator may have put a class of its own on top
@@ -137,7 +143,9 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
             none = False
             for state in ("", ".eval()") if index == 0 and issubclass(each, torch.nn.Module) else ("",):
                 head = f"{each.__name__}({text}){state}{dotted}"
-                yield Subject(head, function, place.function, constructor(each, text, maker.scope, state))
+                owner = constructor(each, text, maker.scope, state)
+                name = f"{place.owner.name}.{place.function.name}"
+                yield Subject(head, function, place.function, owner, name, dotted)
     if none:
         why = maker.error or "nothing to make it of is known"
         raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")

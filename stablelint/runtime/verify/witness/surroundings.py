@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from unittest.mock import MagicMock, patch
 
+import numpy
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -62,6 +63,13 @@ def stand_in_for_command_line() -> None:
         return original(self, *names, **words)
 
     patch.object(argparse.ArgumentParser, "add_argument", add_argument).start()
+
+
+def stand_in_for_old_names() -> None:
+    """What NumPy once had for Python's own types is there, as programs of its time expect."""
+    for kind in (int, float, bool, object, str, complex):
+        if kind.__name__ not in vars(numpy):
+            setattr(numpy, kind.__name__, kind)
 
 
 def supplied(message: str) -> bool:

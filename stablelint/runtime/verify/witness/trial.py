@@ -11,7 +11,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from functools import partial, reduce
+from itertools import chain, islice
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -21,20 +22,29 @@ from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
-from stablelint.runtime.verify.witness.arguments import Arguments, candidates, options, with_argument, written
+from stablelint.runtime.verify.witness.arguments import (
+    Arguments,
+    bound,
+    candidates,
+    of_example,
+    options,
+    with_argument,
+    written,
+)
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, nested, subjects
 from stablelint.runtime.verify.witness.surroundings import supplied
-from stablelint.runtime.verify.witness.uses import uses_of
+from stablelint.runtime.verify.witness.uses import uses_of, uses_of_name
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
 _FUNCTION_SECONDS = 6.0
 _CALL_SECONDS = 2.0
 _TRIED = 120  # assignments that are tried for one that is accepted
 _ALIKE = 12  # other ones of its kinds that are tried then
+_AGAIN = 12  # times that a method is called on one object, for a state that comes with time
 _HEALTHY = 2  # healthy calls of a site that are kept
 
 
@@ -49,16 +59,22 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call with made arguments, evaluated anew each time."""
+    """A call with made arguments, evaluated anew each time; one with `times` is made so often on one object."""
 
     subject: Subject
     arguments: Arguments
     grad: bool = True
+    times: int = 1
 
     @property
     def line(self) -> str:
         """The call as it can be pasted."""
-        return f"{self.subject.head}({written(self.arguments)})"
+        head, text = self.subject.head, written(self.arguments)
+        if self.times > 1:
+            method = self.subject.method or ""
+            made = head.removesuffix(method)
+            return f"{bound(self.arguments)}[each{method}({text}) for each in {self.times} * [{made}]]"
+        return f"{bound(self.arguments)}{head}({text})"
 
     def __call__(self, function: Callable[..., object]) -> tuple[object, Mapping[str, object]]:
         """What the function returns, and its arguments by name."""
@@ -66,10 +82,14 @@ class MadeCall:
         owner = self.subject.owner() if self.subject.owner is not None else None
         torch.default_generator.manual_seed(SEED)
         values = {each.name: self._asking(eval(each.text, scope)) for each in self.arguments}
-        positional = [values[each.name] for each in self.arguments if not each.keyword]
-        named = {each.name: values[each.name] for each in self.arguments if each.keyword}
+        inside = [each for each in self.arguments if not each.outside]
+        positional = [values[each.name] for each in inside if not each.keyword]
+        named = {each.name: values[each.name] for each in inside if each.keyword}
         first = [] if owner is None else [owner]
-        result = function(*first, *positional, **named)
+        outside = {each.name: values[each.name] for each in self.arguments if each.outside}
+        with _bound_in(getattr(function, "__globals__", {}), outside):
+            results = [function(*first, *positional, **named) for _ in range(self.times)]
+        result = results if self.times > 1 else results[0]
         return result, ({"self": owner, **values} if owner is not None else values)
 
     def _asking(self, value: object) -> object:
@@ -91,7 +111,7 @@ def try_sites(
 ) -> None:
     """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
     tree = ast.parse(source)
-    maker = Maker(vars(module), project)
+    maker = Maker(vars(module), project, partial(uses_of_name, tree))
     shown_by_job: dict[str, object] = {}
     for place, group in _grouped(tree, jobs, shown_by_job):
         try:
@@ -169,7 +189,8 @@ class _Trial:
         """Healthy calls and their variants; where a site lies in another branch, calls with another option."""
         uses = uses_of(subject.node, subject.takes_self)
         known = self._maker.known
-        guesses = candidates(uses, known)
+        examples = (of_example(each, uses) for each in self._maker.examples(subject.name))
+        guesses = chain((each for each in examples if each is not None), candidates(uses, known))
         tried = accepted(uses, guesses, lambda each: self._try_first(subject, each), _TRIED, known)
         first = next(tried, None)
         if first is None:
@@ -181,12 +202,15 @@ class _Trial:
             if self._try_first(subject, second) is None:
                 self._vary(subject, second)
                 break
-        for option in options(uses, known):
+        others = list(options(uses, known))
+        for chosen in (*([each] for each in others), {each.name: each for each in reversed(others)}.values()):
             if self._is_over() or self._is_reached():
                 return
-            changed = with_argument(first, option)
+            changed = reduce(with_argument, chosen, first)
             if self._try(MadeCall(subject, changed, self._grad)) is None:
                 self._vary(subject, changed)
+        if subject.method is not None and not (self._is_over() or self._is_reached()):
+            self._try(MadeCall(subject, first, self._grad, _AGAIN))
 
     def _vary(self, subject: Subject, arguments: Arguments) -> None:
         for _, changed in variants(arguments):
@@ -278,6 +302,18 @@ class _Trial:
             if same.original == shown.original != "finite" and same.original_text == shown.original_text
             else None
         )
+
+
+@contextlib.contextmanager
+def _bound_in(scope: dict[str, object], values: Mapping[str, object]) -> Iterator[None]:
+    """The names of a module with these values."""
+    missing = values.keys() - scope.keys()
+    scope.update((name, values[name]) for name in missing)
+    try:
+        yield
+    finally:
+        for name in missing:
+            scope.pop(name, None)
 
 
 @contextlib.contextmanager

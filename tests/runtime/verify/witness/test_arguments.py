@@ -9,10 +9,18 @@ from itertools import islice
 import pytest
 import torch
 
-from stablelint.runtime.verify.witness.arguments import Arguments, Known, candidates, options, written
-from stablelint.runtime.verify.witness.project import call_texts, settings
+from stablelint.runtime.verify.witness.arguments import (
+    Arguments,
+    Known,
+    bound,
+    candidates,
+    of_example,
+    options,
+    written,
+)
+from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, changes
-from stablelint.runtime.verify.witness.uses import Uses, uses_of
+from stablelint.runtime.verify.witness.uses import Uses, uses_of, uses_of_name
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
 
@@ -33,7 +41,7 @@ def uses(text: str, method: bool = False) -> dict[str, Uses]:
         ("def f(n):\n    for _ in range(n): pass", "4"),
         ("def f(n):\n    return torch.zeros(n)", "4"),
         ("def f(x, kind):\n    if kind == 'l2': return x.norm()", "torch.rand(2, 4), 'l2'"),
-        ("def f(g, x):\n    z, logdet = g(x)", "lambda *x: (x[0], x[0]), torch.rand(2, 4)"),
+        ("def f(g, x):\n    z, logdet = g(x)", "lambda *x, **k: (x[0], x[0]), torch.rand(2, 4)"),
         ("def f(grid):\n    x, y = grid", "(torch.rand(2, 4), torch.rand(2, 4))"),
         ("def f(m):\n    assert isinstance(m, nn.Linear)", "nn.Linear(4, 4)"),
         (
@@ -119,7 +127,7 @@ def test_arguments_with_which_a_call_comes_further_are_changed_first() -> None:
 
 def test_settings_are_added_as_the_calls_ask_for_them() -> None:
     told = {"train.py": "p.add_argument('--n-bits', type=int, default=5)\nconfig.model.act = 'elu'"}
-    known = Known(settings(told))
+    known = Known(Project(told).settings)
     assert known.settings["act"] == "'elu'"
     read = uses("def f(args, x): return x / 2**args.n_bits")
 
@@ -156,10 +164,30 @@ def test_every_variant_can_be_evaluated() -> None:
             assert "rand" not in written(simplified(arguments))
 
 
-def test_constructor_calls_of_literals_are_found_those_of_tests_first() -> None:
+def test_calls_of_the_project_are_found_with_what_their_names_stand_for() -> None:
     sources = {
-        "a/model.py": "x = Loss(margin)\ny = Loss(0.5)",
-        "tests/test_loss.py": "Loss(margin=0.2, reduction='sum')",
+        "a/model.py": "y = Loss(0.5)\nz = y.of(1)",
+        "README.md": "Take it:\n```python\nx = torch.randn(2, 3)\nloss = Loss(margin=0.1).cuda()\nloss(x, x)\n```\n",
+        "tests/test_loss.py": "def test():\n    kind = 'sum'\n    Loss(margin=0.2, reduction=kind)",
         "broken.py": "Loss(",
     }
-    assert call_texts(sources, "Loss") == ["margin=0.2, reduction='sum'", "0.5"]
+    project = Project(sources)
+    assert [each.text for each in project.examples("Loss")] == [
+        "margin=0.1",
+        "margin=0.2, reduction='sum'",
+        "0.5",
+    ]
+    (forward,) = project.examples("Loss.forward")
+    read = uses("def forward(self, a, b): return a", True)
+    assert written(of_example(forward, read) or ()) == "torch.rand(2, 3), torch.rand(2, 3)"
+    assert [each.text for each in project.examples("Loss.of")] == ["1"]
+
+
+def test_a_name_that_nobody_has_bound_is_an_argument_too() -> None:
+    read = uses("def f(x): return x / model.rate")
+    told = Failure("NameError: name 'model' is not defined")
+    known = Known(names=lambda name: uses_of_name(ast.parse("model.rate"), name))
+    guess = next(changes(next(candidates(read, known)), told, read, known))
+    assert bound(guess) + written(guess) == (
+        "globals().update(model=types.SimpleNamespace(rate=0.5)) or torch.rand(2, 4)"
+    )
