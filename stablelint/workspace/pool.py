@@ -77,7 +77,7 @@ class _TookTooLongError(Exception):
 @contextmanager
 def _time_limit() -> Iterator[None]:
     """Stops the work on one file after a while; only where the system can interrupt it."""
-    if not hasattr(signal, "SIGVTALRM") or threading.current_thread() is not threading.main_thread():
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
