@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from stablelint.cli.main import FAILED
 from stablelint.config import ConfigError, load, override
 from stablelint.diagnostic import Level, Problem, Severity
+from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selectors
 from stablelint.workspace.session import Session as Session
@@ -190,6 +191,14 @@ def request_of(options: argparse.Namespace, session: Session, **more: Any) -> Re
 def reads_stdin(options: argparse.Namespace) -> bool:
     """Whether the source comes from the standard input: a path of `-`, or a name for it and no path."""
     return options.paths == ["-"] or (not options.paths and options.stdin_filename is not None)
+
+
+def stdin_source(options: argparse.Namespace) -> tuple[bytes, str]:
+    """The source that the standard input holds, and its name. Raises ConfigError for a notebook."""
+    name = options.stdin_filename or "-"
+    if name.endswith(NOTEBOOK):
+        raise ConfigError([Problem("a notebook is not read from standard input: name the file", name)])
+    return sys.stdin.buffer.read(), name
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

@@ -11,7 +11,9 @@ from stablelint.report.cells import lay_out, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.style import Style
 from stablelint.report.summary import plural
+from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.fixing import FileFix
+from stablelint.workspace.notebooks import hunk_in_cell
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
@@ -39,9 +41,11 @@ def explained(item: FileFix, context: Context) -> Iterator[str]:
         yield from _reason(finding, context, item.filename)
     hunks = _hunks(lines)
     reasons = _assign(item.applied, [rows for rows, _ in hunks])
-    for number, (_, body) in enumerate(hunks):
+    for number, (rows, body) in enumerate(hunks):
         for finding in reasons.get(number, ()):
             yield from _reason(finding, context)
+        if item.filename.endswith(NOTEBOOK):
+            body = hunk_in_cell(item.filename, item.before, rows.start, body)
         for line in body:
             yield _painted(line, context)
 

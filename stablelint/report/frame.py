@@ -142,11 +142,11 @@ def _shift(row: int, line: str, cells: Sequence[int], marks: Sequence[Mark], roo
 def _underline(row: int, line: str, cells: Sequence[int], mark: Mark, shift: int, room: int) -> Iterator[str]:
     start, end = _extent(row, line, cells, mark.span)
     start, end = max(start - shift, 0), min(end - shift, room)
-    if end <= start:
-        return
     signs = " " * start + mark.paint(mark.symbol * (end - start))
     label = plain(mark.label) if row == mark.span.end.row else ""
-    if not label:
+    if end <= start:  # left of what is shown, or right of it
+        yield from map(mark.paint, wrap(label, room) if label else ())
+    elif not label:
         yield signs
     elif end + 1 + width(label) <= room:
         yield f"{signs} {mark.paint(label)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stablelint.diagnostic import RULE, Diagnostic, Reason
+from stablelint.diagnostic import RULE, Diagnostic
 from stablelint.report.cells import crop, one_line, plain, width
 from stablelint.report.context import Context
 
@@ -52,13 +52,11 @@ def _seen(item: Diagnostic) -> str:
 
 
 def confidence_line(item: Diagnostic) -> str:
-    """`0.72: counts what a test finds +, stands in a test -`: the heaviest facts behind a confidence."""
+    """`72%; for: counts what a test finds; against: stands in a test`: the heaviest facts behind a confidence."""
     weighing = [reason for reason in item.because if reason.weight][:_REASONS]
-    reasons = ", ".join(map(_signed, weighing)) or "nothing around it speaks for or against it"
-    return f"{item.confidence:.2f}: {reasons}"
-
-
-def _signed(reason: Reason) -> str:
-    if reason.fact == RULE:
-        return reason.sentence
-    return f"{reason.sentence} {'+' if reason.weight > 0 else '-'}"
+    known = [reason.sentence for reason in weighing if reason.fact == RULE]
+    facts = [reason for reason in weighing if reason.fact != RULE]
+    raising = ", ".join(reason.sentence for reason in facts if reason.weight > 0)
+    lowering = ", ".join(reason.sentence for reason in facts if reason.weight < 0)
+    sides = [f"{side}: {told}" for side, told in (("for", raising), ("against", lowering)) if told]
+    return "; ".join([share(item.confidence), *known, *sides])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity, Status
 from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
+from stablelint.report.tables import note
+from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult
@@ -43,7 +45,7 @@ def _safe(result: CheckResult) -> Iterator[str]:
     if proved := sum(result.discharge_counts.values()):
         yield plural(proved, "operation")
     if result.assumed:
-        yield f"{result.assumed:,} as long as settings keep their values"
+        yield f"{plural(result.assumed, 'operation')} as long as settings keep their values"
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:
@@ -53,6 +55,9 @@ def _left_out(result: CheckResult) -> Iterator[str]:
         yield f"{result.baselined:,} in the baseline"
     if result.unsure:
         yield f"{result.unsure:,} of less confidence than asked for"
+    unread = {cell_of(problem.filename)[0] for problem in result.problems if problem.filename}
+    if unread and result.files:
+        yield f"{plural(len(unread), 'file')} with an error"
 
 
 def _next_steps(result: CheckResult, context: Context) -> Iterator[str]:
@@ -109,4 +114,4 @@ def problem_lines(problem: Problem, context: Context) -> Iterator[str]:
         place += ": "
     yield f"{style.error('error')}: {style.bold(place)}{plain(problem.message)}"
     if problem.hint:
-        yield f"  {style.gutter('=')} {style.bold('help')}: {plain(problem.hint)}"
+        yield from note("help", plain(problem.hint), context)

@@ -10,19 +10,21 @@ from stablelint.report.cells import plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
 
+_NARROWEST = 20  # columns that text is given beside its title
+
 
 def note(title: str, text: str, context: Context, indent: str = " ") -> Iterator[str]:
     """`= title: text`, broken between words."""
     style = context.style
     lead = f"{indent} = {title}: "
-    first, *rest = wrap(text, max(context.width - len(lead), 30)) or [""]
+    first, *rest = wrap(text, max(context.width - len(lead), _NARROWEST)) or [""]
     yield f"{indent} {style.gutter('=')} {style.bold(title)}: {first}"
     yield from (" " * len(lead) + line for line in rest)
 
 
 def headed(head: str, text: str, context: Context, paint: Paint) -> Iterator[str]:
     """`head: text`, broken between words."""
-    first, *rest = wrap(plain(text), max(context.width - len(head) - 2, 30))
+    first, *rest = wrap(plain(text), max(context.width - len(head) - 2, _NARROWEST))
     yield f"{paint(head)}: {context.style.bold(first)}"
     yield from (" " * (len(head) + 2) + context.style.bold(line) for line in rest)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -57,11 +57,25 @@ def cell_of(filename: str) -> tuple[str, int | None]:
 
 
 def lines_of_cell(filename: str) -> list[str]:
-    """The lines of a cell as Python reads them; none where it is gone."""
+    """The lines of a cell as they stand in the notebook; none where it is gone."""
     path, number = cell_of(filename)
     notebook = _on_disk(path)
-    cells = notebook.cells if notebook is not None else ()
-    return next((list(cell.lines) for cell in cells if cell.number == number), [])
+    if notebook is None:
+        return []
+    found = next((cell.lines for cell in notebook.cells if cell.number == number), ())
+    return [notebook.magic.get(line.strip(), line) for line in found]
+
+
+def hunk_in_cell(path: str, before: bytes, row: int, lines: Sequence[str]) -> list[str]:
+    """A hunk that changes the text of a notebook from `row` on, headed by its cell, as the notebook has its lines."""
+    notebook = _on_disk(path)
+    if notebook is None:
+        return list(lines)
+    above = before.decode("utf-8", "surrogatepass").split("\n")[: row + 1]
+    marks = [notebook.marks.index(line) for line in above if line in notebook.marks]
+    head = f"@@ cell {notebook.cells[marks[-1] if marks else 0].number} @@"
+    body = (line for line in lines[1:] if line[1:] not in notebook.marks)
+    return [head, *(line[:1] + notebook.magic.get(line[1:].strip(), line[1:]) for line in body)]
 
 
 def in_cells(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

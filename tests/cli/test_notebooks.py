@@ -74,3 +74,25 @@ def test_what_cannot_be_read_is_one_error(notebook: Path, content: str, told: st
         assert done.code == 2
         assert [line for line in done.err.splitlines() if "error" in line] == [f"error: {told}"]
         assert notebook.read_text() == content
+
+
+def test_what_only_ipython_understands_is_shown_as_it_stands(notebook: Path) -> None:
+    done = run_here(notebook.parent, "check", "--no-cache", "--select", "SL202", "--level", "possible")
+    assert "IPython" not in done.out
+    shown = run_here(notebook.parent, "fix", "--no-cache", "--select", "SL202").out
+    assert "@@ cell 5 @@\n def nll(logits, y):\n-    p = torch.softmax" in shown
+
+
+def test_the_plain_diff_is_one_of_the_file(notebook: Path) -> None:
+    before = notebook.read_text()
+    patch = run_here(notebook.parent, "fix", "--no-cache", "--diff", "-q", "--select", "SL202").out
+    removed = [line[1:] for line in patch.splitlines()[2:] if line.startswith("-")]
+    assert removed
+    assert all(line in before.splitlines() for line in removed)
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_a_notebook_does_not_come_by_standard_input(notebook: Path, command: str) -> None:
+    done = run_here(notebook.parent, command, "--stdin-filename", "train.ipynb")
+    assert done.code == 2
+    assert done.err == "error: train.ipynb: a notebook is not read from standard input: name the file\n"

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 
 from report import sample
-from stablelint.diagnostic import Level, Reason
+from stablelint.diagnostic import RULE, Diagnostic, Level, Reason
 from stablelint.report.context import Context
 from stablelint.report.formats import render
 from stablelint.report.rest import SHOWN, confidence_line
@@ -18,7 +18,7 @@ TERMINAL = replace(PIPED, terminal=True)
 REASONS = (Reason("shown", "known operations lead to it", 1.5), Reason("mute", "weighs nothing", 0.0))
 
 
-def possible(number: int, confidence: float, file: str = "a.py") -> object:
+def possible(number: int, confidence: float, file: str = "a.py") -> Diagnostic:
     place = sample.span(number, 1, number, 9)
     filename = os.fspath(sample.FOLDER / file)
     return replace(
@@ -31,8 +31,8 @@ def possible(number: int, confidence: float, file: str = "a.py") -> object:
     )
 
 
-def result(*items: object, level: Level = Level.LIKELY) -> CheckResult:
-    return CheckResult(items, files=1, level=level)  # type: ignore[arg-type]
+def result(*items: Diagnostic, level: Level = Level.LIKELY) -> CheckResult:
+    return CheckResult(items, files=1, level=level)
 
 
 def lines(text: str) -> list[str]:
@@ -67,7 +67,10 @@ def test_at_the_level_possible_nothing_is_left_for_a_line() -> None:
 
 
 def test_a_confidence_tells_the_reasons_that_weigh() -> None:
-    assert confidence_line(possible(1, 0.72)) == "0.72: known operations lead to it +"  # type: ignore[arg-type]
+    assert confidence_line(possible(1, 0.72)) == "72%; for: known operations lead to it"
+    because = (Reason("in_script", "stands in a script", -1.4), Reason(RULE, "3 of 9 were worth it", 0.1))
+    weighed = replace(possible(1, 0.2), because=because)
+    assert confidence_line(weighed) == "20%; 3 of 9 were worth it; against: stands in a script"
 
 
 def test_machines_are_told_the_confidence_of_everything() -> None:

@@ -74,7 +74,7 @@ def _of_rule(code: str) -> Reason:
     sentence = (
         f"{rate.worth} of {rate.read} such findings, most of them picked as likely, were worth a change"
         if rate.read >= _ENOUGH
-        else "the text alone shows it"
+        else "few findings of this rule have been read so far"
     )
     return Reason(RULE, sentence, math.log(rate.share / (1.0 - rate.share)) - measured.base)
 

@@ -22,6 +22,7 @@ from stablelint.cli.options import (
     reads_stdin,
     reported,
     request_of,
+    stdin_source,
 )
 from stablelint.config import OUTPUT_FORMATS, ConfigError
 from stablelint.diagnostic import Level, Problem
@@ -93,7 +94,7 @@ def _check(options: argparse.Namespace, session: Session) -> CheckResult:
     if reads_stdin(options):
         if options.add_noqa:
             raise ConfigError([Problem("--add-noqa changes files: it cannot be used with `-`")])
-        return check_text(sys.stdin.buffer.read(), options.stdin_filename or "-", request, session.catalog)
+        return check_text(*stdin_source(options), request, session.catalog)
     try:
         return check(_named_paths(options), request, session.catalog)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +22,12 @@ from stablelint.cli.options import (
     print_problems,
     reads_stdin,
     request_of,
+    stdin_source,
 )
 from stablelint.cli.progress import ProgressLine
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Level, Problem
+from stablelint.syntax.source import SourceError
 from stablelint.workspace.notebooks import as_file, in_cells
 from stablelint.workspace.pipeline import check, check_text
 
@@ -90,11 +92,12 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
                 fixes.append(outcome)
     finally:
         progress.clear()
+    patches = _patches(fixes, problems) if options.diff else {}  # before the files change
     written = _write(fixes, problems) if options.apply else fixes
     changed = any(item.before != item.after for item in written)
     all_written = len(written) == len(fixes)
     if changed or (all_written and (written or not problems)):  # else only the reason is news
-        _show(options, written, result.baselined)
+        _show(options, written, result.baselined, patches)
     print_problems(problems)
     if problems:
         return FAILED
@@ -103,12 +106,12 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
 
 def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
     """Prints the fixed source (with --diff the change); what cannot be read is printed as it came."""
+    from stablelint.report.fixes import diff
     from stablelint.workspace.fixing import fix_text
 
     if options.apply:
         raise ConfigError([Problem("--apply writes files: `-` prints the fixed source by itself")])
-    data = sys.stdin.buffer.read()
-    name = options.stdin_filename or "-"
+    data, name = stdin_source(options)
     request = request_of(options, session)
     wanted = _wanted(options, session)
     result = without_known(check_text(data, name, request, session.catalog), wanted.known, session)
@@ -122,7 +125,7 @@ def _fix_stdin(options: argparse.Namespace, session: Session) -> int:
         print_problems(problems)
         return FAILED
     if options.diff:
-        _show(options, [fixed], result.baselined)
+        _show(options, [fixed], result.baselined, {fixed.filename: diff(fixed, context_of(sys.stdout))})
     else:
         _print_bytes(fixed.after)
         _summarise(options, [fixed], result.baselined, written=True)
@@ -141,6 +144,21 @@ def _wanted(options: argparse.Namespace, session: Session) -> Wanted:
     unsafe = session.settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes
     known = known_findings(options, session)
     return Wanted(session.selection, unsafe=unsafe, verified=options.verified, known=known)
+
+
+def _patches(fixes: Sequence[FileFix], problems: list[Problem]) -> dict[str, bytes]:
+    """By file, its change as a plain unified diff."""
+    from stablelint.report.fixes import diff
+
+    found = {}
+    for item in fixes:
+        try:
+            before, after = as_file(item.filename, item.before, item.after)
+        except (OSError, SourceError, ValueError) as error:
+            problems.append(Problem(str(error), item.filename))
+        else:
+            found[item.filename] = diff(replace(item, before=before, after=after), context_of(sys.stdout))
+    return found
 
 
 def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
@@ -185,14 +203,17 @@ def _code(options: argparse.Namespace, fixes: list[FileFix], written: bool) -> i
     return FINDINGS if any(item.before != item.after for item in fixes) else CLEAN
 
 
-def _show(options: argparse.Namespace, fixes: list[FileFix], known: int) -> None:
-    from stablelint.report.fixes import diff, explained
+def _show(
+    options: argparse.Namespace, fixes: list[FileFix], known: int, patches: Mapping[str, bytes]
+) -> None:
+    """Shows the changes: with --diff the `patches`, else with the reasons."""
+    from stablelint.report.fixes import explained
 
     context = context_of(sys.stdout, plain=options.diff)
     fixes = [replace(one, withheld=in_cells(one.withheld), left=in_cells(one.left)) for one in fixes]
     changed = [item for item in fixes if item.before != item.after]
     if options.diff:
-        _print_bytes(b"".join(diff(item, context) for item in changed))
+        _print_bytes(b"".join(patches.get(item.filename, b"") for item in changed))
     elif not options.quiet or not options.apply:
         for item in changed:
             print("\n".join(explained(item, context)), end="\n\n")

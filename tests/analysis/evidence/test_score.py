@@ -107,5 +107,5 @@ def test_a_share_of_few_findings_is_not_told(monkeypatch: pytest.MonkeyPatch) ->
     few = replace(TABLE, rates={"SL205": score.Rate(0.3, 2, 0)})
     monkeypatch.setattr(score, "weights", lambda: few)
     (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert told.sentence == "the text alone shows it"
+    assert told.sentence == "few findings of this rule have been read so far"
     assert score.confidence_of((told,)) == pytest.approx(0.3)
