@@ -571,6 +571,8 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
             premises.hold(part.premises, space)
             values = [eval(code, space) for code in operands]
             failure = _failure(whole, values, felt, space)
+        except UnsuitedError:  # it takes too long
+            raise
         except Exception:
             continue
         runs += 1
@@ -671,14 +673,13 @@ def _failure(whole: object, values: list[object], felt: bool, space: dict[str, o
     result = eval(whole, space | {f"_operand{i}": v for i, v in enumerate(leaves)})  # type: ignore[call-overload]
     if not isinstance(result, torch.Tensor) or _overflows(values):
         return ""
-    shown = "; ".join(_shown(v) for v in values)
     if not _is_finite(result):
-        return f"{shown} -> {_shown(result)}"
+        return f"{_all_shown(values)} -> {_shown(result)}"
     if felt and result.requires_grad:
         result.sum().backward()
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor) and leaf.grad is not None and not _is_finite(leaf.grad):
-                return f"{shown} -> gradient {_shown(leaf.grad)}"
+                return f"{_all_shown(values)} -> gradient {_shown(leaf.grad)}"
     return ""
 
 
@@ -698,6 +699,10 @@ def _is_finite(value: object) -> bool:
     if isinstance(value, torch.Tensor):
         return bool(torch.isfinite(value).all())
     return not isinstance(value, float) or math.isfinite(value)
+
+
+def _all_shown(values: list[object]) -> str:
+    return "; ".join(map(_shown, values))
 
 
 def _shown(value: object) -> str:
